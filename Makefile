@@ -1,0 +1,60 @@
+# Every target sets up .venv by itself; `make help` lists them.
+
+PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo python3)
+EXTRAS ?= dev
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types imports bench format constraints clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "windrow needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+
+setup: $(READY) ## Create or update .venv with the pinned packages
+
+demo: $(READY) ## Run the guided example
+	$(BIN)/python examples/demo.py
+
+test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(READY) ## Check style and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY) ## Check the types of src with mypy --strict
+	$(BIN)/mypy
+
+imports: $(READY) ## Check that dependencies between packages point one way
+	$(BIN)/lint-imports
+
+bench: $(READY) ## Run the benchmarks of the core (BENCH_ARGS="--help" for options)
+	$(BIN)/python bench/core.py $(BENCH_ARGS)
+
+format: $(READY) ## Fix style and formatting in place
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+constraints: ## Resolve all extras afresh and pin them in constraints.txt
+	rm -rf .cache/constraints
+	$(PYTHON) -m venv .cache/constraints
+	.cache/constraints/bin/python -m pip install --quiet --upgrade pip
+	.cache/constraints/bin/python -m pip install --quiet --editable '.[dev,spark,redis,rocksdb]' hatchling
+	.cache/constraints/bin/python -m pip freeze --all --exclude windrow --exclude setuptools > constraints.txt
+	rm -rf .cache/constraints
+
+clean: ## Remove .venv, caches and build output
+	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
