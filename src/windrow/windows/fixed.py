@@ -1,0 +1,99 @@
+"""A fixed window: one band of time.
+
+Fixed('2024-05-01', '1d')            |-----------------------|
+                                 05-01                    05-02
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from windrow.windows.arguments import check_same_time, check_zone
+from windrow.windows.base import TimeWindow
+from windrow.windows.civil import add_months
+from windrow.windows.durations import Duration, DurationLike, positive_duration
+from windrow.windows.integers import DAY_US, as_integer, fit_int64
+from windrow.windows.progressions import Arithmetic
+from windrow.windows.times import TimeLike, format_time, looks_like_time, to_us
+from windrow.windows.zones import Zone
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Fixed(TimeWindow):
+    """The one window [start, start + size).
+
+    Args:
+        start: a datetime, a date or ISO 8601 text; an integer is for an integer time column. A time without a
+            timezone means UTC, or the local time of ``timezone`` where that is given.
+        size: how long the window is. Months go to the same day of a later month, or to its last day.
+        timezone: an IANA name. It makes days, weeks and months of the size local ones.
+
+    >>> from windrow.windows import Fixed
+    >>> Fixed("2024-05-01", "1d")
+    Fixed('2024-05-01T00:00:00Z', '24h')
+    >>> list(Fixed(100, 50).assign(120)), list(Fixed(100, 50).assign(150))
+    ([(100, 150)], [])
+    """
+
+    start: int
+    size: Duration
+    timezone: str | None
+
+    def __init__(self, start: TimeLike | int, size: DurationLike, timezone: str | None = None) -> None:
+        size = positive_duration(size, "size", local_days=timezone is not None)
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "timezone", check_zone(size, timezone))
+        object.__setattr__(self, "start", _parse_start(start, size, self._zone))
+        fit_int64(self.end, f"end of {self!r}")
+
+    @property
+    def uses_integer_time(self) -> bool:
+        return self.size.kind == "integer"
+
+    @property
+    def _zone(self) -> Zone:
+        return Zone(self.timezone or "UTC")
+
+    @cached_property
+    def end(self) -> int:
+        """Where the window ends: the first time that is no longer in it."""
+        if not self.size.is_calendar:
+            return self.start + self.size.units
+        day, clock = divmod(self._zone.local(self.start), DAY_US)
+        labels = self.size.labels
+        last = add_months(day, labels) if self.size.kind == "months" else day + labels
+        return self._zone.first_instant(last * DAY_US + clock)
+
+    def assign(self, time: int) -> Iterator[tuple[int, int]]:
+        if self.start <= time < self.end:
+            yield self.start, self.end
+
+    def edges(self, low: int, high: int) -> list[int]:
+        return [edge for edge in (self.start, self.end) if low <= edge <= high]
+
+    def windows_ending_in(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+        if low < self.end <= high:
+            yield self.start, self.end
+
+    def next_edge(self, time: int) -> int | None:
+        return next((edge for edge in (self.start, self.end) if edge > time), None)
+
+    def edge_progressions(self) -> tuple[Arithmetic, ...] | None:
+        return None
+
+    def _arguments(self) -> Iterator[str]:
+        yield str(self.start) if self.uses_integer_time else repr(format_time(self.start))
+        yield self.size.argument
+        if self.timezone is not None:
+            yield f"timezone={self.timezone!r}"
+
+
+def _parse_start(start: TimeLike | int, size: Duration, zone: Zone) -> int:
+    if isinstance(start, str) or looks_like_time(start):
+        check_same_time(size, Duration(0, "fixed", repr(start)), "size", "start")
+        return to_us(start, "start", zone)
+    number = as_integer(start, "start", "a datetime, ISO 8601 text, or an integer")
+    check_same_time(size, Duration(number, "integer"), "size", "start")
+    return number
