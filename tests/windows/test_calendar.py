@@ -206,6 +206,15 @@ def test_weeks_in_a_month_are_cut_by_its_end():
     assert ends == ["2024-02-08", "2024-02-15", "2024-02-22", "2024-02-29", "2024-03-01"]
 
 
+def test_steps_are_counted_from_where_the_offset_lets_a_period_begin():
+    to_date = Cumulative("1mo", step="1d", offset="9d6h", timezone=BERLIN)
+    ends = [short(edge) for edge in to_date.edges(to_us("2024-03-30"), to_us("2024-04-01T12:00"))]
+    assert ends == ["2024-03-30T05:00", "2024-03-31T04:00", "2024-04-01T04:00"]
+    ((start, _),) = Tumbling("1mo", offset="9d6h", timezone=BERLIN).assign(to_us("2024-03-30"))
+    assert {window[0] for window in to_date.assign(to_us("2024-03-30"))} == {start}
+    assert short(start) == "2024-03-10T05:00"
+
+
 def test_steps_over_a_skipped_day_are_one_step():
     to_date = Cumulative("1mo", step="1d", timezone=APIA)
     windows = list(to_date.windows_ending_in(to_us("2011-12-28T12:00"), to_us("2011-12-31T10:00")))

@@ -138,6 +138,11 @@ def test_what_does_not_fit_in_64_bits_is_refused(written):
         parse_duration(written)
 
 
+def test_local_days_that_do_not_fit_in_64_bits_are_refused():
+    with pytest.raises(OverflowError, match="does not fit in 64 bits"):
+        parse_duration(timedelta(days=999_999_999), local_days=True)
+
+
 def test_the_largest_durations_fit():
     assert parse_duration("9223372036854775807us").amount == 2**63 - 1
     assert parse_duration(-(2**63)).amount == -(2**63)

@@ -174,9 +174,10 @@ def _from_timedelta(value: timedelta, name: str, local_days: bool) -> Duration:
     if getattr(value, "nanoseconds", 0):
         raise ValueError(f"{name} {value!r} is not a whole number of microseconds: round it to microseconds")
     total_us = value.days * DAY_US + value.seconds * 1_000_000 + value.microseconds
+    fit_int64(total_us, f"{name} {value!r}")
     if local_days and total_us % DAY_US == 0:
         return Duration(value.days, "days")
-    return Duration(fit_int64(total_us, f"{name} {value!r}"), "fixed")
+    return Duration(total_us, "fixed")
 
 
 def _from_counts(counts: dict[str, int], written: str, name: str, local_days: bool) -> Duration:
