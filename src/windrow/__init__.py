@@ -1,0 +1,115 @@
+"""windrow: windowed aggregation of event data, incremental, exact, with any associative aggregate.
+
+>>> import windrow as wr
+>>> window = wr.swag.DABA(wr.max)
+>>> for value in (2, 6, 3):
+...     window.insert(value)
+>>> window.query()
+6
+
+Importing this loads neither numpy nor numba: what needs them loads them when it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windrow import monoids, swag, windows
+from windrow.monoids import (
+    all,
+    any,
+    arg_max,
+    arg_min,
+    collect,
+    collect_distinct,
+    concat,
+    count,
+    exp_decay,
+    first,
+    geo_mean,
+    last,
+    laws,
+    longest_run,
+    m4,
+    max,
+    max_count,
+    mean,
+    min,
+    min_count,
+    monoid,
+    product,
+    range,
+    stddev,
+    sum,
+    together,
+    var,
+)
+from windrow.windows import (
+    Cumulative,
+    Delta,
+    Fixed,
+    Policy,
+    Punctuation,
+    Rows,
+    Session,
+    Sliding,
+    Tumbling,
+)
+
+__version__ = "0.1.0"
+
+#: aggregates that need numpy, loaded on first use
+_SKETCHES = ("approx_distinct", "bloom", "count_min", "median", "quantile")
+
+__all__ = [
+    "Cumulative",
+    "Delta",
+    "Fixed",
+    "Policy",
+    "Punctuation",
+    "Rows",
+    "Session",
+    "Sliding",
+    "Tumbling",
+    "all",
+    "any",
+    "approx_distinct",
+    "arg_max",
+    "arg_min",
+    "bloom",
+    "collect",
+    "collect_distinct",
+    "concat",
+    "count",
+    "count_min",
+    "exp_decay",
+    "first",
+    "geo_mean",
+    "last",
+    "laws",
+    "longest_run",
+    "m4",
+    "max",
+    "max_count",
+    "mean",
+    "median",
+    "min",
+    "min_count",
+    "monoid",
+    "monoids",
+    "product",
+    "quantile",
+    "range",
+    "stddev",
+    "sum",
+    "swag",
+    "together",
+    "var",
+    "windows",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SKETCHES:
+        return getattr(monoids, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,186 @@
+"""A monoid's functions as native ones, or the reason why not.
+
+Kernels are memoised by monoid and input types; a monoid that does not compile is reported once, as a
+:class:`CompileWarning` that names the function and what Numba said, and runs in plain Python from then on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+import warnings
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from windrow.compile import access
+from windrow.compile.cache import Unfingerprintable, attach, fingerprint
+from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
+from windrow.monoids.base import Monoid
+
+__all__ = ["CompileWarning", "NativeMonoid", "NotCompilable", "build", "jit_for", "native"]
+
+
+class CompileWarning(UserWarning):
+    """A user's aggregate runs in plain Python because a function of it does not compile."""
+
+
+@functools.cache
+def jit_for(checked: bool) -> Callable[..., Any]:
+    """A decorator that compiles a function, and with it the plain Python functions that it calls.
+
+    All is inlined into one function, so that the optimiser sees one loop with its registers.
+    ``checked`` keeps Python's errors (division by zero) for functions windrow did not write. There is
+    nothing to count references of in a kernel, so counting is off.
+    """
+    import numba
+
+    import windrow.compile.overloads  # noqa: F401  (registers the native forms)
+
+    options: dict[str, Any] = {
+        "error_model": "python" if checked else "numpy",
+        "nogil": True,
+        "forceinline": True,
+        "_nrt": False,
+    }
+    made: dict[types.FunctionType, Any] = {}
+
+    def jit(function: Any) -> Any:
+        if not isinstance(function, types.FunctionType):
+            return function
+        if function not in made:
+            made[function] = numba.njit(**options)(_with_compiled_helpers(function, jit))
+        return made[function]
+
+    return jit
+
+
+def _with_compiled_helpers(function: types.FunctionType, jit: Callable[..., Any]) -> types.FunctionType:
+    """The same function, calling compiled forms of the plain functions among its globals and closure
+    cells."""
+    scope = function.__globals__
+    helpers = {
+        name: scope[name] for name in function.__code__.co_names if _is_helper(scope.get(name), function)
+    }
+    cells = function.__closure__ or ()
+    captured = [cell.cell_contents for cell in cells]
+    if not helpers and not any(_is_helper(value, function) for value in captured):
+        return function
+    closure = tuple(
+        types.CellType(jit(value)) if _is_helper(value, function) else cell
+        for cell, value in zip(cells, captured, strict=True)
+    )
+    renewed = {**scope, **{name: jit(helper) for name, helper in helpers.items()}}
+    copy = types.FunctionType(function.__code__, renewed, function.__name__, function.__defaults__, closure)
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def _is_helper(value: Any, caller: Any) -> bool:
+    if not isinstance(value, types.FunctionType) or value is caller:
+        return False
+    return value.__module__ != access.__name__
+
+
+@dataclass(frozen=True, eq=False)
+class NativeMonoid:
+    """The compiled functions of a monoid for one choice of input types."""
+
+    monoid: Monoid
+    dtypes: tuple[np.dtype[Any], ...]
+    layout: Layout
+    identity: Any
+    jit: Callable[..., Any]
+    lift: Any
+    combine: Any
+    lower: Any
+    inverse: Any
+    #: entry points already built, by whatever tells them apart
+    kernels: dict[Any, Callable[..., Any]] = field(default_factory=dict[Any, Any])
+
+    def to_native(self, partial: Any) -> Any:
+        """A plain partial with exactly the native types; ValueError where it does not fit them."""
+        if partial is self.monoid.identity:
+            return self.identity
+        value = self.layout.partial_value(partial)
+        if not _equal(self.layout.python_value(value), partial):
+            raise ValueError(f"{partial!r} does not fit {self.layout.partial}")
+        return value
+
+    def to_plain(self, element: Any) -> Any:
+        """The plain partial of an element of a ring, or of a register."""
+        value = self.layout.python_value(element) if hasattr(element, "item") else element
+        return self.monoid.identity if value == self.layout.python_value(self.identity) else value
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return bool(a == b or (a != a and b != b))
+
+
+_natives: weakref.WeakKeyDictionary[Monoid, dict[Any, NativeMonoid | str]] = weakref.WeakKeyDictionary()
+
+
+def native(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid | None:
+    """The native form for these inputs, or None (with one warning for a user's monoid)."""
+    known = _natives.setdefault(monoid, {})
+    key = tuple(d.str for d in dtypes)
+    if key not in known:
+        try:
+            known[key] = _compile(monoid, dtypes)
+        except NotCompilable as reason:
+            known[key] = str(reason)
+            _warn(monoid, str(reason))
+    found = known[key]
+    return found if isinstance(found, NativeMonoid) else None
+
+
+def _warn(monoid: Monoid, reason: str) -> None:
+    if monoid.builtin or not monoid.compiles_for:
+        return
+    warnings.warn(
+        f"aggregate {monoid.name!r} runs in plain Python, not as native code: {reason}. "
+        f"Give compile=False to wr.monoid(...) if that is fine.",
+        CompileWarning,
+        stacklevel=6,
+    )
+
+
+def _compile(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid:
+    bad = [d for d in dtypes if d.kind not in monoid.compiles_for]
+    if bad:
+        raise NotCompilable(f"inputs of type {bad[0]} have no native form here")
+    jit = jit_for(checked=not monoid.builtin)
+    layout = layout_of(monoid, dtypes, jit)
+    return NativeMonoid(
+        monoid=monoid,
+        dtypes=dtypes,
+        layout=layout,
+        identity=layout.partial_value(native_identity(monoid, dtypes)),
+        jit=jit,
+        lift=jit(monoid.lift),
+        combine=jit(monoid.combine),
+        lower=jit(monoid.lower),
+        inverse=jit(monoid.inverse) if monoid.inverse else None,
+    )
+
+
+def build(
+    factory: Callable[..., Any], jit: Callable[..., Any], *functions: Any, arguments: tuple[Any, ...]
+) -> Any:
+    """Compile ``factory(jit, *functions)`` for these arguments and return the entry point: a call of it
+    converts each argument to the compiled type and does not dispatch again. Loaded from disk where it is
+    known there."""
+    from numba import typeof
+
+    dispatcher = factory(jit, *functions)
+    signature = tuple(typeof(argument) for argument in arguments)
+    with contextlib.suppress(Unfingerprintable):
+        attach(dispatcher, fingerprint(dispatcher))
+    return dispatcher.compile(signature)

@@ -1,0 +1,78 @@
+"""What is computed: every built-in aggregate, and the means to write one's own.
+
+Each aggregate is a :class:`~windrow.monoids.base.Monoid` with its algebraic properties stated; ``laws``
+checks them. Sketches need numpy and are loaded when first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from windrow.monoids import laws
+from windrow.monoids.base import Aggregate, Monoid, monoid
+from windrow.monoids.decay import exp_decay
+from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, min_count, range
+from windrow.monoids.logic import all, any
+from windrow.monoids.moments import stddev, var
+from windrow.monoids.numbers import count, geo_mean, mean, product, sum
+from windrow.monoids.order import collect, collect_distinct, concat, first, last
+from windrow.monoids.runs import longest_run
+from windrow.monoids.together import together
+
+if TYPE_CHECKING:
+    from windrow.monoids.quantiles import median, quantile
+    from windrow.monoids.sketches import approx_distinct, bloom, count_min
+
+__all__ = [
+    "Aggregate",
+    "Monoid",
+    "all",
+    "any",
+    "approx_distinct",
+    "arg_max",
+    "arg_min",
+    "bloom",
+    "collect",
+    "collect_distinct",
+    "concat",
+    "count",
+    "count_min",
+    "exp_decay",
+    "first",
+    "geo_mean",
+    "last",
+    "laws",
+    "longest_run",
+    "m4",
+    "max",
+    "max_count",
+    "mean",
+    "median",
+    "min",
+    "min_count",
+    "monoid",
+    "product",
+    "quantile",
+    "range",
+    "stddev",
+    "sum",
+    "together",
+    "var",
+]
+
+_LAZY = {
+    "approx_distinct": "sketches",
+    "bloom": "sketches",
+    "count_min": "sketches",
+    "median": "quantiles",
+    "quantile": "quantiles",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(f"windrow.monoids.{_LAZY[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,322 @@
+"""What an aggregate is: lift, combine, lower ([RA] section 3).
+
+An aggregate turns each input row into a *partial* (``lift``), merges two neighbouring partials, the older on
+the left (``combine``), and turns the partial of a whole window into a result (``lower``). All that an
+algorithm may assume is that ``combine`` is associative, that ``identity`` changes nothing, and that none of
+the functions changes its arguments. Whatever else holds is *stated* as a property, so that a faster
+algorithm can rely on it, and checked by :mod:`windrow.monoids.laws`.
+
+A :class:`Monoid` says what is computed; calling it with column names gives an :class:`Aggregate`, which also
+says on what. Neither imports numpy: a monoid's functions are plain Python, and :mod:`windrow.compile` makes
+native code of them when a batch is processed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+__all__ = ["MISSING", "Aggregate", "Monoid", "WideState", "as_monoid", "monoid"]
+
+Nulls = Literal["skip", "propagate"]
+NaNs = Literal["propagate", "ignore"]
+
+
+class _Missing:
+    """The default of an argument for which None is a meaningful value."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Any = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class WideState:
+    """A partial that is a row of ``width`` numbers, worked on in place.
+
+    ``lift_into(out, *values)`` fills a zeroed row, ``combine_into(a, b, out)`` may be called with ``out``
+    being ``a`` or ``b``. The identity is a row of zeros. ``lower`` of the monoid receives a row; None there
+    means that the row itself, as bytes, is the result.
+    """
+
+    dtype: str
+    width: int
+    lift_into: Callable[..., None]
+    combine_into: Callable[[Any, Any, Any], None]
+    #: turns any hashable input into the unsigned 64-bit number that ``lift_into`` takes
+    encode: Callable[[Any], int]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Monoid:
+    """An aggregate that is not bound to columns yet. Make your own with :func:`monoid`.
+
+    >>> import windrow as wr
+    >>> wr.max
+    max (commutative, idempotent, selection)
+    >>> wr.max.combine(3, 5)
+    5
+    >>> wr.max("len")
+    max(len)
+    """
+
+    name: str
+    lift: Callable[..., Any]
+    combine: Callable[[Any, Any], Any]
+    lower: Callable[[Any], Any]
+    identity: Any
+    #: ``inverse(total, oldest)`` is the rest: what combine(oldest, rest) == total holds for
+    inverse: Callable[[Any, Any], Any] | None = None
+    commutative: bool = False
+    #: combine(a, a) == a
+    idempotent: bool = False
+    #: combine returns one of its arguments
+    selection: bool = False
+    #: the result of a window in which there is no value; MISSING: what lower makes of the identity
+    empty: Any = None
+    #: the fewest and the most inputs that lift takes
+    arity: tuple[int, int] = (1, 1)
+    nulls: Nulls = "skip"
+    nan: NaNs = "propagate"
+    #: an Arrow type, or its name, for results; None: inferred
+    result_type: Any = None
+    #: identity for a native partial, from the dtypes of the inputs, where ``identity`` itself is no native
+    #: number
+    typed_identity: Callable[..., Any] | None = None
+    #: kinds of input (numpy's letters) for which a native form may be tried; empty: never
+    compiles_for: str = "biufmM"
+    #: partials add integers up, so that a native form must prove that 64 bits suffice
+    adds_integers: bool = False
+    wide: WideState | None = None
+    #: the same aggregate with an exact inverse, where the plain form would drift or keep NaN
+    group: Monoid | None = None
+    #: makes this monoid with other parameters
+    make: Callable[..., Monoid] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    #: equality of two partials for the laws; None: structural, with a tolerance for floats
+    equal: Callable[[Any, Any], bool] | None = None
+    builtin: bool = True
+    doc: str = ""
+
+    def __call__(self, *columns: Any, **options: Any) -> Any:
+        """Bind to columns; with parameters and no column, the monoid with those parameters."""
+        names = [c for c in columns if isinstance(c, str)]
+        values = [c for c in columns if not isinstance(c, str)]
+        target = self._configured(values, options)
+        if not names and target is not self and target.arity[0] > 0:
+            return target
+        return Aggregate(monoid=target, columns=tuple(names))
+
+    def _configured(self, positional: list[Any], options: dict[str, Any]) -> Monoid:
+        rules = {key: options.pop(key) for key in ("nulls", "nan") if key in options}
+        known = list(inspect.signature(self.make).parameters) if self.make else []
+        if len(positional) > len(known):
+            raise TypeError(
+                f"{self.name} takes column names and {known or 'no parameters'}; got {positional!r}"
+            )
+        given = dict(zip(known, positional, strict=False)) | options
+        unknown = [key for key in given if key not in known]
+        if unknown:
+            raise TypeError(f"{self.name} has no parameter {unknown[0]!r}; it takes {known or 'none'}")
+        result = self.make(**(dict(self.parameters) | given)) if self.make and given else self
+        return result.with_rules(**rules) if rules else result
+
+    def with_rules(self, nulls: Nulls | None = None, nan: NaNs | None = None) -> Monoid:
+        """The same aggregate with another rule for nulls (``"skip"``, ``"propagate"``) or NaN
+        (``"propagate"``, ``"ignore"``)."""
+        for what, value, allowed in (
+            ("nulls", nulls, ("skip", "propagate")),
+            ("nan", nan, ("propagate", "ignore")),
+        ):
+            if value is not None and value not in allowed:
+                raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, allowed))}")
+        return replace(self, nulls=nulls or self.nulls, nan=nan or self.nan)
+
+    @property
+    def invertible(self) -> bool:
+        return self.inverse is not None or self.group is not None
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        names = ("commutative", "invertible", "idempotent", "selection")
+        return tuple(name for name in names if getattr(self, name))
+
+    def empty_result(self) -> Any:
+        """The result of a window without a value: null for a built-in aggregate (count: 0); for a user's own
+        what its lower makes of the identity, or null where that raises."""
+        if self.empty is not MISSING:
+            return self.empty
+        try:
+            return self.lower(self.identity)
+        except Exception:
+            return None
+
+    def skips(self, values: tuple[Any, ...]) -> bool:
+        """Whether a row adds nothing to the partial: a null, or NaN under ``nan="ignore"``."""
+        ignores_nan = self.nan == "ignore"
+        for value in values:
+            if value is None:
+                return True
+            if ignores_nan and value != value:
+                return True
+        return False
+
+    def row(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The inputs of lift from what a caller gave: separate arguments, or one tuple where lift takes
+        several."""
+        if len(values) == 1 and self.arity[1] > 1 and isinstance(values[0], tuple):
+            values = values[0]
+        low, high = self.arity
+        if not low <= len(values) <= high:
+            wanted = f"{low}" if low == high else f"{low} to {high}"
+            raise TypeError(f"{self.name} takes {wanted} input(s) a row; got {len(values)}: {values!r}")
+        return values
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k}={v!r}" for k, v in self.parameters.items())
+        return f"{self.name}{f'({shown})' if shown else ''} ({', '.join(self.properties) or 'associative'})"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A monoid bound to the columns it reads."""
+
+    monoid: Monoid
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        low, high = self.monoid.arity
+        if not self.columns and self.monoid.name == "count":
+            return
+        if not low <= len(self.columns) <= high:
+            wanted = f"{low}" if low == high else f"{low} to {high}"
+            raise TypeError(
+                f"{self.monoid.name} reads {wanted} column(s); got {len(self.columns)}: {list(self.columns)}"
+            )
+
+    def __repr__(self) -> str:
+        shown = [*self.columns, *(f"{k}={v!r}" for k, v in self.monoid.parameters.items())]
+        return f"{self.monoid.name}({', '.join(shown)})"
+
+
+def as_monoid(what: Any) -> Monoid:
+    """The monoid of a Monoid or an Aggregate; anything else is an error that says what to pass."""
+    if isinstance(what, Aggregate):
+        return what.monoid
+    if isinstance(what, Monoid):
+        return what
+    raise TypeError(
+        f"{what!r} is no aggregate: pass one of windrow's (wr.max) or your own from wr.monoid(...)"
+    )
+
+
+def monoid(
+    *,
+    lift: Callable[..., Any],
+    combine: Callable[[Any, Any], Any],
+    lower: Callable[[Any], Any] | None = None,
+    identity: Any,
+    inverse: Callable[..., Any] | None = None,
+    commutative: bool = False,
+    idempotent: bool = False,
+    selection: bool = False,
+    result_type: Any = None,
+    name: str | None = None,
+    empty: Any = MISSING,
+    compile: bool = True,
+) -> Monoid:
+    """Your own aggregate, from three functions and an identity; any Python object may be the partial.
+
+    ``lift`` takes one value a column. ``inverse``, if there is one, is either ``inverse(a)``, the element
+    that cancels ``a``, or ``inverse(total, oldest)``, what is left of ``total`` without its oldest part.
+    ``empty`` is the result for a window without a value (without it: what ``lower`` makes of the identity,
+    null if that raises). Functions over numbers and flat tuples of numbers are compiled to native code when
+    a batch is processed; ``compile=False`` keeps them in Python. Check yours with :func:`windrow.laws.check`.
+
+    >>> import windrow as wr
+    >>> spread = wr.monoid(
+    ...     name="spread",
+    ...     lift=lambda v: (v, v),
+    ...     lower=lambda a: a[1] - a[0],
+    ...     combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    ...     identity=(float("inf"), float("-inf")),
+    ... )
+    >>> window = wr.swag.DABA(spread)
+    >>> for temperature in (20, 23, 19):
+    ...     window.insert(temperature)
+    >>> window.query()
+    4
+    >>> spread("temperature")
+    spread(temperature)
+    """
+    for what, function in (("lift", lift), ("combine", combine), ("lower", lower), ("inverse", inverse)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{what} must be a function; got {function!r}")
+    low, high = _arity(lift)
+    return Monoid(
+        name=name or _name_of(combine, lift),
+        lift=lift,
+        combine=combine,
+        lower=lower if lower is not None else _same,
+        identity=identity,
+        inverse=_as_subtraction(inverse, combine),
+        commutative=commutative,
+        idempotent=idempotent,
+        selection=selection,
+        empty=empty,
+        arity=(low, high),
+        result_type=result_type,
+        compiles_for="biufmM" if compile else "",
+        builtin=False,
+    )
+
+
+def _same(partial: Any) -> Any:
+    return partial
+
+
+def _name_of(*functions: Callable[..., Any]) -> str:
+    names = (getattr(f, "__name__", "<lambda>") for f in functions)
+    return next((n for n in names if n != "<lambda>"), "aggregate")
+
+
+def _arity(lift: Callable[..., Any]) -> tuple[int, int]:
+    """How many positional inputs lift takes; builtins that tell nothing (``str``) take one."""
+    try:
+        parameters = list(inspect.signature(lift).parameters.values())
+    except (TypeError, ValueError):
+        return 1, 1
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return 1, 255
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is p.empty]
+    if isinstance(lift, type):
+        return 1, 1
+    return max(len(required), 1), max(len(positional), 1)
+
+
+def _as_subtraction(
+    inverse: Callable[..., Any] | None, combine: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any] | None:
+    """``inverse(total, oldest)`` from either of the two forms that a user may give."""
+    if inverse is None:
+        return None
+    try:
+        count = len(inspect.signature(inverse).parameters)
+    except (TypeError, ValueError):
+        count = 2 if getattr(inverse, "__name__", "") in {"sub", "xor", "truediv"} else 1
+    if count == 2:
+        return inverse
+    if count != 1:
+        raise TypeError(f"inverse takes (a) or (total, oldest); {inverse!r} takes {count} arguments")
+    # oldest and its inverse cancel only next to each other, so the inverse goes to the left ([DABA] 2.1)
+    return lambda total, oldest: combine(inverse(oldest), total)
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,240 @@
+"""Largest and smallest: max, min, how often, where, and how far apart ([RA] table 1).
+
+NaN is larger than everything for ``max`` and smaller than everything for ``min``, so that it comes through
+wherever it is and is gone with its row. Ties go to the first in window order: arg_max and arg_min are not
+commutative, on purpose.
+
+``identity`` is an infinity that compares with anything that can be ordered (numbers, text, dates); native
+partials use the infinity or the extreme integer of their type instead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from windrow.monoids.base import Monoid
+
+__all__ = ["M4", "arg_max", "arg_min", "m4", "max", "max_count", "min", "min_count", "range"]
+
+
+class _Lowest(float):
+    """Minus infinity that is below text, dates and all else, too."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return super().__lt__(other) if isinstance(other, (int, float)) else True
+
+    def __gt__(self, other: object) -> bool:
+        return super().__gt__(other) if isinstance(other, (int, float)) else False
+
+    __hash__ = float.__hash__
+
+
+class _Highest(float):
+    """Infinity that is above text, dates and all else, too."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return super().__lt__(other) if isinstance(other, (int, float)) else False
+
+    def __gt__(self, other: object) -> bool:
+        return super().__gt__(other) if isinstance(other, (int, float)) else True
+
+    __hash__ = float.__hash__
+
+
+LOWEST = _Lowest(-math.inf)
+HIGHEST = _Highest(math.inf)
+
+
+def _native_lowest(dtype: Any) -> Any:
+    return {"f": -math.inf, "b": False}.get(dtype.kind, -(2**63))
+
+
+def _native_highest(dtype: Any) -> Any:
+    return {"f": math.inf, "b": True}.get(dtype.kind, 2**63 - 1)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return a if (a > b or a != a) else b
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return a if (a < b or a != a) else b
+
+
+def _extreme(name: str, combine: Any, identity: Any, native: Any) -> Monoid:
+    return Monoid(
+        name=name,
+        lift=_same,
+        combine=combine,
+        lower=_same,
+        identity=identity,
+        commutative=True,
+        idempotent=True,
+        selection=True,
+        typed_identity=native,
+        doc="the largest value" if name == "max" else "the smallest value",
+    )
+
+
+max = _extreme("max", _larger, LOWEST, _native_lowest)
+min = _extreme("min", _smaller, HIGHEST, _native_highest)
+
+
+def _counted(value: Any) -> tuple[Any, int]:
+    return value, 1
+
+
+def _times(a: tuple[Any, int]) -> int:
+    return a[1]
+
+
+def _larger_counted(a: tuple[Any, int], b: tuple[Any, int]) -> tuple[Any, int]:
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a[0], a[1] + b[1]
+    return a if (a[0] > b[0] or a[0] != a[0]) else b
+
+
+def _smaller_counted(a: tuple[Any, int], b: tuple[Any, int]) -> tuple[Any, int]:
+    if a[0] == b[0] or (a[0] != a[0] and b[0] != b[0]):
+        return a[0], a[1] + b[1]
+    return a if (a[0] < b[0] or a[0] != a[0]) else b
+
+
+def _counted_extreme(name: str, combine: Any, identity: Any, native: Any) -> Monoid:
+    return Monoid(
+        name=name,
+        lift=_counted,
+        combine=combine,
+        lower=_times,
+        identity=(identity, 0),
+        commutative=True,
+        typed_identity=lambda dtype: (native(dtype), 0),
+        doc=f"how often the {'largest' if name == 'max_count' else 'smallest'} value occurs",
+    )
+
+
+max_count = _counted_extreme("max_count", _larger_counted, LOWEST, _native_lowest)
+min_count = _counted_extreme("min_count", _smaller_counted, HIGHEST, _native_highest)
+
+# (has a row, key, argument): without the flag no key could be an identity, since a row may hold the extreme
+# key itself
+Arg = tuple[bool, Any, Any]
+
+
+def _with_argument(key: Any, argument: Any) -> Arg:
+    return True, key, argument
+
+
+def _argument(a: Arg) -> Any:
+    return a[2]
+
+
+def _first_larger(a: Arg, b: Arg) -> Arg:
+    if not b[0]:
+        return a
+    return b if (not a[0] or b[1] > a[1] or (b[1] != b[1] and a[1] == a[1])) else a
+
+
+def _first_smaller(a: Arg, b: Arg) -> Arg:
+    if not b[0]:
+        return a
+    return b if (not a[0] or b[1] < a[1] or (b[1] != b[1] and a[1] == a[1])) else a
+
+
+def _zero(dtype: Any) -> Any:
+    return {"f": 0.0, "b": False}.get(dtype.kind, 0)
+
+
+def _argument_of_extreme(name: str, combine: Any) -> Monoid:
+    return Monoid(
+        name=name,
+        lift=_with_argument,
+        combine=combine,
+        lower=_argument,
+        identity=(False, None, None),
+        selection=True,
+        idempotent=True,
+        arity=(2, 2),
+        typed_identity=lambda key, argument: (False, _zero(key), _zero(argument)),
+        doc=f"the second column where the first is {'largest' if name == 'arg_max' else 'smallest'}; the "
+        f"first such row",
+    )
+
+
+arg_max = _argument_of_extreme("arg_max", _first_larger)
+arg_min = _argument_of_extreme("arg_min", _first_smaller)
+
+
+def _both(value: Any) -> tuple[Any, Any]:
+    return value, value
+
+
+def _apart(a: tuple[Any, Any]) -> Any:
+    return a[1] - a[0]
+
+
+def _wider(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    return _smaller(a[0], b[0]), _larger(a[1], b[1])
+
+
+range = Monoid(
+    name="range",
+    lift=_both,
+    combine=_wider,
+    lower=_apart,
+    identity=(HIGHEST, LOWEST),
+    commutative=True,
+    idempotent=True,
+    typed_identity=lambda dtype: (_native_highest(dtype), _native_lowest(dtype)),
+    compiles_for="f",
+    doc="largest minus smallest",
+)
+
+
+class M4(NamedTuple):
+    """What a line chart needs of the rows that fall on one pixel column."""
+
+    first: Any
+    last: Any
+    min: Any
+    max: Any
+
+
+_M4 = tuple[bool, Any, Any, Any, Any]
+
+
+def _m4_lift(value: Any) -> _M4:
+    return True, value, value, value, value
+
+
+def _m4_combine(a: _M4, b: _M4) -> _M4:
+    if not a[0]:
+        return b
+    if not b[0]:
+        return a
+    return True, a[1], b[2], _smaller(a[3], b[3]), _larger(a[4], b[4])
+
+
+def _m4_lower(a: _M4) -> M4:
+    return M4(a[1], a[2], a[3], a[4])
+
+
+m4 = Monoid(
+    name="m4",
+    lift=_m4_lift,
+    combine=_m4_combine,
+    lower=_m4_lower,
+    identity=(False, None, None, None, None),
+    idempotent=True,
+    typed_identity=lambda dtype: (False, _zero(dtype), _zero(dtype), _zero(dtype), _zero(dtype)),
+    doc="first, last, smallest and largest value: what a line chart needs",
+)

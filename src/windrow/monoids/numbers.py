@@ -1,0 +1,187 @@
+"""Counts, sums and means ([RA] table 1).
+
+Partials are as small as they can be, since algorithms that never subtract need nothing more: a sum is one
+number. Where an inverse is asked for (SubtractOnEvict), the ``group`` form takes over, which neither drifts
+nor keeps NaN. Integers stay integers: plain sums are unbounded, native ones are used only when 64 bits
+provably suffice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from windrow.monoids.base import Monoid
+from windrow.monoids.compensated import ZERO, ExactSum, exact, minus, plus, rounded
+
+__all__ = ["count", "geo_mean", "mean", "product", "sum"]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _subtract(total: Any, oldest: Any) -> Any:
+    return total - oldest
+
+
+def _one(*_: Any) -> int:
+    return 1
+
+
+count = Monoid(
+    name="count",
+    lift=_one,
+    combine=_add,
+    lower=_same,
+    identity=0,
+    inverse=_subtract,
+    commutative=True,
+    empty=0,
+    arity=(1, 1),
+    doc="rows; with a column, rows in which it is not null",
+)
+
+_exact_sum = Monoid(
+    name="sum",
+    lift=exact,
+    combine=plus,
+    lower=rounded,
+    identity=ZERO,
+    inverse=minus,
+    commutative=True,
+    adds_integers=True,
+    compiles_for="f",
+)
+
+sum = Monoid(
+    name="sum",
+    lift=_same,
+    combine=_add,
+    lower=_same,
+    identity=0,
+    commutative=True,
+    adds_integers=True,
+    group=_exact_sum,
+    doc="the sum; of text nothing: use concat",
+)
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    return a * b
+
+
+product = Monoid(
+    name="product",
+    lift=_same,
+    combine=_multiply,
+    lower=_same,
+    identity=1,
+    commutative=True,
+    compiles_for="f",
+    doc="the product",
+)
+
+
+def _mean_lift(value: Any) -> tuple[Any, int]:
+    return value, 1
+
+
+def _mean_combine(a: tuple[Any, int], b: tuple[Any, int]) -> tuple[Any, int]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _mean_lower(a: tuple[Any, int]) -> Any:
+    return a[0] / a[1]
+
+
+ExactMean = tuple[Any, Any, int, int, int, int]
+
+
+def _exact_mean_lift(value: Any) -> ExactMean:
+    return (*exact(value), 1)
+
+
+def _sum_of(a: ExactMean) -> ExactSum:
+    return a[0], a[1], a[2], a[3], a[4]
+
+
+def _exact_mean_combine(a: ExactMean, b: ExactMean) -> ExactMean:
+    return (*plus(_sum_of(a), _sum_of(b)), a[5] + b[5])
+
+
+def _exact_mean_inverse(total: ExactMean, oldest: ExactMean) -> ExactMean:
+    return (*minus(_sum_of(total), _sum_of(oldest)), total[5] - oldest[5])
+
+
+def _exact_mean_lower(a: ExactMean) -> Any:
+    return rounded(_sum_of(a)) / a[5]
+
+
+mean = Monoid(
+    name="mean",
+    lift=_mean_lift,
+    combine=_mean_combine,
+    lower=_mean_lower,
+    identity=(0, 0),
+    commutative=True,
+    adds_integers=True,
+    group=Monoid(
+        name="mean",
+        lift=_exact_mean_lift,
+        combine=_exact_mean_combine,
+        lower=_exact_mean_lower,
+        identity=(*ZERO, 0),
+        inverse=_exact_mean_inverse,
+        commutative=True,
+        compiles_for="",
+    ),
+    doc="the arithmetic mean",
+)
+
+
+def _logarithm(value: Any) -> float:
+    if value > 0:
+        return math.log(value)
+    return -math.inf if value == 0 else math.nan
+
+
+def _geo_lift(value: Any) -> tuple[float, int]:
+    return _logarithm(value), 1
+
+
+def _geo_lower(a: tuple[float, int]) -> float:
+    return math.exp(a[0] / a[1])
+
+
+def _exact_geo_lift(value: Any) -> ExactMean:
+    return (*exact(_logarithm(value)), 1)
+
+
+def _exact_geo_lower(a: ExactMean) -> float:
+    return math.exp(_exact_mean_lower(a))
+
+
+geo_mean = Monoid(
+    name="geo_mean",
+    lift=_geo_lift,
+    combine=_mean_combine,
+    lower=_geo_lower,
+    identity=(0.0, 0),
+    commutative=True,
+    group=Monoid(
+        name="geo_mean",
+        lift=_exact_geo_lift,
+        combine=_exact_mean_combine,
+        lower=_exact_geo_lower,
+        identity=(*ZERO, 0),
+        inverse=_exact_mean_inverse,
+        commutative=True,
+        compiles_for="",
+    ),
+    doc="the geometric mean; 0 if a value is 0, NaN if one is negative",
+)

@@ -1,0 +1,249 @@
+"""The protocol that all sliding-window aggregators share ([DABA] 2.1, the SWAG data type).
+
+A window is a queue of values with an aggregate: ``insert`` at the back, ``evict`` at the front, ``query``
+for the aggregate in window order. A subclass implements ``_insert``, ``_evict``, ``_partial`` and ``_clear``
+on partials; this
+class lifts inputs, lowers results, counts, keeps track of nulls, and feeds batches through (``roll``).
+
+Nulls take a place in the window but add nothing. Where they are is kept here, by position, so that no
+algorithm needs to know about them and a window without nulls pays nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from windrow.monoids.base import Monoid, as_monoid
+
+__all__ = ["AggregateError", "EmptyWindow", "Swag"]
+
+
+class EmptyWindow(IndexError):
+    """Something was to be evicted from a window that does not hold it."""
+
+
+class AggregateError(ValueError):
+    """A function of a user's aggregate raised; the message names the aggregate and the row."""
+
+
+class Swag:
+    """A sliding-window aggregator; see the subclasses. ``len(window)`` is the number of values in it.
+
+    >>> import windrow as wr
+    >>> window = wr.swag.TwoStacksLite(wr.max)
+    >>> for v in (2, 6, 3):
+    ...     window.insert(v)
+    >>> window.query(), len(window)
+    (6, 3)
+    >>> window.evict_many(2)
+    >>> window.query()
+    3
+    """
+
+    #: what an evict, insert and query round costs in combines, in words
+    cost: ClassVar[str] = ""
+    #: where the algorithm comes from
+    source: ClassVar[str] = ""
+    needs_inverse: ClassVar[bool] = False
+
+    def __init__(self, monoid: Any) -> None:
+        self.monoid: Monoid = as_monoid(monoid)
+        self._evicted = 0
+        self._size = 0
+        self._null_positions: deque[int] = deque()
+        #: times of the values in the window, while it is used by time
+        self._times: deque[Any] = deque()
+
+    # -- what a subclass implements
+    # --------------------------------------------------------------------------------
+
+    def _insert(self, partial: Any) -> None:
+        raise NotImplementedError
+
+    def _evict(self) -> None:
+        raise NotImplementedError
+
+    def _partial(self) -> Any:
+        raise NotImplementedError
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the data structure is not in a state that its paper allows."""
+        assert self._size >= 0
+        assert len(self._null_positions) <= self._size
+
+    # -- single operations
+    # -----------------------------------------------------------------------------------------
+
+    def insert(self, *value: Any) -> None:
+        """Add a value at the back: one argument an input of the aggregate, or one tuple of them."""
+        values = value
+        if len(value) != 1 or self.monoid.arity[1] > 1:
+            values = self.monoid.row(value)
+        if self.monoid.skips(values):
+            position = self._next_position()
+            self._insert(self.monoid.identity)
+            self._null_positions.append(position)
+        else:
+            self._insert(self.monoid.lift(*values))
+        self._size += 1
+
+    def evict(self) -> None:
+        """Remove the oldest value."""
+        if self._size == 0:
+            raise EmptyWindow(
+                f"evict from an empty {type(self).__name__}: insert before you evict, or test len()"
+            )
+        self._evict()
+        self._forget(1)
+
+    def evict_many(self, count: int) -> None:
+        """Remove the ``count`` oldest values."""
+        self._require(count)
+        for _ in range(count):
+            self._evict()
+            self._forget(1)
+
+    def query(self) -> Any:
+        """The lowered result for the values in the window."""
+        if self._null_positions or self._size == 0:
+            if self._null_positions and self.monoid.nulls == "propagate":
+                return None
+            if len(self._null_positions) == self._size:
+                return self.monoid.empty_result()
+        return self.monoid.lower(self._partial())
+
+    def query_partial(self) -> Any:
+        """The partial for the values in the window; the identity for an empty one."""
+        return self._partial()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.monoid.name}, {self._size} values>"
+
+    # -- batches
+    # ---------------------------------------------------------------------------------------------------
+
+    def roll(self, values: Any, size: int, *, out: Any = None) -> Any:
+        """Feed a batch through a window of the last ``size`` values: one result a value.
+
+        For each value: evict while the window is full, insert, query. ``values`` is a list, a numpy or an
+        Arrow array (a tuple of them for an aggregate of several inputs); results come back as the same kind.
+        The window stays for the next call. Native code does the work where the aggregate compiles. ``out``
+        takes the results instead of a new array: a numpy array of the right length and type.
+
+        >>> import windrow as wr
+        >>> wr.swag.DABALite(wr.sum).roll([1, 2, 3, 4], size=2)
+        [1, 3, 5, 7]
+        """
+        if size < 1:
+            raise ValueError(f"a window of {size} values: size must be at least 1")
+        from windrow.compile.columns import rows_of, shaped_like
+
+        rows = rows_of(values, self.monoid)
+        return shaped_like(values, self.monoid, out)(self._roll_plainly(rows, size), None)
+
+    def _roll_plainly(self, rows: list[tuple[Any, ...]], size: int) -> list[Any]:
+        results: list[Any] = []
+        for index, row in enumerate(rows):
+            if self._size >= size:
+                self.evict_many(self._size - size + 1)
+            self._checked(index, row, functools.partial(self.insert, *row))
+            results.append(self._checked(index, row, self.query))
+        return results
+
+    def roll_time(self, times: Any, values: Any, size: Any) -> Any:
+        """Feed a batch through a window of the rows in (t - size, t]: one result a row.
+
+        ``times`` must not fall. Rows with equal time are peers: each sees all of them that are in the batch.
+        Times and window stay for the next call, whose times go on from there.
+
+        >>> import windrow as wr
+        >>> wr.swag.DABALite(wr.count).roll_time([0, 1, 1, 5], [7, 7, 7, 7], size=3)
+        [1, 3, 3, 1]
+        """
+        from windrow.compile.columns import rows_of, shaped_like
+
+        rows = rows_of(values, self.monoid)
+        moments = times.tolist() if hasattr(times, "tolist") else list(times)
+        self._check_times(moments, len(rows), size)
+        return shaped_like(values, self.monoid)(self._roll_time_plainly(moments, rows, size), None)
+
+    def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
+        results: list[Any] = []
+        first = 0
+        while first < len(rows):
+            moment = times[first]
+            expired = 0
+            for old in self._times:
+                if moment - old < size:
+                    break
+                expired += 1
+            self.evict_many(expired)
+            last = first
+            while last < len(rows) and times[last] == moment:
+                self._checked(last, rows[last], functools.partial(self.insert, *rows[last]))
+                self._times.append(moment)
+                last += 1
+            result = self._checked(first, rows[first], self.query)
+            results.extend([result] * (last - first))
+            first = last
+        return results
+
+    def _check_times(self, times: Any, count: int, size: Any) -> None:
+        if len(times) != count:
+            raise ValueError(f"{len(times)} times for {count} values: give one time a value")
+        if not size > type(size)(0):
+            raise ValueError(f"a window of size {size!r}: size must be positive")
+        kept = self._times_kept()
+        if self._size and len(kept) != self._size:
+            raise ValueError("this window holds values without times: use a new one for roll_time")
+        last = kept[-1] if self._size else None
+        for index, moment in enumerate(times):
+            if last is not None and moment < last:
+                raise ValueError(
+                    f"times must not fall: {moment!r} at index {index} after {last!r}; sort the rows"
+                )
+            last = moment
+
+    def _times_kept(self) -> Any:
+        """The times of the values in the window, or nothing where it is not used by time."""
+        return self._times
+
+    # -- helpers for subclasses
+    # ------------------------------------------------------------------------------------
+
+    def _next_position(self) -> int:
+        """The position that the next value gets; positions count up and never come back."""
+        return self._evicted + self._size
+
+    def _forget(self, count: int) -> None:
+        """Account for ``count`` values that have left the window at its front."""
+        self._evicted += count
+        self._size -= count
+        while self._null_positions and self._null_positions[0] < self._evicted:
+            self._null_positions.popleft()
+        if self._times:
+            for _ in range(min(count, len(self._times))):
+                self._times.popleft()
+
+    def _require(self, count: int) -> None:
+        if not 0 <= count <= self._size:
+            raise EmptyWindow(f"evict {count} of {self._size} values: evict_many takes 0 to len() of them")
+
+    def _checked(self, index: int, row: tuple[Any, ...], operation: Callable[[], Any]) -> Any:
+        """Run an operation of a batch; what a user's function raises is named with its row."""
+        try:
+            return operation()
+        except (EmptyWindow, AggregateError):
+            raise
+        except Exception as error:
+            shown = row[0] if len(row) == 1 else row
+            raise AggregateError(
+                f"aggregate {self.monoid.name!r} raised {type(error).__name__} at row {index} (value "
+                f"{shown!r}): {error}"
+            ) from error

@@ -1,0 +1,98 @@
+"""DABA Lite: DABA with one partial a value and two running sums.
+
+Invariant: front <= left <= right <= accum <= back <= end. Positions hold
+
+    [front, left)  sums up to back - 1        [left, right)  sums up to right - 1
+    [right, accum) single values              [accum, back)  sums up to back - 1        [back, end)  single
+    values
+
+``mid_sum`` is the sum of [right, back) while [left, right) is not empty, ``back_sum`` that of [back, end).
+The sizes obey
+[DABA] lemma 4.1: |left, right| = |right, accum| and left + right + accum + 1 = front - back, or the window
+is empty. Cost: at most 3 combines an insert, 2 an evict, 1 a query, in the worst case. Source: [DABA] figs
+8-12, with the caching the paper refers to in 4.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windrow.compile.access import Function, cast, load, store
+from windrow.swag.fifo import FifoSwag
+from windrow.swag.kernels import Jit, Operations
+
+__all__ = ["DABALite", "operations"]
+
+
+def operations(jit: Jit, combine: Function) -> Operations:
+    @jit
+    def fixup(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+        front, end, left, right, accum, back, mid_sum, back_sum = registers
+        if front == back:  # singleton, or empty: [DABA] fig 10, lines 10-11
+            left = right = accum = back = end
+            mid_sum = back_sum = identity
+        else:
+            if left == back:  # flip: lines 13-14
+                left = front
+                accum = back = end
+                mid_sum = back_sum
+                back_sum = identity
+            if left == right:  # shift: lines 15-16
+                right += 1
+                accum += 1
+            else:  # shrink: lines 17-21; sums before writes, so that a combine that raises changes nothing
+                of_left = cast(identity, combine(load(ring, left & mask), mid_sum))
+                accum -= 1
+                if accum + 1 != back:
+                    both = cast(identity, combine(load(ring, accum & mask), load(ring, (accum + 1) & mask)))
+                    store(ring, accum & mask, both)
+                store(ring, left & mask, of_left)
+            left += 1
+        return front, end, left, right, accum, back, mid_sum, back_sum
+
+    @jit
+    def insert(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
+        front, end, left, right, accum, back, mid_sum, back_sum = registers
+        grown = cast(identity, combine(back_sum, partial))
+        store(ring, end & mask, partial)
+        return fixup(ring, mask, identity, (front, end + 1, left, right, accum, back, mid_sum, grown))
+
+    @jit
+    def evict(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+        front, end, left, right, accum, back, mid_sum, back_sum = registers
+        return fixup(ring, mask, identity, (front + 1, end, left, right, accum, back, mid_sum, back_sum))
+
+    @jit
+    def query(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+        front, _, _, _, _, back, _, back_sum = registers
+        if front == back:
+            return back_sum
+        return cast(identity, combine(load(ring, front & mask), back_sum))
+
+    return Operations(insert, evict, query)
+
+
+class DABALite(FifoSwag):
+    """Constant time in the worst case: no operation is ever slow. The default where latency counts.
+
+    >>> import windrow as wr
+    >>> wr.swag.DABALite(wr.max).roll([2, 6, 3, 5], size=2)
+    [2, 6, 6, 5]
+    """
+
+    cost = "at most 3 combines an insert, 2 an evict, 1 a query"
+    source = "[DABA] figs 8-12, one partial a value"
+    operations = staticmethod(operations)
+    slots = 1
+
+    @staticmethod
+    def start(identity: Any) -> tuple[Any, ...]:
+        return 0, 0, 0, 0, 0, 0, identity, identity
+
+    def check_invariants(self) -> None:
+        super().check_invariants()
+        front, end, left, right, accum, back, _, _ = self._registers
+        assert front <= left <= right <= accum <= back <= end
+        if end > front:
+            assert right - left == accum - right
+            assert (right - left) + (accum - right) + (back - accum) + 1 == (back - front) - (end - back)

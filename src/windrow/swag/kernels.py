@@ -1,0 +1,127 @@
+"""Drivers: how a batch goes through a FIFO algorithm, whatever the algorithm is.
+
+An algorithm is a factory ``operations(jit, combine)`` of step functions over a *register* tuple that starts
+with (front, end), both positions, and a ring of partials: ``position & mask`` is the slot (mask -1: the
+position itself). A driver calls the steps in a loop. With ``jit`` being Numba the steps are inlined and the
+registers stay in registers; with :func:`windrow.compile.access.interpret` the same code runs on any Python
+objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from windrow.compile.access import Function, cast, emit, is_null, load, note, row, row_count, store
+
+__all__ = ["Operations", "roll_count", "roll_time"]
+
+Jit = Callable[[Function], Function]
+
+
+class Operations(NamedTuple):
+    """The steps of an algorithm. Each takes (ring, mask, identity, registers) and gives registers."""
+
+    insert: Function
+    evict: Function
+    query: Function
+    #: evict one and insert one; None: one after the other
+    slide: Function | None = None
+
+
+def _slide_of(jit: Jit, operations: Operations) -> Function:
+    if operations.slide is not None:
+        return operations.slide
+    insert, evict = operations.insert, operations.evict
+
+    @jit
+    def slide(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
+        return insert(ring, mask, identity, evict(ring, mask, identity, registers), partial)
+
+    return slide
+
+
+def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
+    """A window of the last ``size`` rows: a result a row."""
+    insert, evict, query = operations.insert, operations.evict, operations.query
+    slide = _slide_of(jit, operations)
+
+    @jit
+    def process(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        registers: Any,
+        size: int,
+        columns: Any,
+        nulls: Any,
+        out: Any,
+        valid: Any,
+        fronts: Any,
+    ) -> Any:
+        while registers[1] - registers[0] > size:
+            registers = evict(ring, mask, identity, registers)
+        count = row_count(columns)
+        filling = min(count, size - (registers[1] - registers[0]))
+        for i in range(filling):
+            partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
+            registers = insert(ring, mask, identity, registers, partial)
+            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            note(fronts, i, registers[0])
+        for i in range(filling, count):
+            partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
+            registers = slide(ring, mask, identity, registers, partial)
+            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            note(fronts, i, registers[0])
+        return registers
+
+    return process
+
+
+def roll_time(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
+    """A window of the rows in (t - size, t], peers included: a result a row.
+
+    Stops before the run of peers for which the ring has no room and returns how many rows are done, so that
+    the caller can enlarge the ring and go on.
+    """
+    insert, evict, query = operations.insert, operations.evict, operations.query
+
+    @jit
+    def process(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        registers: Any,
+        clock: Any,
+        times: Any,
+        size: Any,
+        start: int,
+        columns: Any,
+        nulls: Any,
+        out: Any,
+        valid: Any,
+        fronts: Any,
+    ) -> Any:
+        i = start
+        count = row_count(columns)
+        while i < count:
+            moment = load(times, i)
+            while registers[0] < registers[1] and moment - load(clock, registers[0] & mask) >= size:
+                registers = evict(ring, mask, identity, registers)
+            j = i
+            while j < count and load(times, j) == moment:
+                j += 1
+            if registers[1] - registers[0] + (j - i) > mask:
+                return registers, i
+            for k in range(i, j):
+                partial = identity if is_null(nulls, k) else cast(identity, lift(*row(columns, k)))
+                store(clock, registers[1] & mask, moment)
+                registers = insert(ring, mask, identity, registers, partial)
+            total = query(ring, mask, identity, registers)
+            for k in range(i, j):
+                emit(out, valid, k, lower(total))
+                note(fronts, k, registers[0])
+            i = j
+        return registers, i
+
+    return process

@@ -1,0 +1,332 @@
+"""A batch through a FIFO algorithm in native code.
+
+:func:`prepared` decides whether a batch can go through natively: the monoid compiles for its inputs, the
+window's present content fits the native types, and integer sums provably fit 64 bits. :class:`NativeBatch`
+then moves the window into rings, runs a driver, and works out which results are null.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from windrow.compile.columns import Columns, native_columns, shaped_like
+from windrow.compile.native import NativeMonoid, build, native
+from windrow.swag.base import AggregateError
+from windrow.swag.fifo import FifoSwag, NativeWindow
+from windrow.swag.queue import ChunkedArrayQueue
+
+__all__ = ["NativeBatch", "prepared", "prepared_times"]
+
+_INT64_MAX = 2**63 - 1
+_SMALLEST_RING = 64
+
+
+def prepared(window: FifoSwag, values: Any, longest: int | None, out: Any = None) -> NativeBatch | None:
+    """The batch in native form, or None where it must go through in plain Python."""
+    monoid = window.native_monoid
+    if monoid is None or not monoid.compiles_for or monoid.wide is not None:
+        return None
+    columns = native_columns(values, monoid)
+    if columns is None or not monoid.arity[0] <= len(columns.arrays) <= monoid.arity[1]:
+        return None
+    columns = _as_before(window, columns)
+    form = native(monoid, columns.dtypes)
+    if form is None or not _integers_fit(window, form, columns, longest):
+        return None
+    return NativeBatch(window, form, columns, shaped_like(values, monoid, out), out)
+
+
+def prepared_times(times: Any, size: Any) -> tuple[np.ndarray[Any, Any], Any] | None:
+    """Times and size in native form, if both are integers, both floats, or moments and a duration of
+    numpy."""
+    array = np.asarray(times)
+    if array.dtype.kind == "M":
+        unit = np.datetime_data(array.dtype)[0]
+        return np.ascontiguousarray(array.view("i8")), np.asarray(size, f"m8[{unit}]").astype("i8")[()]
+    if array.dtype.kind == "i" and isinstance(size, (int, np.integer)):
+        return np.ascontiguousarray(array, "i8"), np.int64(size)
+    if array.dtype.kind in "if" and isinstance(size, (int, float, np.number)):
+        return np.ascontiguousarray(array, "f8"), np.float64(size)
+    return None
+
+
+def _as_before(window: FifoSwag, columns: Columns) -> Columns:
+    """A batch of integers for a window that holds floats goes through as floats."""
+    before = window._window.native.dtypes if window._window is not None and len(window) else columns.dtypes
+    wider = [np.result_type(a, b) for a, b in zip(before, columns.dtypes, strict=True)]
+    return Columns(
+        tuple(a.astype(d, copy=False) for a, d in zip(columns.arrays, wider, strict=True)), columns.nulls
+    )
+
+
+def _integers_fit(window: FifoSwag, form: NativeMonoid, columns: Columns, longest: int | None) -> bool:
+    """Whether no sum over a window of this batch can leave 64 bits."""
+    if not form.monoid.adds_integers:
+        return True
+    integers = [a for a in columns.arrays if a.dtype.kind == "i" and a.size]
+    if not integers or "i8" not in form.layout.partial:
+        return True
+    largest = max(window._largest_integer, *(max(abs(int(a.max())), abs(int(a.min()))) for a in integers))
+    most = len(window) + len(columns) if longest is None else max(longest, len(window))
+    if largest * min(most, len(window) + len(columns)) > _INT64_MAX:
+        return False
+    window._largest_integer = largest
+    return True
+
+
+class NativeBatch:
+    """One batch on its way through a window."""
+
+    def __init__(
+        self,
+        window: FifoSwag,
+        form: NativeMonoid,
+        columns: Columns,
+        shape: Callable[[Any, Any], Any],
+        out: Any,
+    ) -> None:
+        self.window = window
+        self.form = form
+        self.columns = columns
+        self.shape = shape
+        self.out = out
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def run(self, driver: Callable[..., Any], size: int, rest: Callable[[], Any]) -> Any:
+        """A window by count; ``rest`` does the same in plain Python, for what cannot go through here."""
+        if not self._enter(min(size, len(self.window) + len(self)), None):
+            return rest()
+        out, valid, fronts = self._outputs()
+        state = self._state
+        first_position = self.window._registers[1]
+        ends = None if fronts is None else np.arange(1, len(self) + 1) + first_position
+        arguments = (
+            state.ring,
+            state.mask,
+            self.form.identity,
+            self._typed(self.window._registers),
+            size,
+            self.columns.arrays,
+            self.columns.nulls,
+            out,
+            valid,
+            fronts,
+        )
+        backup = self._backup()
+        try:
+            registers = self._kernel(driver, arguments)(*arguments)
+        except Exception as error:
+            self._restore(backup)
+            return self._explain(error, rest)
+        return self._finish(registers, first_position, out, valid, fronts, ends)
+
+    def run_timed(self, driver: Callable[..., Any], times: Any, size: Any, rest: Callable[[], Any]) -> Any:
+        """A window by time; the ring is enlarged as often as a batch asks for it."""
+        self._check_times(times, size)
+        if not self._enter(min(len(self), 1 << 16), times.dtype):
+            return rest()
+        out, valid, fronts = self._outputs()
+        first_position = self.window._registers[1]
+        registers = self._typed(self.window._registers)
+        done = 0
+        backup = self._backup()
+        while True:
+            state = self._state
+            arguments = (
+                state.ring,
+                state.mask,
+                self.form.identity,
+                registers,
+                state.clock,
+                times,
+                size,
+                done,
+                self.columns.arrays,
+                self.columns.nulls,
+                out,
+                valid,
+                fronts,
+            )
+            try:
+                registers, done = self._kernel(driver, arguments)(*arguments)
+            except Exception as error:
+                self._restore(backup)
+                return self._explain(error, rest)
+            self.window._registers = registers
+            if done == len(self):
+                break
+            peers = int(np.searchsorted(times[done:], times[done], side="right"))
+            self._enlarge(max(2 * (state.mask + 1), registers[1] - registers[0] + peers + 1))
+            registers = self._typed(registers)
+        ends = np.searchsorted(times, times, side="right") + first_position if fronts is not None else None
+        return self._finish(registers, first_position, out, valid, fronts, ends)
+
+    # -- moving the window into rings
+    # ------------------------------------------------------------------------------
+
+    @property
+    def _state(self) -> NativeWindow:
+        state = self.window._window
+        assert state is not None
+        return state
+
+    def _enter(self, room: int, clock_type: Any) -> bool:
+        """Bring the window into native form with at least this much room; False if its content does not
+        fit."""
+        window = self.window
+        if window._window is not None:
+            same = window._window.native is self.form and (window._window.clock is None) == (
+                clock_type is None
+            )
+            if same and window._window.mask + 1 >= max(room, len(window)):
+                return True
+            if same:
+                self._enlarge(max(room, len(window)))
+                return True
+            window._to_plain()
+        capacity = _power_of_two(max(room, len(window)))
+        try:
+            ring = window._ring_of_plain(capacity, self.form)
+            front, end = window._registers[:2]
+            registers = self._typed(window._registers)
+            clock = None if clock_type is None else np.zeros(capacity, clock_type)
+            if clock is not None:
+                for position, moment in zip(range(front, end), window._times, strict=True):
+                    clock[position & (capacity - 1)] = moment
+        except (TypeError, ValueError, OverflowError):
+            return False
+        window._registers = registers
+        window._window = NativeWindow(self.form, ring, clock, capacity - 1)
+        window._queue = ChunkedArrayQueue()
+        window._times = deque()
+        return True
+
+    def _typed(self, registers: Any) -> tuple[Any, ...]:
+        """Registers whose partials have exactly the native types."""
+        integers = self.window._integers
+        return tuple(int(r) if k < integers else self.form.to_native(r) for k, r in enumerate(registers))
+
+    def _enlarge(self, at_least: int) -> None:
+        state = self._state
+        capacity = _power_of_two(at_least)
+        front, end = self.window._registers[:2]
+
+        state.ring = self.window._larger_ring(state, capacity)
+        if state.clock is not None:
+            positions = np.arange(front, end)
+            clock = np.zeros(capacity, state.clock.dtype)
+            clock[positions & (capacity - 1)] = state.clock[positions & state.mask]
+            state.clock = clock
+        state.mask = capacity - 1
+
+    # -- running
+    # ---------------------------------------------------------------------------------------------------
+
+    def _outputs(self) -> tuple[np.ndarray[Any, Any], Any, Any]:
+        layout = self.form.layout
+        count = len(self)
+        given = self.out
+        fits = (
+            isinstance(given, np.ndarray) and given.dtype == layout.result_dtype and given.flags.c_contiguous
+        )
+        out = given if fits and len(given) == count else np.empty(count, layout.result_dtype)
+        valid = np.ones(count, np.bool_) if layout.may_be_null else None
+        has_nulls = self.columns.nulls is not None or bool(self.window._null_positions)
+        return out, valid, np.zeros(count, np.int64) if has_nulls else None
+
+    def _kernel(self, driver: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        known = self.form.kernels
+        key: tuple[Any, ...] = (type(self.window), driver, *(argument is None for argument in arguments))
+        key = (*key, *(a.dtype.str for a in arguments if isinstance(a, np.ndarray)))
+        if key not in known:
+            form = self.form
+            steps = type(self.window)._make_operations(form.jit, form)
+
+            def factory(jit: Any, lift: Any, lower: Any) -> Any:
+                return driver(jit, steps, lift, lower)
+
+            known[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
+        return known[key]
+
+    def _backup(self) -> Any:
+        """What is needed to undo the batch if a user's function raises; windrow's own do not."""
+        if self.form.monoid.builtin:
+            return None
+        state = self._state
+        clock = None if state.clock is None else state.clock.copy()
+        return self.window._registers, state.ring.copy(), clock, state.mask
+
+    def _restore(self, backup: Any) -> None:
+        if backup is None:
+            return
+        state = self._state
+        self.window._registers, state.ring, state.clock, state.mask = backup
+
+    def _explain(self, error: Exception, rest: Callable[[], Any]) -> Any:
+        """The window is as it was before the batch: run it plainly, to name the row that raises."""
+        if self.form.monoid.builtin:
+            raise error
+        state = self._state
+        saved = self.window._registers, state, self.window._evicted, self.window._size
+        nulls = deque(self.window._null_positions)
+        try:
+            rest()
+        except AggregateError as named:
+            self.window._registers, self.window._window, self.window._evicted, self.window._size = saved
+            self.window._null_positions = nulls
+            raise named from error
+        raise AggregateError(
+            f"aggregate {self.form.monoid.name!r} raised {type(error).__name__}: {error}"
+        ) from error
+
+    def _check_times(self, times: np.ndarray[Any, Any], size: Any) -> None:
+        self.window._check_times(times[:1], min(len(self), 1), size)
+        if len(times) != len(self):
+            raise ValueError(f"{len(times)} times for {len(self)} values: give one time a value")
+        falls = np.flatnonzero(times[1:] < times[:-1])
+        if falls.size:
+            index = int(falls[0]) + 1
+            raise ValueError(
+                f"times must not fall: {times[index]!r} at index {index} after {times[index - 1]!r}; "
+                f"sort the rows"
+            )
+
+    def _finish(
+        self, registers: Any, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any
+    ) -> Any:
+        window = self.window
+        window._registers = registers
+        if fronts is not None:
+            out, valid = self._nulled(out, valid, fronts, ends, first_position)
+        window._evicted, window._size = registers[0], registers[1] - registers[0]
+        while window._null_positions and window._null_positions[0] < registers[0]:
+            window._null_positions.popleft()
+        return self.shape(out, valid)
+
+    def _nulled(self, out: Any, valid: Any, fronts: Any, ends: Any, first_position: int) -> tuple[Any, Any]:
+        """Results of windows without a value, or with a null under ``nulls="propagate"``."""
+        window = self.window
+        if self.columns.nulls is not None:
+            window._null_positions.extend((np.flatnonzero(self.columns.nulls) + first_position).tolist())
+        positions = np.array(window._null_positions, np.int64)
+        nulls = np.searchsorted(positions, ends) - np.searchsorted(positions, fronts)
+        if window.monoid.nulls == "propagate":
+            bare, value = nulls > 0, None
+        else:
+            bare, value = nulls == ends - fronts, window.monoid.empty_result()
+        if not bare.any():
+            return out, valid
+        if value is not None:
+            out[bare] = value
+            return out, valid
+        return out, ~bare if valid is None else valid & ~bare
+
+
+def _power_of_two(at_least: int) -> int:
+    return max(_SMALLEST_RING, 1 << (at_least - 1).bit_length())

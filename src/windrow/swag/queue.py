@@ -1,0 +1,58 @@
+"""The chunked-array queue of [DABA] 4.1: a FIFO with pointers into it and no element ever moved.
+
+Elements lie in fixed-size chunks. A pointer is an integer position: its high bits name the chunk, its low
+bits the slot, so that ``p + 1``, ``p - 1``, comparison, reading and writing are constant time. Writing at a
+position whose chunk does not exist makes the chunk; ``release`` gives back chunks that lie wholly before the
+front.
+
+The only cost that is not strictly constant is the directory of chunks, one entry for 512 elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["ChunkedArrayQueue"]
+
+_BITS = 9
+_SLOTS = 1 << _BITS
+_LOW = _SLOTS - 1
+
+
+class ChunkedArrayQueue:
+    """
+    >>> queue = ChunkedArrayQueue()
+    >>> for position in range(1000):
+    ...     queue[position] = position * position
+    >>> queue[999], queue.chunks
+    (998001, 2)
+    >>> queue.release(600)
+    >>> queue.chunks
+    1
+    """
+
+    __slots__ = ("_directory", "_first")
+
+    def __init__(self, front: int = 0) -> None:
+        self._directory: dict[int, list[Any]] = {}
+        self._first = front >> _BITS
+
+    def __getitem__(self, position: int) -> Any:
+        return self._directory[position >> _BITS][position & _LOW]
+
+    def __setitem__(self, position: int, value: Any) -> None:
+        chunk = self._directory.get(position >> _BITS)
+        if chunk is None:
+            chunk = self._directory[position >> _BITS] = [None] * _SLOTS
+        chunk[position & _LOW] = value
+
+    def release(self, front: int) -> None:
+        """Free the chunks before the one that holds ``front``."""
+        number = front >> _BITS
+        while self._first < number:
+            self._directory.pop(self._first, None)
+            self._first += 1
+
+    @property
+    def chunks(self) -> int:
+        return len(self._directory)

@@ -1,0 +1,77 @@
+"""Subtract on evict: one running total, from which the oldest value is taken away.
+
+Needs an inverse. A plain float sum would drift and keep a NaN for ever, so an aggregate that has a ``group``
+form (compensated sums, counted NaN) runs in that form here. An emptied window starts again from the identity.
+Cost: 1 combine an insert, 1 inverse an evict. Source: [DABA] fig 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from windrow.compile.access import Function, cast, load, store
+from windrow.monoids.base import as_monoid
+from windrow.swag.fifo import FifoSwag
+from windrow.swag.kernels import Jit, Operations
+
+__all__ = ["SubtractOnEvict", "operations"]
+
+
+def operations(jit: Jit, combine: Function, inverse: Function) -> Operations:
+    @jit
+    def insert(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
+        front, end, total = registers
+        grown = cast(identity, combine(total, partial))
+        store(ring, end & mask, partial)
+        return front, end + 1, grown
+
+    @jit
+    def evict(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+        front, end, total = registers
+        if front + 1 == end:
+            total = identity
+        else:
+            total = cast(identity, inverse(total, load(ring, front & mask)))
+        return front + 1, end, total
+
+    @jit
+    def query(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+        return registers[2]
+
+    return Operations(insert, evict, query)
+
+
+class SubtractOnEvict(FifoSwag):
+    """A running total, for aggregates with an inverse; refuses others.
+
+    >>> import windrow as wr
+    >>> wr.swag.SubtractOnEvict(wr.sum).roll([1, 2, 3, 4], size=2)
+    [1, 3, 5, 7]
+    >>> wr.swag.SubtractOnEvict(wr.max)
+    Traceback (most recent call last):
+    TypeError: max has no inverse, so nothing can be subtracted on evict; use DABALite or TwoStacksLite
+    """
+
+    cost = "1 combine an insert, 1 inverse an evict"
+    source = "[DABA] fig 2"
+    needs_inverse = True
+
+    def __init__(self, monoid: Any) -> None:
+        given = as_monoid(monoid)
+        if not given.invertible:
+            raise TypeError(
+                f"{given.name} has no inverse, so nothing can be subtracted on evict; use DABALite or "
+                f"TwoStacksLite"
+            )
+        if given.group is not None:
+            given = given.group.with_rules(given.nulls, given.nan)
+        super().__init__(given)
+
+    @classmethod
+    def _make_operations(cls, jit: Callable[..., Any], functions: Any) -> Operations:
+        return operations(jit, functions.combine, functions.inverse)
+
+    @staticmethod
+    def start(identity: Any) -> tuple[Any, ...]:
+        return 0, 0, identity
