@@ -16,7 +16,7 @@ import numpy as np
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["Columns", "native_columns", "rows_of", "shaped_like"]
+__all__ = ["Columns", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like"]
 
 _WIDE = {"b": "?", "i": "i8", "u": "i8", "f": "f8", "m": "i8", "M": "i8"}
 
@@ -57,7 +57,7 @@ def native_columns(values: Any, monoid: Monoid) -> Columns | None:
     arrays: list[np.ndarray[Any, Any]] = []
     nulls: np.ndarray[Any, np.dtype[np.bool_]] | None = None
     for column in inputs_of(values, monoid):
-        converted = _array(column)
+        converted = as_array(column)
         if converted is None:
             return None
         array, missing = converted
@@ -72,7 +72,7 @@ def native_columns(values: Any, monoid: Monoid) -> Columns | None:
     return Columns(tuple(arrays), nulls)
 
 
-def _array(column: Any) -> tuple[np.ndarray[Any, Any], Any] | None:
+def as_array(column: Any) -> tuple[np.ndarray[Any, Any], Any] | None:
     """(contiguous array of a wide native type, mask of nulls or None), or None."""
     if isinstance(column, np.ndarray):
         return _wide(column, None)

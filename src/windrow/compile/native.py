@@ -30,7 +30,7 @@ class CompileWarning(UserWarning):
 
 
 @functools.cache
-def jit_for(checked: bool) -> Callable[..., Any]:
+def jit_for(checked: bool, allocates: bool = False) -> Callable[..., Any]:
     """A decorator that compiles a function, and with it the plain Python functions that it calls.
 
     All is inlined into one function, so that the optimiser sees one loop with its registers.
@@ -45,7 +45,7 @@ def jit_for(checked: bool) -> Callable[..., Any]:
         "error_model": "python" if checked else "numpy",
         "nogil": True,
         "forceinline": True,
-        "_nrt": False,
+        "_nrt": allocates,
     }
     made: dict[types.FunctionType, Any] = {}
 

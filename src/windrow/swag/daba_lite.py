@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.compile.access import Function, cast, load, store
+from windrow.swag import wide
 from windrow.swag.fifo import FifoSwag
 from windrow.swag.kernels import Jit, Operations
 
@@ -83,7 +84,7 @@ class DABALite(FifoSwag):
     cost = "at most 3 combines an insert, 2 an evict, 1 a query"
     source = "[DABA] figs 8-12, one partial a value"
     operations = staticmethod(operations)
-    slots = 1
+    wide_operations = staticmethod(wide.daba_lite)
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:

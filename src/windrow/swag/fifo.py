@@ -36,6 +36,8 @@ class NativeWindow:
 
 class FifoSwag(Swag):
     operations: ClassVar[Callable[..., Operations]]
+    #: the steps over rows of numbers, for sketches; None: these run in plain Python
+    wide_operations: ClassVar[Callable[..., Operations] | None] = None
     #: partials that a position holds
     slots: ClassVar[int] = 1
 
@@ -57,11 +59,6 @@ class FifoSwag(Swag):
     def _make_operations(cls, jit: Callable[..., Any], functions: Any) -> Operations:
         """The steps from a monoid or its native form."""
         return cls.operations(jit, functions.combine)
-
-    @property
-    def native_monoid(self) -> Any:
-        """The monoid whose native form batches use."""
-        return self.monoid
 
     # -- single operations: the plain form
     # -------------------------------------------------------------------------
@@ -89,10 +86,13 @@ class FifoSwag(Swag):
 
     def roll(self, values: Any, size: int, *, out: Any = None) -> Any:
         from windrow.swag.native_roll import prepared
+        from windrow.swag.wide_roll import roll_wide
 
         def plainly() -> Any:
             return super(FifoSwag, self).roll(values, size, out=out)
 
+        if size >= 1 and self.monoid.wide is not None and self.wide_operations is not None:
+            return roll_wide(self, values, size, out)
         batch = prepared(self, values, longest=size, out=out) if size >= 1 else None
         if batch is None:
             return plainly()

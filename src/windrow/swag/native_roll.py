@@ -19,7 +19,7 @@ from windrow.swag.base import AggregateError
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.queue import ChunkedArrayQueue
 
-__all__ = ["NativeBatch", "prepared", "prepared_times"]
+__all__ = ["NativeBatch", "account_for_nulls", "power_of_two", "prepared", "prepared_times"]
 
 _INT64_MAX = 2**63 - 1
 _SMALLEST_RING = 64
@@ -27,8 +27,8 @@ _SMALLEST_RING = 64
 
 def prepared(window: FifoSwag, values: Any, longest: int | None, out: Any = None) -> NativeBatch | None:
     """The batch in native form, or None where it must go through in plain Python."""
-    monoid = window.native_monoid
-    if monoid is None or not monoid.compiles_for or monoid.wide is not None:
+    monoid = window.monoid
+    if not monoid.compiles_for or monoid.wide is not None:
         return None
     columns = native_columns(values, monoid)
     if columns is None or not monoid.arity[0] <= len(columns.arrays) <= monoid.arity[1]:
@@ -190,7 +190,7 @@ class NativeBatch:
                 self._enlarge(max(room, len(window)))
                 return True
             window._to_plain()
-        capacity = _power_of_two(max(room, len(window)))
+        capacity = power_of_two(max(room, len(window)))
         try:
             ring = window._ring_of_plain(capacity, self.form)
             front, end = window._registers[:2]
@@ -214,7 +214,7 @@ class NativeBatch:
 
     def _enlarge(self, at_least: int) -> None:
         state = self._state
-        capacity = _power_of_two(at_least)
+        capacity = power_of_two(at_least)
         front, end = self.window._registers[:2]
 
         state.ring = self.window._larger_ring(state, capacity)
@@ -300,33 +300,42 @@ class NativeBatch:
     def _finish(
         self, registers: Any, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any
     ) -> Any:
-        window = self.window
-        window._registers = registers
-        if fronts is not None:
-            out, valid = self._nulled(out, valid, fronts, ends, first_position)
-        window._evicted, window._size = registers[0], registers[1] - registers[0]
-        while window._null_positions and window._null_positions[0] < registers[0]:
-            window._null_positions.popleft()
+        self.window._registers = registers
+        out, valid = account_for_nulls(
+            self.window, self.columns.nulls, first_position, out, valid, fronts, ends
+        )
         return self.shape(out, valid)
 
-    def _nulled(self, out: Any, valid: Any, fronts: Any, ends: Any, first_position: int) -> tuple[Any, Any]:
-        """Results of windows without a value, or with a null under ``nulls="propagate"``."""
-        window = self.window
-        if self.columns.nulls is not None:
-            window._null_positions.extend((np.flatnonzero(self.columns.nulls) + first_position).tolist())
-        positions = np.array(window._null_positions, np.int64)
-        nulls = np.searchsorted(positions, ends) - np.searchsorted(positions, fronts)
-        if window.monoid.nulls == "propagate":
-            bare, value = nulls > 0, None
-        else:
-            bare, value = nulls == ends - fronts, window.monoid.empty_result()
-        if not bare.any():
-            return out, valid
-        if value is not None:
-            out[bare] = value
-            return out, valid
-        return out, ~bare if valid is None else valid & ~bare
+
+def account_for_nulls(
+    window: FifoSwag, nulls: Any, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any
+) -> tuple[Any, Any]:
+    """After a batch: the window's count and nulls, and which results are null.
+
+    Those of windows without a value are, and under ``nulls="propagate"`` those of windows with a null. Row i
+    of the batch saw the positions [fronts[i], ends[i]); fronts is None where neither batch nor window has a
+    null."""
+    front, end = window._registers[:2]
+    window._evicted, window._size = front, end - front
+    if fronts is None:
+        return out, valid
+    if nulls is not None:
+        window._null_positions.extend((np.flatnonzero(nulls) + first_position).tolist())
+    positions = np.array(window._null_positions, np.int64)
+    while window._null_positions and window._null_positions[0] < front:
+        window._null_positions.popleft()
+    count = np.searchsorted(positions, ends) - np.searchsorted(positions, fronts)
+    if window.monoid.nulls == "propagate":
+        bare, value = count > 0, None
+    else:
+        bare, value = count == ends - fronts, window.monoid.empty_result()
+    if value is not None and not isinstance(value, bytes):
+        out[bare] = value
+        return out, valid
+    if not bare.any():
+        return out, valid
+    return out, ~bare if valid is None else valid & ~bare
 
 
-def _power_of_two(at_least: int) -> int:
+def power_of_two(at_least: int) -> int:
     return max(_SMALLEST_RING, 1 << (at_least - 1).bit_length())

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.compile.access import Function, cast, load, store
+from windrow.swag import wide
 from windrow.swag.fifo import FifoSwag
 from windrow.swag.kernels import Jit, Operations
 
@@ -60,7 +61,7 @@ class TwoStacksLite(FifoSwag):
     cost = "amortised 3 combines a round; a flip costs n"
     source = "[DABA] fig 1, one partial a value"
     operations = staticmethod(operations)
-    slots = 1
+    wide_operations = staticmethod(wide.two_stacks_lite)
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:
