@@ -1,0 +1,324 @@
+"""FiBA, the finger B-tree aggregator: rows in any order of time, at a cost that depends on how far out of
+order they are.
+
+The window is a B-tree of entries (time, partial) with fingers on its first and its last leaf. Aggregates
+are stored so that each change stays near where it happens: see :mod:`windrow.swag.fiba_tree`. Each value
+is an entry of its own, and values of equal time keep the order in which they came, so that the oldest
+value can be evicted whatever its time is.
+
+Invariant: nodes have mu to 2 * mu children, all leaves are equally deep, each aggregate covers what its
+place in the tree says. ``check_invariants`` compares all of them with a brute-force fold.
+Cost in combines: a query 2; an insert d places from either end O(log d), in order O(1), both amortised;
+an evict O(1) amortised; m values evicted in bulk O(log m); m values inserted in bulk O(m log(d / m)); a
+range O(log n).
+Source: Tangwongsan, Hirzel, Schneider, "Optimal and General Out-of-Order Sliding-Window Aggregation",
+VLDB 2019, and "Out-of-Order Sliding-Window Aggregation with Efficient Bulk Evictions and Insertions",
+VLDB 2023.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from windrow.swag.base import AggregateError, EmptyWindow, Swag
+from windrow.swag.fiba_bulk import bulk_insertion
+from windrow.swag.fiba_check import check_tree
+from windrow.swag.fiba_evict import eviction
+from windrow.swag.fiba_forms import Form, PlainForm
+from windrow.swag.fiba_insert import insertion
+from windrow.swag.fiba_query import query, range_query
+
+__all__ = ["FiBA"]
+
+
+class FiBA(Swag):
+    """A window ordered by time into which rows may come late.
+
+    ``mu`` is the least number of children of a node; 2 * mu is the most.
+
+    >>> import windrow as wr
+    >>> from windrow.swag.fiba import FiBA
+    >>> window = FiBA(wr.concat)
+    >>> for time, letter in [(1, "w"), (4, "d"), (2, "i"), (3, "n")]:
+    ...     window.insert_at(time, letter)
+    >>> window.query()
+    'wind'
+    >>> window.evict_before(3)
+    >>> window.query(), len(window)
+    ('nd', 2)
+    """
+
+    cost = "amortised O(log d) combines an insert at distance d, O(1) an evict, O(log m) for m; a query 2"
+    source = "FiBA, VLDB 2019 and 2023"
+
+    def __init__(self, monoid: Any, mu: int = 4) -> None:
+        super().__init__(monoid)
+        if mu < 2:
+            raise ValueError(f"mu={mu}: a node needs at least 2 children; 4 is a good choice")
+        self._form: Form = PlainForm(self.monoid, mu)
+        self._broken: Exception | None = None
+
+    @property
+    def mu(self) -> int:
+        """The least number of children of a node below the root."""
+        return self._form.mu
+
+    # -- insertion -------------------------------------------------------------------------------------------
+
+    def insert(self, *value: Any) -> None:
+        """Add a value behind all others, at the youngest time + 1 (the first at 0)."""
+        try:
+            time = self.youngest + 1 if self._size else 0
+        except TypeError:
+            raise TypeError(
+                f"insert() adds 1 to the last time, {self.youngest!r}, which is no number: use insert_at()"
+            ) from None
+        self.insert_at(time, *value)
+
+    def insert_at(self, time: Any, *value: Any) -> None:
+        """Add a value at its place in time, behind those of equal time.
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.last)
+        >>> for time, word in [(10, "new"), (5, "late")]:
+        ...     window.insert_at(time, word)
+        ... window.insert_at(5, "late")
+        >>> window.query(), window.oldest
+        ('new', 5)
+        """
+        _check_time(time)
+        lifted, null = self._lifted(value)
+        self._form.reserve(1)
+        self._run(insertion, time, lifted, null)
+        self._settle_plain([time])
+        self._size = len(self._form)
+
+    def bulk_insert(self, times: Any, values: Any) -> None:
+        """Add a batch, sorted by time or not; values of equal time come in the order of the batch.
+
+        ``values`` is a list, a numpy or an Arrow array (a tuple of them for an aggregate of several inputs).
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.concat)
+        >>> window.bulk_insert([3, 1, 2], ["c", "a", "b"])
+        >>> window.query()
+        'abc'
+        """
+        from windrow.compile.columns import rows_of
+
+        rows = rows_of(values, self.monoid)
+        moments = times.tolist() if hasattr(times, "tolist") else list(times)
+        if len(moments) != len(rows):
+            raise ValueError(f"{len(moments)} times for {len(rows)} values: give one time a value")
+        for moment in moments:
+            _check_time(moment)
+        lifted = [self._checked(i, row, partial(self._lifted, row)) for i, row in enumerate(rows)]
+        self._bulk_insert_plainly(moments, lifted)
+
+    def _bulk_insert_plainly(self, times: list[Any], lifted: list[tuple[Any, int]]) -> None:
+        if not times:
+            return
+        order = sorted(range(len(times)), key=times.__getitem__)
+        moments = [times[i] for i in order]
+        self._fill([*moments], [lifted[i][0] for i in order], [lifted[i][1] for i in order])
+        self._settle_plain(moments)
+        self._size = len(self._form)
+
+    def _fill(self, times: list[Any], partials: list[Any], nulls: list[int]) -> None:
+        self._form.reserve(len(times))
+        self._run(bulk_insertion, self._form.batch(times, partials, nulls), len(times))
+
+    def _lifted(self, value: tuple[Any, ...]) -> tuple[Any, int]:
+        """The partial of a row, and 1 if it is null."""
+        if len(value) != 1 or self.monoid.arity[1] > 1:
+            value = self.monoid.row(value)
+        if self.monoid.skips(value):
+            return self.monoid.identity, 1
+        return self.monoid.lift(*value), 0
+
+    # -- eviction --------------------------------------------------------------------------------------------
+
+    def evict(self) -> None:
+        if self._size == 0:
+            raise EmptyWindow("evict from an empty FiBA: insert before you evict, or test len()")
+        self._cut(None, False, 1)
+
+    def evict_many(self, count: int) -> None:
+        """Remove the ``count`` oldest values, in O(log count) combines."""
+        self._require(count)
+        if count:
+            self._cut(None, False, count)
+
+    def evict_before(self, time: Any) -> None:
+        """Remove all values before a time, in O(log m) combines for m of them.
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.sum)
+        >>> window.bulk_insert([1, 2, 3], [10, 20, 30])
+        >>> window.evict_before(2)
+        >>> window.query()
+        50
+        """
+        _check_time(time)
+        if self._size and self.oldest < time:
+            self._cut(time, False, -1)
+
+    def evict_until(self, time: Any) -> None:
+        """Remove all values before a time and at it.
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.sum)
+        >>> window.bulk_insert([1, 2, 3], [10, 20, 30])
+        >>> window.evict_until(2)
+        >>> window.query()
+        30
+        """
+        _check_time(time)
+        if self._size and not time < self.oldest:
+            self._cut(time, True, -1)
+
+    def _cut(self, limit: Any, inclusive: bool, rank: int) -> None:
+        self._run(eviction, limit, inclusive, rank)
+        self._settle_plain([])
+        self._form.tidy()
+        self._size = len(self._form)
+
+    # -- queries ---------------------------------------------------------------------------------------------
+
+    def query(self) -> Any:
+        return self._result(self._size, self._form.null_count, self._partial)
+
+    def _result(self, count: int, nulls: int, total: Any) -> Any:
+        if nulls and self.monoid.nulls == "propagate":
+            return None
+        if nulls == count:
+            return self.monoid.empty_result()
+        return self.monoid.lower(total())
+
+    def _partial(self) -> Any:
+        if self._form.null_count == self._size:
+            return self.monoid.identity
+        return self._run(query)
+
+    def range_query(self, low: Any, high: Any) -> Any:
+        """The lowered result for the values whose times are in [low, high).
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.sum)
+        >>> window.bulk_insert([1, 2, 3, 4], [10, 20, 30, 40])
+        >>> window.range_query(2, 4)
+        50
+        """
+        _check_time(low)
+        _check_time(high)
+        if not low < high or self._size == 0:
+            return self.monoid.empty_result()
+        total, count, nulls = self._run(range_query, low, high)
+        return self._result(count, nulls, lambda: total)
+
+    @property
+    def oldest(self) -> Any:
+        """The time of the oldest value, None in an empty window.
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.sum)
+        >>> window.bulk_insert([3, 1], [30, 10])
+        >>> window.oldest, window.youngest
+        (1, 3)
+        """
+        return self._form.oldest() if self._size else None
+
+    @property
+    def youngest(self) -> Any:
+        """The time of the youngest value, None in an empty window."""
+        return self._form.youngest() if self._size else None
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """(time, partial) of each value, oldest first; a null has the identity as its partial."""
+        times, partials, nulls = self._form.entries()
+        for time, lifted, null in zip(times, partials, nulls, strict=True):
+            yield time, self.monoid.identity if null else lifted
+
+    # -- batches in order ------------------------------------------------------------------------------------
+
+    def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
+        results: list[Any] = []
+        first = 0
+        while first < len(rows):
+            moment, last = times[first], first
+            while self._size and not moment - self.oldest < size:
+                self.evict()
+            while last < len(rows) and times[last] == moment:
+                self._checked(last, rows[last], partial(self.insert_at, moment, *rows[last]))
+                last += 1
+            results += [self._checked(first, rows[first], self.query)] * (last - first)
+            first = last
+        return results
+
+    def _check_times(self, times: Any, count: int, size: Any) -> None:
+        # here every value has a time: the base needs to know of the youngest only
+        self._times.clear()
+        if self._size:
+            self._times.append(self.youngest)
+        held, self._size = self._size, len(self._times)
+        try:
+            super()._check_times(times, count, size)
+        finally:
+            self._size = held
+            self._times.clear()
+
+    # -- when combine raises ---------------------------------------------------------------------------------
+
+    def _run(self, step: Any, *arguments: Any) -> Any:
+        if self._broken is not None:
+            raise AggregateError(
+                f"aggregate {self.monoid.name!r} raised {self._broken!r} in this window: make a new one"
+            ) from self._broken
+        return self._form.run(step, *arguments)
+
+    def _settle_plain(self, added: Iterable[Any]) -> None:
+        """If combine raised in the last step, take back what that added, the last of each time, and raise."""
+        form = self._form
+        if not isinstance(form, PlainForm) or form.failure is None:
+            return
+        failure, form.failure = form.failure, None
+        surplus = Counter(added)
+        kept = [
+            entry
+            for entry in reversed(list(zip(*form.entries(), strict=True)))
+            if not _take(surplus, entry[0])
+        ]
+        self._form = form = PlainForm(self.monoid, form.mu)
+        if kept:
+            times, partials, nulls = map(list, zip(*reversed(kept), strict=True))
+            self._fill(times, partials, nulls)
+        self._size = len(form)
+        if form.failure is not None:
+            self._broken = form.failure
+        if added or self._broken:
+            raise failure
+
+    def check_invariants(self) -> None:
+        """Sizes, depths, order, links, fingers, counts, and every aggregate against a brute-force fold."""
+        assert self._size == len(self._form)
+        check_tree(self._form.plain_tree(), self.mu, self.monoid.combine, self.monoid.identity)
+
+
+def _take(surplus: Counter[Any], time: Any) -> bool:
+    """Whether one at this time is to go; counts it."""
+    surplus[time] -= 1
+    return surplus[time] >= 0
+
+
+def _check_time(time: Any) -> None:
+    if time is None or time != time:
+        raise ValueError(f"{time!r} is no time: each value needs one that can be ordered")
