@@ -43,8 +43,11 @@ def inputs_of(values: Any, monoid: Monoid) -> list[Any]:
         if len(lengths) > 1:
             raise ValueError(f"the columns have different lengths: {sorted(lengths)}")
         return list(values)
-    if isinstance(values, (list, tuple)) and monoid.arity[1] > 1 and values and isinstance(values[0], tuple):
-        return [list(column) for column in zip(*values, strict=True)]
+    if isinstance(values, (list, tuple)) and monoid.arity[1] > 1:
+        width = next((len(row) for row in values if isinstance(row, tuple)), monoid.arity[0])
+        rows = [(None,) * width if row is None else row for row in values]
+        if rows and all(isinstance(row, tuple) for row in rows):
+            return [list(column) for column in zip(*rows, strict=True)]
     return [values]
 
 

@@ -169,9 +169,11 @@ class Monoid:
     def row(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The inputs of lift from what a caller gave: separate arguments, or one tuple where lift takes
         several."""
-        if len(values) == 1 and self.arity[1] > 1 and isinstance(values[0], tuple):
-            values = values[0]
         low, high = self.arity
+        if len(values) == 1 and high > 1 and isinstance(values[0], tuple):
+            values = values[0]
+        if low > 1 and len(values) == 1 and values[0] is None:
+            return (None,) * low  # one null stands for a row of them
         if not low <= len(values) <= high:
             wanted = f"{low}" if low == high else f"{low} to {high}"
             raise TypeError(f"{self.name} takes {wanted} input(s) a row; got {len(values)}: {values!r}")

@@ -19,7 +19,8 @@ Moments = tuple[int, float, float]
 
 
 def _lift(value: Any) -> Moments:
-    return 1, float(value), 0.0
+    x = float(value)
+    return 1, x, x - x  # 0, or NaN for an infinity, which has no spread
 
 
 def _combine(a: Moments, b: Moments) -> Moments:

@@ -39,12 +39,14 @@ def operations(jit: Jit, combine: Function) -> Operations:
                 right += 1
                 accum += 1
             else:  # shrink: lines 17-21; sums before writes, so that a combine that raises changes nothing
-                of_accum = identity if accum == back else load(ring, 2 * (accum & mask) + 1)
-                of_right = load(ring, 2 * ((accum - 1) & mask) + 1)
-                of_left = cast(identity, combine(load(ring, 2 * (left & mask) + 1), of_right))
-                of_left = cast(identity, combine(of_left, of_accum))
+                of_left = load(ring, 2 * (left & mask) + 1)
+                of_left = cast(identity, combine(of_left, load(ring, 2 * ((accum - 1) & mask) + 1)))
+                of_accum = load(ring, 2 * ((accum - 1) & mask))
+                if accum != back:  # nothing to add while the accumulated part is empty
+                    beyond = load(ring, 2 * (accum & mask) + 1)
+                    of_left = cast(identity, combine(of_left, beyond))
+                    of_accum = cast(identity, combine(of_accum, beyond))
                 accum -= 1
-                of_accum = cast(identity, combine(load(ring, 2 * (accum & mask)), of_accum))
                 store(ring, 2 * (left & mask) + 1, of_left)
                 store(ring, 2 * (accum & mask) + 1, of_accum)
             left += 1
@@ -53,8 +55,9 @@ def operations(jit: Jit, combine: Function) -> Operations:
     @jit
     def insert(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
         front, end, left, right, accum, back = registers
-        below = identity if back == end else load(ring, 2 * ((end - 1) & mask) + 1)
-        aggregate = cast(identity, combine(below, partial))
+        aggregate = partial
+        if back != end:
+            aggregate = cast(identity, combine(load(ring, 2 * ((end - 1) & mask) + 1), partial))
         store(ring, 2 * (end & mask), partial)
         store(ring, 2 * (end & mask) + 1, aggregate)
         return fixup(ring, mask, identity, (front, end + 1, left, right, accum, back))
@@ -67,9 +70,13 @@ def operations(jit: Jit, combine: Function) -> Operations:
     @jit
     def query(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
         front, end, _, _, _, back = registers
-        of_front = identity if front == back else load(ring, 2 * (front & mask) + 1)
-        of_back = identity if back == end else load(ring, 2 * ((end - 1) & mask) + 1)
-        return cast(identity, combine(of_front, of_back))
+        if front == end:
+            return identity
+        # a window with a value has a front list, lemma 4.1
+        total = load(ring, 2 * (front & mask) + 1)
+        if back != end:
+            total = cast(identity, combine(total, load(ring, 2 * ((end - 1) & mask) + 1)))
+        return total
 
     return Operations(insert, evict, query)
 
