@@ -1,0 +1,122 @@
+"""Sums and means in which old rows count less and less.
+
+A row that is ``half_life`` older than the newest row of the window counts half, one of twice that age a
+quarter. The partial keeps the time it is relative to; a combine moves both sides to the newer of their times.
+That is commutative, since times, not positions, decide, and rows out of order do no harm.
+
+Times are numbers in the unit of ``half_life``; where that is a timedelta, they are datetimes or integer
+microseconds. NaN in either input makes the result NaN. Infinities stay infinite however old they are.
+
+Cost: two powers a combine, compiled for numbers. Error: a few roundings of each row's weight.
+Source: Cormode, Shkapenyuk, Srivastava and Xu, Forward decay (ICDE 2009).
+
+>>> import windrow as wr
+>>> window = wr.swag.DABA(wr.exp_decay(half_life=10))
+>>> window.insert(8.0, 0)
+>>> window.insert(1.0, 10)
+>>> window.query()
+5.0
+>>> wr.exp_decay("price", "seconds", half_life=60, mean=True)
+exp_decay(price, seconds, half_life=60, mean=True)
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from windrow.monoids.base import Monoid
+
+__all__ = ["exp_decay"]
+
+#: there are rows, the newest time, the sum of values and of weights as of then
+Decayed = tuple[bool, Any, float, float]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def _lift(value: Any, time: Any) -> Decayed:
+    return True, time, value * 1.0, 1.0
+
+
+def _lift_moment(value: Any, time: Any) -> Decayed:
+    if isinstance(time, datetime):
+        time = ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+    return True, time, value * 1.0, 1.0
+
+
+def _sum(a: Decayed) -> float:
+    return a[2]
+
+
+def _mean(a: Decayed) -> float:
+    return a[2] / a[3]
+
+
+def _make_exp_decay(half_life: Any, mean: bool = False) -> Monoid:
+    is_duration = isinstance(half_life, timedelta)
+    length = half_life // _MICROSECOND if is_duration else half_life
+    if isinstance(length, bool) or not isinstance(length, (int, float)) or not 0 < length < float("inf"):
+        raise ValueError(
+            f"half_life={half_life!r}: give a positive number in the unit of the times, or a timedelta"
+        )
+
+    def combine(a: Decayed, b: Decayed) -> Decayed:
+        if not a[0]:
+            return b
+        if not b[0]:
+            return a
+        newest = a[1] if (a[1] >= b[1] or a[1] != a[1]) else b[1]
+        left = 2.0 ** ((a[1] - newest) / length)
+        right = 2.0 ** ((b[1] - newest) / length)
+        # a weight that is too small for a float must not make NaN of infinity
+        old = a[2] if (left == 0.0 and a[2] - a[2] != 0.0) else a[2] * left
+        new = b[2] if (right == 0.0 and b[2] - b[2] != 0.0) else b[2] * right
+        return True, newest, old + new, a[3] * left + b[3] * right
+
+    return Monoid(
+        name="exp_decay",
+        lift=_lift_moment if is_duration else _lift,
+        combine=combine,
+        lower=_mean if mean else _sum,
+        identity=(False, 0, 0.0, 0.0),
+        commutative=True,
+        arity=(2, 2),
+        result_type="float64",
+        compiles_for="" if is_duration else "biuf",
+        make=_make_exp_decay,
+        parameters={"half_life": half_life, "mean": mean},
+        doc=_DOC,
+    )
+
+
+_DOC = "the sum (or mean) of a column in which a row counts half for each half_life of age, by a time column"
+_REMEDY = "exp_decay needs a half_life in the unit of the times: exp_decay('value', 'time', half_life=60)"
+
+
+class _WithoutHalfLife(Monoid):
+    """``exp_decay`` itself, which says so when it is used before it has a half-life."""
+
+    def __call__(self, *columns: Any, **options: Any) -> Any:
+        if "half_life" not in options and all(isinstance(c, str) for c in columns):
+            raise TypeError(_REMEDY)
+        return super().__call__(*columns, **options)
+
+
+def _refuse(*_: Any) -> Any:
+    raise TypeError(_REMEDY)
+
+
+exp_decay: Monoid = _WithoutHalfLife(
+    name="exp_decay",
+    lift=_refuse,
+    combine=_refuse,
+    lower=_refuse,
+    identity=(False, 0, 0.0, 0.0),
+    commutative=True,
+    arity=(2, 2),
+    compiles_for="",
+    make=_make_exp_decay,
+    doc=_DOC,
+)

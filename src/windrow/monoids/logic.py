@@ -1,0 +1,57 @@
+"""Is any value true, are all of them?
+
+A value is true as Python has it: numbers unless zero, text unless empty. NaN is not zero, hence true;
+``nan="ignore"`` skips it. Without a value the result is null, as for SQL's bool_or and bool_and.
+
+Cost: one operation on booleans a combine, compiled for numbers.
+
+>>> import windrow as wr
+>>> wr.swag.DABA(wr.any).roll([False, True, False, False], size=2)
+[False, True, True, False]
+>>> wr.swag.DABA(wr.all).roll([True, True, False, True], size=2)
+[True, True, False, False]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windrow.monoids.base import Monoid
+
+__all__ = ["all", "any"]
+
+
+def _truth(value: Any) -> bool:
+    return bool(value)
+
+
+def _either(a: bool, b: bool) -> bool:
+    return a or b
+
+
+def _both(a: bool, b: bool) -> bool:
+    return a and b
+
+
+def _same(partial: bool) -> bool:
+    return partial
+
+
+def _quantifier(name: str, combine: Any, identity: bool, doc: str) -> Monoid:
+    return Monoid(
+        name=name,
+        lift=_truth,
+        combine=combine,
+        lower=_same,
+        identity=identity,
+        commutative=True,
+        idempotent=True,
+        selection=True,
+        result_type="bool",
+        compiles_for="biuf",
+        doc=doc,
+    )
+
+
+any = _quantifier("any", _either, False, "whether a value is true")
+all = _quantifier("all", _both, True, "whether all values are true")

@@ -1,0 +1,159 @@
+"""Several aggregates over one window, sharing its structure ([MTA] experiment 5).
+
+The partial is a named tuple of the members' partials, so that a slide policy can read them by name
+(``total.n``); the result is a dict. One insert, evict and rotation serves all members; each combine costs the
+sum of theirs.
+
+Every member gets the same row: of a row with several inputs it reads the first ones, as many as it takes. A
+row with a null is skipped for all members; ``nan="ignore"`` of a member holds for that member only.
+``together`` is commutative, idempotent or invertible where all members are.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from windrow.monoids.base import MISSING, Aggregate, Monoid, as_monoid
+from windrow.monoids.equality import magnitude, same
+
+__all__ = ["together"]
+
+
+def together(**members: Any) -> Monoid:
+    """One aggregate out of several: ``together(name=aggregate, ...)``.
+
+    >>> import windrow as wr
+    >>> window = wr.swag.DABA(wr.together(n=wr.count, largest=wr.max, who=wr.arg_max))
+    >>> window.insert(3, "ann")
+    >>> window.insert(5, "bob")
+    >>> window.query()
+    {'n': 2, 'largest': 5, 'who': 'bob'}
+    >>> window.query_partial().n
+    2
+    """
+    monoids = {name: _without_columns(name, member) for name, member in members.items()}
+    _check(monoids)
+    parts = [_Part(member) for member in monoids.values()]
+    record = _record(list(monoids))
+    identity = record(*(part.identity for part in parts))
+    inverses = [member.inverse for member in monoids.values() if member.inverse is not None]
+
+    def lift(*values: Any) -> Any:
+        return record(*[part.lift(values) for part in parts])
+
+    def combine(a: Any, b: Any) -> Any:
+        if a is identity:
+            return b
+        if b is identity:
+            return a
+        return record(*[part.combine(x, y) for part, x, y in zip(parts, a, b, strict=True)])
+
+    def inverse(total: Any, oldest: Any) -> Any:
+        return record(*[subtract(x, y) for subtract, x, y in zip(inverses, total, oldest, strict=True)])
+
+    def lower(a: Any) -> dict[str, Any]:
+        if a is identity:
+            return {name: member.empty_result() for name, member in monoids.items()}
+        return {name: part.lower(x) for name, part, x in zip(monoids, parts, a, strict=True)}
+
+    return Monoid(
+        name="together",
+        lift=lift,
+        combine=combine,
+        lower=lower,
+        identity=identity,
+        inverse=inverse if all(_subtracts(m) for m in monoids.values()) else None,
+        commutative=all(m.commutative for m in monoids.values()),
+        idempotent=all(m.idempotent for m in monoids.values()),
+        empty=MISSING,
+        arity=(max(m.arity[0] for m in monoids.values()), max(m.arity[1] for m in monoids.values())),
+        nulls=next(iter(monoids.values())).nulls,
+        compiles_for="",
+        equal=_equal_parts(monoids),
+        group=_group(monoids),
+        parameters={name: member.name for name, member in monoids.items()},
+        doc="several aggregates over one window; the result is a dict",
+    )
+
+
+# as a value, since mypy wants the names in a literal
+_named: Any = namedtuple
+
+
+def _record(names: list[str]) -> Any:
+    return _named("Together", names)
+
+
+def _without_columns(name: str, member: Any) -> Monoid:
+    if isinstance(member, Aggregate) and member.columns:
+        raise TypeError(
+            f"{name}={member!r} reads columns of its own: give {member.monoid.name} without columns, and the "
+            f"columns to what together returns: together({name}={member.monoid.name})({member.columns[0]!r})"
+        )
+    return as_monoid(member)
+
+
+def _check(monoids: dict[str, Monoid]) -> None:
+    if not monoids:
+        raise TypeError("together needs at least one aggregate: together(n=count, largest=max)")
+    for name in monoids:
+        if not name.isidentifier() or name.startswith("_") or keyword.iskeyword(name):
+            raise ValueError(f"{name!r} cannot name a member: use a Python name that does not begin with '_'")
+    if len({member.nulls for member in monoids.values()}) > 1:
+        raise ValueError(
+            "members skip and propagate nulls: give all members the same rule, or use two windows"
+        )
+
+
+class _Part:
+    """One member's functions on its part; None stands for a member that ignored all rows, as NaN."""
+
+    def __init__(self, member: Monoid) -> None:
+        self.member = member
+        self.most = member.arity[1]
+        self.ignores = member.nan == "ignore"
+        self.identity = None if self.ignores else member.identity
+        self.combine = self._combine_some if self.ignores else member.combine
+
+    def lift(self, values: tuple[Any, ...]) -> Any:
+        values = values[: self.most]
+        if self.ignores and self.member.skips(values):
+            return None
+        return self.member.lift(*values)
+
+    def _combine_some(self, a: Any, b: Any) -> Any:
+        if a is None:
+            return b
+        return a if b is None else self.member.combine(a, b)
+
+    def lower(self, partial: Any) -> Any:
+        return self.member.empty_result() if partial is None and self.ignores else self.member.lower(partial)
+
+
+def _subtracts(member: Monoid) -> bool:
+    # what is left of a member that ignores NaN might be no row at all, which no subtraction tells
+    return member.inverse is not None and member.nan != "ignore"
+
+
+def _group(monoids: dict[str, Monoid]) -> Monoid | None:
+    """The members' forms with exact inverses, if all have one and it is not the plain form already."""
+    exact = {name: m if m.inverse else m.group for name, m in monoids.items()}
+    found = {name: m.with_rules(monoids[name].nulls) for name, m in exact.items() if m is not None}
+    wanted = len(found) == len(monoids) and any(m.inverse is None for m in monoids.values())
+    ignores = any(m.nan == "ignore" for m in monoids.values())
+    return together(**found) if wanted and not ignores else None
+
+
+def _equal_parts(monoids: dict[str, Monoid]) -> Callable[[Any, Any], bool] | None:
+    """Equality part by part, where a member has its own."""
+    if not any(member.equal for member in monoids.values()):
+        return None
+    tests = [member.equal or _about_the_same for member in monoids.values()]
+    return lambda a, b: all(test(x, y) for test, x, y in zip(tests, a, b, strict=True))
+
+
+def _about_the_same(a: Any, b: Any) -> bool:
+    return same(a, b, slack=1e-9 * magnitude(a, b))
