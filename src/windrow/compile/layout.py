@@ -124,12 +124,10 @@ _Numbers = tuple[tuple[str, ...], bool]
 
 
 def _returned(function: Any, arguments: tuple[Any, ...], jit: Any, what: str) -> Any:
-    from numba.core.errors import NumbaError
-
     try:
         dispatcher = jit(function)
         dispatcher.compile(arguments)
-    except (NumbaError, TypeError, NotImplementedError, ValueError, KeyError) as error:
+    except Exception as error:  # whatever Numba raises means the same here: plain Python it is
         raise NotCompilable(
             f"{what} does not compile for {_shown(arguments)}: {_first_line(error)}"
         ) from error

@@ -22,7 +22,7 @@ from windrow.compile.cache import Unfingerprintable, attach, fingerprint
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
 from windrow.monoids.base import Monoid
 
-__all__ = ["CompileWarning", "NativeMonoid", "NotCompilable", "build", "jit_for", "native"]
+__all__ = ["CompileWarning", "NativeMonoid", "NotCompilable", "build", "jit_for", "native", "warn_plain"]
 
 
 class CompileWarning(UserWarning):
@@ -101,7 +101,7 @@ class NativeMonoid:
     lower: Any
     inverse: Any
     #: entry points already built, by whatever tells them apart
-    kernels: dict[Any, Callable[..., Any]] = field(default_factory=dict[Any, Any])
+    kernels: dict[Any, Callable[..., Any] | None] = field(default_factory=dict[Any, Any])
 
     def to_native(self, partial: Any) -> Any:
         """A plain partial with exactly the native types; ValueError where it does not fit them."""
@@ -136,14 +136,13 @@ def native(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid | 
             known[key] = _compile(monoid, dtypes)
         except NotCompilable as reason:
             known[key] = str(reason)
-            _warn(monoid, str(reason))
+            if not monoid.builtin and monoid.compiles_for:
+                warn_plain(monoid, str(reason))
     found = known[key]
     return found if isinstance(found, NativeMonoid) else None
 
 
-def _warn(monoid: Monoid, reason: str) -> None:
-    if monoid.builtin or not monoid.compiles_for:
-        return
+def warn_plain(monoid: Monoid, reason: str) -> None:
     warnings.warn(
         f"aggregate {monoid.name!r} runs in plain Python, not as native code: {reason}. "
         f"Give compile=False to wr.monoid(...) if that is fine.",

@@ -105,4 +105,6 @@ def build_tree(tree: Any, capacity: Any, form: Any) -> None:
     arguments = (tree, form.identity, capacity)
     if _builder not in form.kernels:
         form.kernels[_builder] = build(_builder, form.jit, form.combine, arguments=arguments)
-    form.kernels[_builder](*arguments)
+    fill = form.kernels[_builder]
+    assert fill is not None
+    fill(*arguments)

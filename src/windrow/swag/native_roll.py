@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from windrow.compile.columns import Columns, native_columns, shaped_like
-from windrow.compile.native import NativeMonoid, build, native
+from windrow.compile.native import NativeMonoid, build, native, warn_plain
 from windrow.swag.base import AggregateError
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.queue import ChunkedArrayQueue
@@ -118,9 +118,12 @@ class NativeBatch:
             valid,
             fronts,
         )
+        kernel = self._kernel(driver, arguments)
+        if kernel is None:
+            return rest()
         backup = self._backup()
         try:
-            registers = self._kernel(driver, arguments)(*arguments)
+            registers = kernel(*arguments)
         except Exception as error:
             self._restore(backup)
             return self._explain(error, rest)
@@ -153,8 +156,11 @@ class NativeBatch:
                 valid,
                 fronts,
             )
+            kernel = self._kernel(driver, arguments)
+            if kernel is None:
+                return rest()
             try:
-                registers, done = self._kernel(driver, arguments)(*arguments)
+                registers, done = kernel(*arguments)
             except Exception as error:
                 self._restore(backup)
                 return self._explain(error, rest)
@@ -240,7 +246,8 @@ class NativeBatch:
         has_nulls = self.columns.nulls is not None or bool(self.window._null_positions)
         return out, valid, np.zeros(count, np.int64) if has_nulls else None
 
-    def _kernel(self, driver: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def _kernel(self, driver: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The compiled driver, or None, with one warning, if it does not compile."""
         known = self.form.kernels
         key: tuple[Any, ...] = (type(self.window), driver, *(argument is None for argument in arguments))
         key = (*key, *(a.dtype.str for a in arguments if isinstance(a, np.ndarray)))
@@ -251,7 +258,11 @@ class NativeBatch:
             def factory(jit: Any, lift: Any, lower: Any) -> Any:
                 return driver(jit, steps, lift, lower)
 
-            known[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
+            try:
+                known[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
+            except Exception as error:  # whatever Numba raises means the same here
+                warn_plain(form.monoid, f"{type(error).__name__}: {error}")
+                known[key] = None
         return known[key]
 
     def _backup(self) -> Any:
