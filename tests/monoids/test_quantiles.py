@@ -61,11 +61,10 @@ def test_ranks_are_off_by_no_more_than_stated_for_windows_of_100_000_rows(order,
         partial = by_halves(median, partials)
     else:
         partial = by_halves(median, [by_halves(median, partials[k : k + 777]) for k in range(0, count, 777)])
-    # an answer is within the stated error with 99 % confidence; so that chance does not fail the test, single
-    # answers may be off by twice that
+    # the stated error holds with 99 % confidence, so one answer in a hundred may be off by somewhat more
     errors = [abs(quantile(q).lower(partial) / count - q) for q in np.linspace(0, 1, 101)]
-    assert max(errors) <= 2 * rank_error(200)
-    assert np.mean(np.array(errors) <= rank_error(200)) >= 0.9
+    assert sum(error > rank_error(200) for error in errors) <= 1
+    assert max(errors) <= 1.5 * rank_error(200)
     assert errors[0] <= 1 / count
     assert errors[-1] <= 1 / count
 

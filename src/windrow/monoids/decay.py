@@ -22,18 +22,16 @@ exp_decay(price, seconds, half_life=60, mean=True)
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from windrow.monoids.base import Monoid
+from windrow.monoids.clock import microseconds, microseconds_since_epoch
 
 __all__ = ["exp_decay"]
 
 #: there are rows, the newest time, the sum of values and of weights as of then
 Decayed = tuple[bool, Any, float, float]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def _lift(value: Any, time: Any) -> Decayed:
@@ -42,7 +40,7 @@ def _lift(value: Any, time: Any) -> Decayed:
 
 def _lift_moment(value: Any, time: Any) -> Decayed:
     if isinstance(time, datetime):
-        time = ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+        time = microseconds_since_epoch(time)
     return True, time, value * 1.0, 1.0
 
 
@@ -56,7 +54,7 @@ def _mean(a: Decayed) -> float:
 
 def _make_exp_decay(half_life: Any, mean: bool = False) -> Monoid:
     is_duration = isinstance(half_life, timedelta)
-    length = half_life // _MICROSECOND if is_duration else half_life
+    length = microseconds(half_life) if is_duration else half_life
     if isinstance(length, bool) or not isinstance(length, (int, float)) or not 0 < length < float("inf"):
         raise ValueError(
             f"half_life={half_life!r}: give a positive number in the unit of the times, or a timedelta"

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
+
+from windrow.monoids.clock import EPOCH, microseconds, microseconds_since_epoch
 
 __all__ = ["encode", "encode_array"]
 
@@ -30,8 +32,6 @@ _SECOND = 0x94D049BB133111EB
 _FRACTION = 0x5851F42D4C957F2D
 _NAN_BITS = 0x7FF8000000000000
 _INT64 = 1 << 63
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def encode(value: Any) -> int:
@@ -123,15 +123,14 @@ def _other(value: Any) -> int:
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar
         return encode(value.item())
     if isinstance(value, datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return _integer((moment - _EPOCH) // _MICROSECOND)
+        return _integer(microseconds_since_epoch(value))
     if isinstance(value, date):
-        return _integer(value.toordinal() - _EPOCH.toordinal())
+        return _integer(value.toordinal() - EPOCH.toordinal())
     if isinstance(value, time):
         since_midnight = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second)
-        return _integer(since_midnight // _MICROSECOND + value.microsecond)
+        return _integer(microseconds(since_midnight) + value.microsecond)
     if isinstance(value, timedelta):
-        return _integer(value // _MICROSECOND)
+        return _integer(microseconds(value))
     if isinstance(value, Decimal):
         return _decimal(value)
     if isinstance(value, tuple):

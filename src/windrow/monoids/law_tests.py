@@ -14,7 +14,7 @@ from windrow.monoids.base import Monoid
 from windrow.monoids.equality import magnitude, same, shape
 from windrow.monoids.law_samples import Element
 
-__all__ = ["Laws"]
+__all__ = ["Laws", "copied"]
 
 
 class Laws:
@@ -31,7 +31,7 @@ class Laws:
 
     def combine_copies(self, a: Element, b: Element) -> Any:
         """The same, for elements that must survive a combine that may not be pure."""
-        return self.monoid.combine(*_copied((a.value, b.value)))
+        return self.monoid.combine(*copied((a.value, b.value)))
 
     def _same(self, a: Any, b: Any, *inputs: Element) -> bool:
         if self.monoid.equal is not None:
@@ -54,7 +54,7 @@ class Laws:
         return self._impure(self.monoid.inverse, (total, a.value), f"inverse(combine({a}, {b}), {a})")
 
     def _impure(self, function: Callable[..., Any], values: tuple[Any, ...], text: str) -> str | None:
-        arguments = _copied(values)
+        arguments = copied(values)
         try:
             answer = function(*arguments)
         except Exception:
@@ -62,7 +62,7 @@ class Laws:
         for which, before, after in zip(("first", "second", "third"), values, arguments, strict=False):
             if not self._unchanged(before, after):
                 return f"{text} mutates its {which} argument: {_shown(before)} becomes {_shown(after)}"
-        again = function(*_copied(values))
+        again = function(*copied(values))
         if not self._unchanged(answer, again):
             return f"{text} = {_shown(answer)} at first, but {_shown(again)} when called again"
         return None
@@ -132,7 +132,8 @@ class Laws:
         return f"combine({a}, {b}) = {_shown(result)} is neither {_shown(a.value)} nor {_shown(b.value)}"
 
 
-def _copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies that share nothing with the originals, where that is possible."""
     try:
         return copy.deepcopy(values)
     except Exception:  # what cannot be copied is used as it is; that it gives the same answer twice must do

@@ -13,7 +13,6 @@ Floats are compared with a tolerance relative to the largest number that takes p
 
 from __future__ import annotations
 
-import copy
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +22,7 @@ from typing import Any
 from windrow.monoids.base import Monoid, as_monoid
 from windrow.monoids.equality import contains_float
 from windrow.monoids.law_samples import Element, Row, distinct, extended, simplicity
-from windrow.monoids.law_tests import Laws
+from windrow.monoids.law_tests import Laws, copied
 
 __all__ = ["LawViolation", "Report", "check"]
 
@@ -177,7 +176,7 @@ class _Trial:
 
     def _lifted(self, row: Row) -> Element:
         try:
-            partial = self.monoid.lift(*copy.deepcopy(row))
+            partial = self.monoid.lift(*copied(row))
         except Exception as error:
             raise ValueError(f"{self.monoid.name}: lift refuses the sample {row!r}: {error}") from error
         is_itself = len(row) == 1 and repr(partial) == repr(row[0])
