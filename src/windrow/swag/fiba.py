@@ -27,11 +27,13 @@ from windrow.swag.base import AggregateError, EmptyWindow, Swag
 from windrow.swag.fiba_bulk import bulk_insertion
 from windrow.swag.fiba_check import check_tree
 from windrow.swag.fiba_evict import eviction
-from windrow.swag.fiba_forms import Form, PlainForm
+from windrow.swag.fiba_forms import Form, PlainForm, Unfit
 from windrow.swag.fiba_insert import insertion
 from windrow.swag.fiba_query import query, range_query
 
 __all__ = ["FiBA"]
+
+_NATIVE_FROM = 64
 
 
 class FiBA(Swag):
@@ -59,6 +61,8 @@ class FiBA(Swag):
         if mu < 2:
             raise ValueError(f"mu={mu}: a node needs at least 2 children; 4 is a good choice")
         self._form: Form = PlainForm(self.monoid, mu)
+        #: the window has held something that has no native form
+        self._stays_plain = False
         self._broken: Exception | None = None
 
     @property
@@ -86,14 +90,18 @@ class FiBA(Swag):
         >>> window = FiBA(wr.last)
         >>> for time, word in [(10, "new"), (5, "late")]:
         ...     window.insert_at(time, word)
-        ... window.insert_at(5, "late")
         >>> window.query(), window.oldest
         ('new', 5)
         """
         _check_time(time)
         lifted, null = self._lifted(value)
+        try:
+            arguments = self._form.typed_time(time), self._form.typed_partial(lifted, null), null
+        except Unfit:
+            self._to_plain()
+            arguments = time, lifted, null
         self._form.reserve(1)
-        self._run(insertion, time, lifted, null)
+        self._run(insertion, *arguments)
         self._settle_plain([time])
         self._size = len(self._form)
 
@@ -109,18 +117,34 @@ class FiBA(Swag):
         >>> window.query()
         'abc'
         """
+        if self._goes_natively(times):
+            from windrow.swag.fiba_batches import bulk_insert
+
+            if bulk_insert(self, times, values):
+                self._size = len(self._form)
+                return
+        moments, rows = self._plain_batch(times, values)
+        lifted = [self._checked(i, row, partial(self._lifted, row)) for i, row in enumerate(rows)]
+        self._insert_lifted(moments, lifted)
+
+    def _goes_natively(self, times: Any) -> bool:
+        """Whether native code is worth a try: compiling for a few rows is not."""
+        self._check_usable()
+        return not isinstance(self._form, PlainForm) or len(times) >= _NATIVE_FROM
+
+    def _plain_batch(self, times: Any, values: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
         from windrow.compile.columns import rows_of
 
         rows = rows_of(values, self.monoid)
-        moments = times.tolist() if hasattr(times, "tolist") else list(times)
+        is_moments = hasattr(times, "dtype") and times.dtype.kind in "mM"
+        moments = times.tolist() if hasattr(times, "tolist") and not is_moments else list(times)
         if len(moments) != len(rows):
             raise ValueError(f"{len(moments)} times for {len(rows)} values: give one time a value")
         for moment in moments:
             _check_time(moment)
-        lifted = [self._checked(i, row, partial(self._lifted, row)) for i, row in enumerate(rows)]
-        self._bulk_insert_plainly(moments, lifted)
+        return moments, rows
 
-    def _bulk_insert_plainly(self, times: list[Any], lifted: list[tuple[Any, int]]) -> None:
+    def _insert_lifted(self, times: list[Any], lifted: list[tuple[Any, int]]) -> None:
         if not times:
             return
         order = sorted(range(len(times)), key=times.__getitem__)
@@ -130,8 +154,14 @@ class FiBA(Swag):
         self._size = len(self._form)
 
     def _fill(self, times: list[Any], partials: list[Any], nulls: list[int]) -> None:
+        """Insert sorted entries, in the form that the window has if they fit it."""
+        try:
+            batch = self._form.batch(times, partials, nulls)
+        except Unfit:
+            self._to_plain()
+            batch = self._form.batch(times, partials, nulls)
         self._form.reserve(len(times))
-        self._run(bulk_insertion, self._form.batch(times, partials, nulls), len(times))
+        self._run(bulk_insertion, batch, len(times))
 
     def _lifted(self, value: tuple[Any, ...]) -> tuple[Any, int]:
         """The partial of a row, and 1 if it is null."""
@@ -146,13 +176,13 @@ class FiBA(Swag):
     def evict(self) -> None:
         if self._size == 0:
             raise EmptyWindow("evict from an empty FiBA: insert before you evict, or test len()")
-        self._cut(None, False, 1)
+        self._cut(0, False, 1)
 
     def evict_many(self, count: int) -> None:
         """Remove the ``count`` oldest values, in O(log count) combines."""
         self._require(count)
         if count:
-            self._cut(None, False, count)
+            self._cut(0, False, count)
 
     def evict_before(self, time: Any) -> None:
         """Remove all values before a time, in O(log m) combines for m of them.
@@ -185,7 +215,9 @@ class FiBA(Swag):
             self._cut(time, True, -1)
 
     def _cut(self, limit: Any, inclusive: bool, rank: int) -> None:
-        self._run(eviction, limit, inclusive, rank)
+        """Evict ``rank`` values or, if that is negative, those before the limit."""
+        boundary = self._limits(limit) if rank < 0 else (self._form.no_time,)
+        self._run(eviction, *boundary, inclusive, rank)
         self._settle_plain([])
         self._form.tidy()
         self._size = len(self._form)
@@ -221,7 +253,7 @@ class FiBA(Swag):
         _check_time(high)
         if not low < high or self._size == 0:
             return self.monoid.empty_result()
-        total, count, nulls = self._run(range_query, low, high)
+        total, count, nulls = self._run(range_query, *self._limits(low, high))
         return self._result(count, nulls, lambda: total)
 
     @property
@@ -248,7 +280,42 @@ class FiBA(Swag):
         for time, lifted, null in zip(times, partials, nulls, strict=True):
             yield time, self.monoid.identity if null else lifted
 
-    # -- batches in order ------------------------------------------------------------------------------------
+    # -- rolling windows -------------------------------------------------------------------------------------
+
+    def roll_unordered(self, times: Any, values: Any, size: Any) -> Any:
+        """Feed a batch in any order through a window of the times in (latest - size, latest]: one result a
+        row, of all rows so far. A row that comes later than that adds nothing.
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> FiBA(wr.concat).roll_unordered([1, 4, 2, 6, 3], list("adbfc"), size=4)
+        ['a', 'ad', 'abd', 'df', 'cdf']
+        """
+        if not size > type(size)(0):
+            raise ValueError(f"a window of size {size!r}: size must be positive")
+        if self._goes_natively(times):
+            from windrow.swag.fiba_batches import roll_unordered
+
+            results = roll_unordered(self, times, values, size)
+            self._size = len(self._form)
+            if results is not None:
+                return results
+        from windrow.compile.columns import shaped_like
+
+        moments, rows = self._plain_batch(times, values)
+        self._to_plain()
+        return shaped_like(values, self.monoid)(self._roll_unordered_plainly(moments, rows, size), None)
+
+    def _roll_unordered_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
+        results: list[Any] = []
+        for i, (time, row) in enumerate(zip(times, rows, strict=True)):
+            latest = max(time, self.youngest) if self._size else time
+            if latest - time < size:
+                self._checked(i, row, partial(self.insert_at, time, *row))
+            while not latest - self.oldest < size:
+                self.evict()
+            results.append(self._checked(i, row, self.query))
+        return results
 
     def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
         results: list[Any] = []
@@ -276,14 +343,42 @@ class FiBA(Swag):
             self._size = held
             self._times.clear()
 
+    # -- changing form ---------------------------------------------------------------------------------------
+
+    def _limits(self, *times: Any) -> tuple[Any, ...]:
+        try:
+            return tuple(self._form.typed_time(time) for time in times)
+        except Unfit:
+            self._to_plain()
+            return times
+
+    def _to_plain(self) -> None:
+        """Move the window into lists, to stay there until it is empty."""
+        self._stays_plain = True
+        if isinstance(self._form, PlainForm):
+            return
+        times, partials, nulls = self._form.entries()
+        partials = [self.monoid.identity if null else p for p, null in zip(partials, nulls, strict=True)]
+        self._form = PlainForm(self.monoid, self.mu)
+        if times:
+            self._fill(times, partials, nulls)
+
     # -- when combine raises ---------------------------------------------------------------------------------
 
     def _run(self, step: Any, *arguments: Any) -> Any:
+        self._check_usable()
+        try:
+            return self._form.run(step, *arguments)
+        except Exception as error:
+            if step not in (query, range_query):
+                self._broken = error
+            raise
+
+    def _check_usable(self) -> None:
         if self._broken is not None:
             raise AggregateError(
                 f"aggregate {self.monoid.name!r} raised {self._broken!r} in this window: make a new one"
             ) from self._broken
-        return self._form.run(step, *arguments)
 
     def _settle_plain(self, added: Iterable[Any]) -> None:
         """If combine raised in the last step, take back what that added, the last of each time, and raise."""

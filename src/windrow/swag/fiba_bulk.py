@@ -191,11 +191,8 @@ def bulk_insertion(jit: Jit, combine: Function, mu: int) -> Function:
 
     @jit
     def repair_spines(tree: Any, identity: Any, left_top: int, right_top: int) -> None:
-        refresh(tree, identity, tree.marks[ROOT])
-        if tree.links[left_top * stride + SPINE] == LEFT:
-            repair(tree, identity, left_top)
-        if tree.links[right_top * stride + SPINE] == RIGHT:
-            repair(tree, identity, right_top)
+        for top in (tree.marks[ROOT], left_top, right_top):
+            repair(tree, identity, top)
 
     @jit
     def insert(tree: Any, identity: Any, batch: Any, count: int) -> None:

@@ -32,6 +32,7 @@ from windrow.swag.fiba_tree import (
     SIZE,
     SPINE,
     Nodes,
+    apart,
     node_steps,
     stride_of,
 )
@@ -154,7 +155,7 @@ def _fattening(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
             links[root * stride + SPINE] = BOTH
             tree.marks[ROOT] = root
 
-    @jit
+    @apart(jit)
     def take(tree: Any, node: int, sibling: int, count: int) -> None:
         """Move ``count`` children (entries of a leaf) from the right sibling, by way of the separator."""
         links = tree.links
@@ -185,7 +186,7 @@ def _fattening(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
             tree.marks[RIGHT_FINGER] = node
         discard(tree, sibling)
 
-    @jit
+    @apart(jit)
     def fatten(tree: Any, identity: Any, node: int) -> bool:
         """Merge a node of the left spine with its right sibling or share; whether the right spine changed."""
         links = tree.links
@@ -255,13 +256,13 @@ def eviction(jit: Jit, combine: Function, mu: int) -> Function:
         collapse(tree)
         crossed = fatten_down(tree, identity, top) or crossed
         root = tree.marks[ROOT]
-        if root == before and links[highest * stride + SPINE] == LEFT:
-            repair(tree, identity, highest)
-        else:
+        left_top, right_top = highest, -1
+        if root != before or links[highest * stride + SPINE] != LEFT:
             refresh(tree, identity, root)
-            if links[root * stride + CHILD] >= 0:
-                repair(tree, identity, links[root * stride + CHILD])
-                if crossed or root != before:
-                    repair(tree, identity, links[root * stride + CHILD + links[root * stride + ENTRIES]])
+            left_top = links[root * stride + CHILD]
+            if left_top >= 0 and (crossed or root != before):
+                right_top = links[root * stride + CHILD + links[root * stride + ENTRIES]]
+        for top in (left_top, right_top):
+            repair(tree, identity, top)
 
     return evict

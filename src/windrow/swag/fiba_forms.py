@@ -32,10 +32,14 @@ from windrow.swag.fiba_tree import (
 )
 from windrow.swag.kernels import Jit
 
-__all__ = ["Form", "PlainForm", "emptying", "slots_in_order"]
+__all__ = ["Form", "PlainForm", "Unfit", "emptying", "slots_in_order"]
 
 _SMALLEST = 16
 _Factory = Callable[..., Function]
+
+
+class Unfit(Exception):
+    """A time or a partial has no place in the native form."""
 
 
 def slots_in_order(tree: Tree, mu: int) -> list[int]:
@@ -117,6 +121,8 @@ class Form:
 
     tree: Tree
     identity: Any
+    #: stands for a time where none is needed
+    no_time: Any = None
 
     def __init__(self, mu: int) -> None:
         self.mu = mu
@@ -133,6 +139,14 @@ class Form:
     def run(self, factory: _Factory, *arguments: Any) -> Any:
         """Run a step on this tree."""
         raise NotImplementedError
+
+    def typed_time(self, time: Any) -> Any:
+        """A time as the steps want it; raises Unfit."""
+        return time
+
+    def typed_partial(self, partial: Any, null: int) -> Any:
+        """A partial as the steps want it; raises Unfit."""
+        return partial
 
     def batch(self, times: Any, partials: Any, nulls: Any) -> Batch:
         """Sorted rows for bulk insertion."""
@@ -154,10 +168,17 @@ class Form:
         return int(self.tree.marks[NULL_COUNT])
 
     def oldest(self) -> Any:
+        """The time of the oldest entry as the caller knows it."""
+        return self.first_time()
+
+    def youngest(self) -> Any:
+        return self.last_time()
+
+    def first_time(self) -> Any:
         """The first time of the left finger."""
         return self.tree.times[2 * self.mu * self.tree.marks[LEFT_FINGER]]
 
-    def youngest(self) -> Any:
+    def last_time(self) -> Any:
         """The last time of the right finger."""
         finger = self.tree.marks[RIGHT_FINGER]
         return self.tree.times[

@@ -29,6 +29,7 @@ from windrow.swag.fiba_tree import (
     SIZE,
     SPINE,
     Nodes,
+    apart,
     node_steps,
     stride_of,
 )
@@ -62,10 +63,11 @@ def search_steps(jit: Jit, nodes: Nodes, mu: int) -> Search:
         left, right = tree.marks[LEFT_FINGER], tree.marks[RIGHT_FINGER]
         while left != right:
             if not time < tree.times[right * width]:
-                return descend(tree, right, time)
-            if time < tree.times[left * width + tree.links[left * stride + ENTRIES] - 1]:
-                return descend(tree, left, time)
-            left, right = tree.links[left * stride + PARENT], tree.links[right * stride + PARENT]
+                left = right
+            elif time < tree.times[left * width + tree.links[left * stride + ENTRIES] - 1]:
+                right = left
+            else:
+                left, right = tree.links[left * stride + PARENT], tree.links[right * stride + PARENT]
         return descend(tree, left, time)
 
     return Search(locate, descend)
@@ -87,7 +89,7 @@ def _splitting(jit: Jit, nodes: Nodes, mu: int) -> Function:
         tree.links[old * stride + PARENT] = root
         tree.marks[ROOT] = root
 
-    @jit
+    @apart(jit)
     def split(tree: Any, node: int) -> int:
         """Cut a node of 2 * mu entries in two, the middle one going up; the new right part."""
         links = tree.links
@@ -123,34 +125,34 @@ def insertion(jit: Jit, combine: Function, mu: int) -> Function:
     refresh, repair = nodes.refresh, nodes.repair
 
     @jit
+    def noted(tops: Any, node: int, spine: int) -> Any:
+        """The highest changed node of each spine, with this one, which is above the others."""
+        left, right, root = tops
+        if spine == LEFT:
+            left = node
+        elif spine == RIGHT:
+            right = node
+        elif spine == BOTH:
+            root = node
+        return left, right, root
+
+    @jit
     def settle(tree: Any, identity: Any, node: int) -> None:
         """Split upwards from a leaf with a new entry, then make all aggregates right."""
         links = tree.links
-        left_top, right_top = -1, -1
-        while links[node * stride + ENTRIES] == width:
-            right = split(tree, node)
-            if links[node * stride + SPINE]:
-                left_top = node
-            else:
-                refresh(tree, identity, node)
-            if links[right * stride + SPINE]:
-                right_top = right
-            else:
-                refresh(tree, identity, right)
+        tops = (-1, -1, -1)  # what has changed on the left spine, on the right one, and the root
+        while True:
+            right = split(tree, node) if links[node * stride + ENTRIES] == width else -1
+            for part in (node, right):
+                if part >= 0 and links[part * stride + SPINE] == 0:
+                    refresh(tree, identity, part)
+                elif part >= 0:
+                    tops = noted(tops, part, links[part * stride + SPINE])
+            if right < 0 and links[node * stride + SPINE]:
+                break
             node = links[node * stride + PARENT]
-        while links[node * stride + SPINE] == 0:
-            refresh(tree, identity, node)
-            node = links[node * stride + PARENT]
-        if links[node * stride + SPINE] == LEFT:
-            left_top = node
-        elif links[node * stride + SPINE] == RIGHT:
-            right_top = node
-        else:
-            refresh(tree, identity, node)
-        if left_top >= 0:
-            repair(tree, identity, left_top)
-        if right_top >= 0:
-            repair(tree, identity, right_top)
+        for top in tops:
+            repair(tree, identity, top)
 
     @jit
     def insert(tree: Any, identity: Any, time: Any, partial: Any, null: Any) -> None:

@@ -50,9 +50,11 @@ __all__ = [
     "RIGHT_FINGER",
     "ROOT",
     "SIZE",
+    "SPARE_NODES",
     "SPINE",
     "Nodes",
     "Tree",
+    "apart",
     "capacity_for",
     "node_steps",
     "stride_of",
@@ -64,6 +66,9 @@ PARENT, ENTRIES, SPINE, COUNT, NULLS, CHILD = range(6)
 LEFT, RIGHT, BOTH = 1, 2, 3
 #: the registers of a tree
 ROOT, LEFT_FINGER, RIGHT_FINGER, FREE, FRESH, SIZE, NULL_COUNT, MARKS = range(8)
+
+#: nodes beside those full to the least
+SPARE_NODES = 4
 
 
 class Tree(NamedTuple):
@@ -94,15 +99,19 @@ class Nodes(NamedTuple):
     repair: Function
 
 
+def apart(jit: Jit) -> Jit:
+    """The compiler for steps that are large and rare: to call them, where it can, and not inline them."""
+    return getattr(jit, "apart", jit)
+
+
 def stride_of(mu: int) -> int:
     """Links of a node: just before it is split it has 2 * mu + 1 children."""
     return CHILD + 2 * mu + 1
 
 
 def capacity_for(size: int, mu: int) -> int:
-    """As many nodes as suffice for a window of this size: each but the root has mu - 1 entries, and bulk
-    insertion keeps one aside."""
-    return size // (mu - 1) + 4
+    """As many nodes as suffice for a window of this size: each but the root has mu - 1 entries."""
+    return size // (mu - 1) + SPARE_NODES
 
 
 def node_steps(jit: Jit, combine: Function, mu: int) -> Nodes:
@@ -264,13 +273,15 @@ def node_steps(jit: Jit, combine: Function, mu: int) -> Nodes:
 
     @jit
     def repair(tree: Any, identity: Any, node: int) -> None:
-        """Refresh a spine from this node of it down to the finger: each depends on its parent."""
-        spine = tree.links[node * stride + SPINE]
-        refresh(tree, identity, node)
-        while tree.links[node * stride + CHILD] >= 0:
-            outermost = 0 if spine == LEFT else tree.links[node * stride + ENTRIES]
-            node = tree.links[node * stride + CHILD + outermost]
+        """Refresh a spine from this node of it down to the finger: each depends on its parent. Nothing below
+        the root depends on the root; a node of -1 is none."""
+        links = tree.links
+        while node >= 0:
             refresh(tree, identity, node)
+            spine = links[node * stride + SPINE]
+            if spine == BOTH or links[node * stride + CHILD] < 0:
+                break
+            node = links[node * stride + CHILD + (0 if spine == LEFT else links[node * stride + ENTRIES])]
 
     return Nodes(
         clear,
