@@ -34,6 +34,7 @@ from windrow.swag.fiba_tree import (
     Nodes,
     apart,
     node_steps,
+    shared,
     stride_of,
 )
 from windrow.swag.kernels import Jit
@@ -204,6 +205,7 @@ def _fattening(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
     return collapse, fatten
 
 
+@shared
 def eviction(jit: Jit, combine: Function, mu: int) -> Function:
     """The step ``evict(tree, identity, limit, inclusive, rank)``; see :func:`_cutting` for the boundary."""
     stride = stride_of(mu)

@@ -31,6 +31,7 @@ from windrow.swag.fiba_tree import (
     Nodes,
     apart,
     node_steps,
+    shared,
     stride_of,
 )
 from windrow.swag.kernels import Jit
@@ -45,6 +46,7 @@ class Search(NamedTuple):
     descend: Function
 
 
+@shared
 def search_steps(jit: Jit, nodes: Nodes, mu: int) -> Search:
     width = 2 * mu
     stride = stride_of(mu)
@@ -114,6 +116,7 @@ def _splitting(jit: Jit, nodes: Nodes, mu: int) -> Function:
     return split
 
 
+@shared
 def insertion(jit: Jit, combine: Function, mu: int) -> Function:
     """The step ``insert(tree, identity, time, partial, null)``."""
     width = 2 * mu

@@ -9,6 +9,7 @@ O(n).
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -72,12 +73,17 @@ class _Jit:
     def __init__(self, functions: NativeMonoid) -> None:
         import numba
 
+        #: see :func:`windrow.swag.fiba_tree.shared`
+        self.memo: dict[Any, Any] = {}
         self._inlined = functions.jit
         errors = "numpy" if functions.monoid.builtin else "python"
         self.apart: Any = numba.njit(error_model=errors, nogil=True, _nrt=False)
 
     def __call__(self, function: Function) -> Function:
         return self._inlined(function)
+
+
+_compilers: weakref.WeakKeyDictionary[NativeMonoid, _Jit] = weakref.WeakKeyDictionary()
 
 
 class NativeForm(Form):
@@ -110,7 +116,9 @@ class NativeForm(Form):
         absent = tuple(argument is None for argument in arguments)
         key = (factory, self.mu, self.clock.kind == "f", absent)
         if key not in known:
-            known[key] = build(factory, _Jit(self.functions), *parameters, arguments=arguments)
+            if self.functions not in _compilers:
+                _compilers[self.functions] = _Jit(self.functions)
+            known[key] = build(factory, _compilers[self.functions], *parameters, arguments=arguments)
         return known[key]
 
     def _buffers(self, capacity: int) -> Tree:

@@ -21,6 +21,7 @@ from windrow.swag.fiba_tree import (
     RIGHT_FINGER,
     ROOT,
     SIZE,
+    shared,
     stride_of,
 )
 from windrow.swag.kernels import Jit
@@ -28,6 +29,7 @@ from windrow.swag.kernels import Jit
 __all__ = ["query", "range_query"]
 
 
+@shared
 def query(jit: Jit, combine: Function, mu: int) -> Function:
     """The step ``query(tree, identity)``: the partial of the window."""
 

@@ -28,7 +28,9 @@ Insertions", VLDB 2023.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from windrow.compile.access import Function, cast, load, store
 from windrow.swag.kernels import Jit
@@ -57,8 +59,11 @@ __all__ = [
     "apart",
     "capacity_for",
     "node_steps",
+    "shared",
     "stride_of",
 ]
+
+_Made = TypeVar("_Made")
 
 #: fields of a node's links
 PARENT, ENTRIES, SPINE, COUNT, NULLS, CHILD = range(6)
@@ -104,6 +109,22 @@ def apart(jit: Jit) -> Jit:
     return getattr(jit, "apart", jit)
 
 
+def shared(factory: Callable[..., _Made]) -> Callable[..., _Made]:
+    """A factory that makes its steps once for each compiler that keeps a memo, so that kernels share them."""
+
+    @functools.wraps(factory)
+    def made(jit: Jit, *parameters: Any) -> _Made:
+        memo: dict[Any, Any] | None = getattr(jit, "memo", None)
+        if memo is None:
+            return factory(jit, *parameters)
+        key = (factory, *parameters)
+        if key not in memo:
+            memo[key] = factory(jit, *parameters)
+        return memo[key]
+
+    return made
+
+
 def stride_of(mu: int) -> int:
     """Links of a node: just before it is split it has 2 * mu + 1 children."""
     return CHILD + 2 * mu + 1
@@ -114,6 +135,7 @@ def capacity_for(size: int, mu: int) -> int:
     return size // (mu - 1) + SPARE_NODES
 
 
+@shared
 def node_steps(jit: Jit, combine: Function, mu: int) -> Nodes:
     width = 2 * mu
     stride = stride_of(mu)
