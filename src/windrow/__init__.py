@@ -44,6 +44,7 @@ from windrow.monoids import (
     together,
     var,
 )
+from windrow.query import Query, events, query
 from windrow.windows import (
     Cumulative,
     Delta,
@@ -67,6 +68,7 @@ __all__ = [
     "Fixed",
     "Policy",
     "Punctuation",
+    "Query",
     "Rows",
     "Session",
     "Sliding",
@@ -82,6 +84,7 @@ __all__ = [
     "concat",
     "count",
     "count_min",
+    "events",
     "exp_decay",
     "first",
     "geo_mean",
@@ -99,6 +102,7 @@ __all__ = [
     "monoids",
     "product",
     "quantile",
+    "query",
     "range",
     "stddev",
     "sum",

@@ -18,7 +18,7 @@ from windrow.monoids.base import Monoid
 
 __all__ = ["Columns", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like"]
 
-_WIDE = {"b": "?", "i": "i8", "u": "i8", "f": "f8", "m": "i8", "M": "i8"}
+_WIDE = {"b": "?", "i": "i8", "u": "i8", "f": "f8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,6 @@ def as_array(column: Any) -> tuple[np.ndarray[Any, Any], Any] | None:
 def _wide(array: np.ndarray[Any, Any], nulls: Any) -> tuple[np.ndarray[Any, Any], Any] | None:
     if array.ndim != 1 or array.dtype.kind not in _WIDE:
         return None
-    if array.dtype.kind in "mM":
-        missing = np.isnat(array)
-        if missing.any():
-            nulls = missing if nulls is None else nulls | missing
-        array = array.view("i8")
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         return None
     return np.ascontiguousarray(array, dtype=_WIDE[array.dtype.kind]), nulls
@@ -109,9 +104,6 @@ def _from_arrow(column: Any) -> tuple[np.ndarray[Any, Any], Any] | None:
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     kind = array.type
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        array = array.view(pa.int64()) if kind.bit_width == 64 else array.cast(pa.int32()).cast(pa.int64())
-        kind = array.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return None
     nulls = None

@@ -40,8 +40,8 @@ class WideState:
     """A partial that is a row of ``width`` numbers, worked on in place.
 
     ``lift_into(out, *values)`` fills a zeroed row, ``combine_into(a, b, out)`` may be called with ``out``
-    being ``a`` or ``b``. The identity is a row of zeros. ``lower`` of the monoid receives a row; None there
-    means that the row itself, as bytes, is the result.
+    being ``a`` or ``b``. The identity is a row of zeros. ``lower`` of the monoid receives a row; where its
+    ``result_type`` is "binary", the row itself, as bytes, is the result.
     """
 
     dtype: str
@@ -89,7 +89,7 @@ class Monoid:
     #: number
     typed_identity: Callable[..., Any] | None = None
     #: kinds of input (numpy's letters) for which a native form may be tried; empty: never
-    compiles_for: str = "biufmM"
+    compiles_for: str = "biuf"
     #: partials add integers up, so that a native form must prove that 64 bits suffice
     adds_integers: bool = False
     wide: WideState | None = None
@@ -273,7 +273,7 @@ def monoid(
         empty=empty,
         arity=(low, high),
         result_type=result_type,
-        compiles_for="biufmM" if compile else "",
+        compiles_for="biuf" if compile else "",
         builtin=False,
     )
 

@@ -1,0 +1,167 @@
+"""Windows that data decides, as ranges of rows: Rows, Delta, Punctuation; and Policy, which decides row by
+row.
+
+They report the times of their first and last row. Rows and Punctuation give complete windows only: a window
+that the table's end cuts off has not been decided.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.engines.frame import Frame, require_columns
+from windrow.engines.inputs import result_array, value_counts, with_nulls
+from windrow.engines.ranges import Ranges
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.spec import Spec
+from windrow.swag.amta import AMTA
+from windrow.windows import Delta, Policy, Punctuation, Rows, Window
+
+__all__ = ["data_ranges", "policy_results"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def data_ranges(frame: Frame, window: Window) -> Ranges:
+    if isinstance(window, Rows):
+        return _reported(frame, *_row_ranges(frame, window), disjoint=window.slide == window.size)
+    if isinstance(window, Punctuation):
+        require_columns(frame.table, [window.column])
+        return _reported(frame, *_punctuated(frame, window), disjoint=True)
+    if isinstance(window, Delta):
+        require_columns(frame.table, [window.column])
+        return _reported(frame, *_delta_ranges(frame, window), disjoint=window.slide == window.size)
+    raise TypeError(f"{window!r} is no window this engine knows")
+
+
+def _reported(frame: Frame, keys: Ints, fronts: Ints, stops: Ints, disjoint: bool) -> Ranges:
+    return Ranges(keys, frame.times[fronts], frame.times[stops - 1], fronts, stops, disjoint)
+
+
+def _row_ranges(frame: Frame, window: Rows) -> tuple[Ints, Ints, Ints]:
+    runs = frame.run_starts
+    counts = np.maximum((np.diff(runs) - window.size) // window.slide + 1, 0)
+    keys = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+    fronts = runs[keys] + number * window.slide
+    return keys, fronts, fronts + window.size
+
+
+def _punctuated(frame: Frame, window: Punctuation) -> tuple[Ints, Ints, Ints]:
+    flags = frame.column(window.column)
+    if not pa.types.is_boolean(flags.type):
+        raise TypeError(
+            f"column {window.column!r} is of type {flags.type}: Punctuation needs a boolean column"
+        )
+    stops = np.flatnonzero(pc.fill_null(flags, False).to_numpy(zero_copy_only=False)) + 1
+    keys = frame.keys[stops - 1]
+    before = np.concatenate([[0], stops[:-1]]) if len(stops) else stops
+    fronts = np.maximum(before, frame.run_starts[keys])
+    return keys, fronts, stops
+
+
+def _delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
+    """Window k of a key holds its rows with a value in [k slide, k slide + size); values do not fall with
+    time."""
+    column = frame.column(window.column)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise TypeError(f"column {window.column!r} is of type {column.type}: Delta needs a column of numbers")
+    if column.null_count:
+        raise ValueError(
+            f"column {window.column!r} has {column.null_count} nulls: filter them, Delta needs a value a row"
+        )
+    values = column.to_numpy(zero_copy_only=False)
+    falls = np.flatnonzero((np.diff(values) < 0) & (np.diff(frame.keys) == 0))
+    if falls.size:
+        at = int(falls[0])
+        raise ValueError(
+            f"column {window.column!r} falls from {values[at]!r} to {values[at + 1]!r} as time goes on: "
+            f"Delta needs a number that does not decrease"
+        )
+    keys, fronts, stops = [], [], []
+    runs = frame.run_starts
+    for key in range(len(runs) - 1):
+        mine = values[runs[key] : runs[key + 1]]
+        numbers = sorted({k for value in np.unique(mine).tolist() for k in window.assign(value)})
+        low = np.searchsorted(mine, [window.bounds(k)[0] for k in numbers])
+        high = np.searchsorted(mine, [window.bounds(k)[1] for k in numbers])
+        held = low < high
+        keys.append(np.full(int(held.sum()), key))
+        fronts.append(low[held] + runs[key])
+        stops.append(high[held] + runs[key])
+    return tuple(
+        np.concatenate(part).astype(np.int64) if part else np.empty(0, np.int64)
+        for part in (keys, fronts, stops)
+    )  # type: ignore[return-value]
+
+
+def policy_results(query: Spec, frame: Frame, window: Policy) -> tuple[Ranges, list[Any]]:
+    """A result a row: after the row is in, the longest prefix for which the policy holds is evicted ([MTA]
+    4.1.3)."""
+    shared = _shared_monoid(query)
+    inputs = [_rows(frame, a) for _, a in query.aggregates]
+    fronts = np.empty(len(frame), np.int64)
+    partials: list[Any] = []
+    runs = frame.run_starts.tolist()
+    for first, last in itertools.pairwise(runs):
+        rows = AMTA(shared)
+        for i in range(first, last):
+            rows.insert([column[i] for column in inputs])
+            rows.evict_while(window.fn)
+            fronts[i] = i + 1 - len(rows)
+            partials.append(rows.query_partial())
+    stops = np.arange(1, len(frame) + 1)
+    columns = [
+        _lowered(frame, aggregate, [p[k] for p in partials], fronts, stops, query.min_count)
+        for k, (_, aggregate) in enumerate(query.aggregates)
+    ]
+    return _reported(frame, frame.keys, fronts, stops, disjoint=False), columns
+
+
+def _shared_monoid(query: Spec) -> Monoid:
+    """All aggregates of the query over one window; their partials are readable by the names of the
+    results."""
+    names = [name for name, _ in query.aggregates]
+    monoids = [aggregate.monoid for _, aggregate in query.aggregates]
+    partial_of = namedtuple("Partials", names)  # type: ignore[misc]
+
+    def lift(inputs: list[tuple[Any, ...]]) -> Any:
+        pairs = zip(monoids, inputs, strict=True)
+        return partial_of(*(m.identity if m.skips(values) else m.lift(*values) for m, values in pairs))
+
+    def combine(a: Any, b: Any) -> Any:
+        return partial_of(*(m.combine(x, y) for m, x, y in zip(monoids, a, b, strict=True)))
+
+    return Monoid(
+        name="policy",
+        lift=lift,
+        combine=combine,
+        lower=lambda partial: partial,
+        identity=partial_of(*(m.identity for m in monoids)),
+        compiles_for="",
+    )
+
+
+def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
+    if not aggregate.columns:  # count(): every row counts
+        return [(True,)] * len(frame)
+    return list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+
+
+def _lowered(
+    frame: Frame, aggregate: Aggregate, partials: list[Any], fronts: Ints, stops: Ints, min_count: int
+) -> Any:
+    monoid = aggregate.monoid
+    if not aggregate.columns:
+        return pa.array(stops - fronts, pa.int64())
+    arrays = [frame.column(name) for name in aggregate.columns]
+    counts = value_counts(monoid, arrays, fronts, stops)
+    results = [monoid.lower(p) if n else None for p, n in zip(partials, counts[0].tolist(), strict=True)]
+    return with_nulls(monoid, result_array(monoid, results), *counts, min_count)

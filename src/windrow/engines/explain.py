@@ -1,0 +1,75 @@
+"""What a query will run, in words: how rows are grouped, which algorithm each aggregate takes and why, and
+what it costs."""
+
+from __future__ import annotations
+
+from windrow.monoids.base import Aggregate
+from windrow.spec import Spec
+from windrow.windows import Cumulative, Delta, Policy, Rows, Sliding, Window
+
+__all__ = ["explain"]
+
+_FOLD = "one fold a window, 1 combine a row"
+_SLIDE = "Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window"
+_POLICY = "AMTA, amortised O(1) a row; the policy searches O(log n) prefixes"
+
+
+def explain(query: Spec) -> str:
+    """The plan of a query on a finite table.
+
+    >>> import windrow as wr
+    >>> q = wr.query(time="ts", by="region").window(wr.Sliding("24h", slide="1m")).agg(n=wr.sum("len"))
+    >>> print(q.explain())
+    rows: sorted by region, then ts; each window is a range of neighbouring rows
+    Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
+      n = sum(len): Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window; \
+native code where sum compiles for the column
+    state: none is kept after the table is done
+    """
+    order = [*query.by, query.time, *query.order]
+    lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
+    for name, window in query.windows:
+        label = f"{name} = {window!r}" if name else repr(window)
+        lines.append(f"{label}: {_shape(window)}")
+        lines += [
+            f"  {result} = {a!r}: {_cost(window)}; {_form(a, window)}" for result, a in query.aggregates
+        ]
+    if query.rolling_over is not None:
+        over = query.rolling_over
+        what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
+        lines.append(f"rolling: a result a row, over {'what the policy leaves' if over.policy else what}")
+        cost = _POLICY if over.policy else _SLIDE
+        lines += [f"  {result} = {a!r}: {cost}; {_form(a, over.policy)}" for result, a in query.aggregates]
+    lines.append("state: none is kept after the table is done")
+    return "\n".join(lines)
+
+
+def _overlaps(window: Window) -> bool:
+    if isinstance(window, (Sliding, Rows, Delta)):
+        return window.slide != window.size
+    return isinstance(window, Cumulative)
+
+
+def _shape(window: Window) -> str:
+    if isinstance(window, Policy):
+        return "a window a row, as far back as the policy leaves it"
+    if isinstance(window, Sliding) and _overlaps(window):
+        return f"windows overlap (a row is in up to {-(-window.size.labels // window.slide.labels)})"
+    return "windows overlap" if _overlaps(window) else "each row is in at most one window"
+
+
+def _cost(window: Window) -> str:
+    if isinstance(window, Policy):
+        return _POLICY
+    return _SLIDE if _overlaps(window) else _FOLD
+
+
+def _form(aggregate: Aggregate, window: Window | None) -> str:
+    monoid = aggregate.monoid
+    if isinstance(window, Policy) or not monoid.compiles_for or monoid.wide is not None:
+        return "plain Python"
+    if not aggregate.columns:
+        return "counted from the ranges alone"
+    return (
+        f"native code where {monoid.name} compiles for the column{'s' if len(aggregate.columns) > 1 else ''}"
+    )

@@ -1,0 +1,209 @@
+"""Windows as ranges of neighbouring rows.
+
+In a frame (rows by key, then time) every window is a range [front, end) of rows, and in the order in which
+windows are listed neither fronts nor ends ever fall: one pass of a FIFO aggregator over the rows serves all
+windows of all keys. The functions here only compare times; what is aggregated does not matter to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from windrow.windows import Cumulative, Session, Sliding, TimeWindow, Tumbling
+
+__all__ = ["Ranges", "rolling_rows", "rolling_time", "session_ranges", "time_ranges"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Windows in listing order: their key, their edges, and the rows [front, end) they hold."""
+
+    keys: Ints
+    starts: Ints
+    ends: Ints
+    fronts: Ints
+    stops: Ints
+    #: no row is in two windows
+    disjoint: bool
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
+    """For each row the rows of its key in (t - size, t], peers included."""
+    for run in range(len(runs) - 1):
+        front = stop = runs[run]
+        for i in range(runs[run], runs[run + 1]):
+            while stop < runs[run + 1] and times[stop] <= times[i]:
+                stop += 1
+            while times[i] - times[front] >= size:
+                front += 1
+            fronts[i] = front
+            stops[i] = stop
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def rolling_rows(runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
+    """For each row the last ``size`` rows of its key, itself included."""
+    for run in range(len(runs) - 1):
+        for i in range(runs[run], runs[run + 1]):
+            fronts[i] = max(runs[run], i + 1 - size)
+            stops[i] = i + 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: bool, out: Any) -> int:
+    """Windows [anchor + k slide, ... + size) that hold a row, or with ``fill`` all from a key's first to its
+    last.
+
+    Counts them; writes them where ``out`` has room: rows of (key, start, front, stop)."""
+    count = 0
+    for run in range(len(runs) - 1):
+        first, last = runs[run], runs[run + 1]
+        if first == last:
+            continue
+        front = stop = first
+        k = (times[first] - anchor - size) // slide + 1
+        final = (times[last - 1] - anchor) // slide
+        while k <= final:
+            start = anchor + k * slide
+            while front < last and times[front] < start:
+                front += 1
+            if stop < front:
+                stop = front
+            while stop < last and times[stop] < start + size:
+                stop += 1
+            if front == stop and not fill:
+                # the next row decides which window is next
+                k = max(k + 1, (times[front] - anchor - size) // slide + 1)
+                continue
+            if count < len(out):
+                out[count, 0] = run
+                out[count, 1] = start
+                out[count, 2] = front
+                out[count, 3] = stop
+            count += 1
+            k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: Any) -> int:
+    """Windows of a list, sorted by start and end, neither falling: rows of (key, number in the list, front,
+    stop)."""
+    count = 0
+    for run in range(len(runs) - 1):
+        first, last = runs[run], runs[run + 1]
+        if first == last:
+            continue
+        k = np.searchsorted(ends, times[first], side="right")
+        final = np.searchsorted(starts, times[last - 1], side="right")
+        front = stop = first
+        for number in range(k, final):
+            while front < last and times[front] < starts[number]:
+                front += 1
+            if stop < front:
+                stop = front
+            while stop < last and times[stop] < ends[number]:
+                stop += 1
+            if front == stop and not fill:
+                continue
+            if count < len(out):
+                out[count, 0] = run
+                out[count, 1] = number
+                out[count, 2] = front
+                out[count, 3] = stop
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _sessions(times: Ints, runs: Ints, gap: int, longest: int, out: Any) -> int:
+    """Rows of (key, first row, row after the last)."""
+    count = 0
+    for run in range(len(runs) - 1):
+        first = runs[run]
+        for i in range(runs[run], runs[run + 1]):
+            near = i == first or times[i] - times[i - 1] <= gap
+            if not near or (longest > 0 and times[i] - times[first] >= longest):
+                out[count, 0] = run
+                out[count, 1] = first
+                out[count, 2] = i
+                count += 1
+                first = i
+        if first < runs[run + 1]:
+            out[count, 0] = run
+            out[count, 1] = first
+            out[count, 2] = runs[run + 1]
+            count += 1
+    return count
+
+
+def session_ranges(times: Ints, runs: Ints, window: Session) -> Ranges:
+    found = np.empty((len(times), 3), np.int64)
+    count = _sessions(times, runs, window.gap_us, window.max_size_us or 0, found)
+    keys, fronts, stops = (np.ascontiguousarray(found[:count, k]) for k in range(3))
+    starts = times[fronts]
+    ends = times[stops - 1] + window.gap_us
+    if window.max_size_us is not None:
+        ends = np.minimum(ends, starts + window.max_size_us)
+    return Ranges(keys, starts, ends, fronts, stops, disjoint=True)
+
+
+def time_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> Ranges:
+    """The windows of a kind whose edges time alone decides."""
+    if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
+        return _arithmetic_ranges(times, runs, window, fill)
+    return _listed_ranges(times, runs, window, fill)
+
+
+def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool) -> Ranges:
+    size = window.size.units
+    slide = window.slide.units if isinstance(window, Sliding) else size
+    anchor = window.offset.units % slide
+    room = np.empty((len(times) * min(1 + size // slide, 2) + 16, 4), np.int64)
+    count = _sliding(times, runs, size, slide, anchor, fill, room)
+    if count > len(room):
+        room = np.empty((count, 4), np.int64)
+        _sliding(times, runs, size, slide, anchor, fill, room)
+    keys, starts, fronts, stops = (np.ascontiguousarray(room[:count, k]) for k in range(4))
+    return Ranges(keys, starts, starts + size, fronts, stops, disjoint=slide == size)
+
+
+def _listed_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> Ranges:
+    windows = _windows_between(window, times)
+    starts = np.array([w[0] for w in windows], np.int64)
+    ends = np.array([w[1] for w in windows], np.int64)
+    room = np.empty((len(times) + len(windows) + 16, 4), np.int64)
+    count = _listed(times, runs, starts, ends, fill, room)
+    if count > len(room):
+        room = np.empty((count, 4), np.int64)
+        _listed(times, runs, starts, ends, fill, room)
+    keys, numbers, fronts, stops = (np.ascontiguousarray(room[:count, k]) for k in range(4))
+    disjoint = not isinstance(window, (Cumulative, Sliding))
+    return Ranges(keys, starts[numbers], ends[numbers], fronts, stops, disjoint)
+
+
+def _windows_between(window: TimeWindow, times: Ints) -> list[tuple[int, int]]:
+    """The windows that hold some time, by start, then end: those of the distinct slices that have rows.
+
+    A row far away in time adds its own windows, not all that lie between."""
+    found: set[tuple[int, int]] = set()
+    moments = np.unique(times)
+    i = 0
+    while i < len(moments):
+        found.update(window.assign(int(moments[i])))
+        edge = window.next_edge(int(moments[i]))
+        i = len(moments) if edge is None else int(np.searchsorted(moments, edge))
+        if i < len(moments) and edge is None:
+            break
+    return sorted(found)

@@ -1,0 +1,219 @@
+"""Queries: what to compute, over which windows, of which columns. An immutable value that holds no data.
+
+``wr.query(time=..., by=...)`` starts one; ``.window(...)`` or ``.rolling(...)`` says which rows belong
+together; ``.agg(...)`` what to compute. ``q.run(table)`` evaluates it. ``wr.events(table, ...)`` is the same
+with the data at hand.
+
+All that can be checked without data is checked when the query is built; each error names the input and the
+remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.spec import Rolling, Spec
+from windrow.windows import Policy, Session, TimeWindow, Window, parse_duration
+from windrow.windows.durations import fixed_duration
+
+__all__ = ["Events", "Query", "events", "query"]
+
+_RESERVED = ("window", "window_start", "window_end")
+
+
+@dataclass(frozen=True)
+class Query(Spec):
+    """What to compute; see :func:`query`."""
+
+    def window(self, *windows: Window, **named: Window) -> Query:
+        """Aggregate over windows: one without a name, or any number of named ones.
+
+        >>> import windrow as wr
+        >>> q = wr.query(time="ts").window(hour=wr.Tumbling("1h"), visit=wr.Session("30m"))
+        >>> [name for name, _ in q.windows]
+        ['hour', 'visit']
+        """
+        self._check_open()
+        found = [*(("", w) for w in windows), *named.items()]
+        if not found:
+            raise TypeError("window() needs at least one window, such as wr.Tumbling('1h')")
+        for name, window in found:
+            if not isinstance(window, Window):
+                raise TypeError(
+                    f"window {name or window!r} is a {type(window).__name__}: give a wr.Tumbling or the like"
+                )
+            self._check_time_kind(window)
+        if len(windows) > 1 or (windows and named):
+            raise TypeError(
+                "several windows need names, as in .window(day=wr.Tumbling('24h'), visit=wr.Session('30m'))"
+            )
+        return replace(self, windows=tuple(found))
+
+    def rolling(self, size: Any = None, *, rows: Any = None, policy: Any = None) -> Query:
+        """One result an input row: over (t - size, t], or over the last ``rows`` rows in time order.
+
+        Rows with equal time are peers: by time, each sees all of them.
+
+        >>> import windrow as wr
+        >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
+        86400000000
+        """
+        self._check_open()
+        if isinstance(size, Policy):
+            size, policy = None, size
+        if sum(given is not None for given in (size, rows, policy)) != 1:
+            raise TypeError("rolling takes one of a size ('24h'), rows=n, or a wr.Policy(fn)")
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
+            raise ValueError(f"rows={rows!r}: give a whole number of at least 1")
+        over = Rolling(
+            size=None if size is None else fixed_duration(size, "size"),
+            rows=rows,
+            policy=policy if policy is None or isinstance(policy, Policy) else Policy(policy),
+        )
+        return replace(self, rolling_over=over)
+
+    def agg(self, **aggregates: Aggregate) -> Query:
+        """What to compute, each under the name of its result column.
+
+        >>> import windrow as wr
+        >>> wr.query(time="ts").rolling(rows=3).agg(total=wr.sum("len")).aggregates
+        (('total', sum(len)),)
+        """
+        if not self.windows and self.rolling_over is None:
+            raise TypeError(
+                "say which rows belong together first: .window(...) or .rolling(...), then .agg(...)"
+            )
+        if not aggregates:
+            raise TypeError("agg() needs at least one aggregate, as in .agg(total=wr.sum('len'))")
+        for name, aggregate in aggregates.items():
+            if isinstance(aggregate, Monoid):
+                raise TypeError(
+                    f"{name}={aggregate.name} has no column: write {name}=wr.{aggregate.name}('column')"
+                )
+            if not isinstance(aggregate, Aggregate):
+                raise TypeError(
+                    f"{name}={aggregate!r} is no aggregate: write for instance {name}=wr.sum('column')"
+                )
+            if self.windows and name in (*_RESERVED, *self.by):
+                raise ValueError(f"the result column {name!r} would stand twice: choose another name")
+        return replace(self, aggregates=tuple(aggregates.items()))
+
+    def run(self, data: Any) -> Any:
+        """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
+
+        The result is the kind of table that went in."""
+        self._check_complete()
+        from windrow.engines.local import run
+
+        return run(self, data)
+
+    def explain(self) -> str:
+        """What will run, in words: slices, algorithms and their reasons, cost and state."""
+        self._check_complete()
+        from windrow.engines.explain import explain
+
+        return explain(self)
+
+    # -- checks
+    # ----------------------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self.windows or self.rolling_over is not None:
+            raise TypeError("this query has its windows already: give all of them in one .window(...) call")
+
+    def _check_complete(self) -> None:
+        if not self.aggregates:
+            raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
+
+    def _check_time_kind(self, window: Window) -> None:
+        kinds = [
+            d.kind == "integer" for d in (self.watermark, self.allowed_lateness) if d is not None and d.amount
+        ]
+        if isinstance(window, (TimeWindow, Session)) and kinds and window.uses_integer_time != kinds[0]:
+            raise ValueError(
+                f"{window!r} and the watermark count time differently: use integers in both or in neither"
+            )
+
+
+def query(
+    *,
+    time: str,
+    by: str | Sequence[str] | None = None,
+    watermark: Any = None,
+    allowed_lateness: Any = 0,
+    late: Literal["count", "emit"] = "count",
+    order: str | Sequence[str] | None = None,
+    empty: Literal["skip", "emit"] = "skip",
+    min_count: Any = 0,
+) -> Query:
+    """Start a query.
+
+    ``time``: the column of event times, timestamps of any unit (naive means UTC) or integers. ``by``: key
+    columns; each key has windows of its own, and null is a key like others. ``order``: columns that order
+    rows of equal time. ``empty="emit"``: also give windows without rows between a key's first and last row.
+    ``min_count``: an aggregate over fewer values is null.
+
+    >>> import windrow as wr
+    >>> q = wr.query(time="ts", by="region").window(wr.Tumbling("1h")).agg(n=wr.count())
+    >>> q.by
+    ('region',)
+    """
+    if not isinstance(time, str):
+        raise TypeError(f"time={time!r}: give the name of the time column")
+    for what, value, allowed in (("late", late, ("count", "emit")), ("empty", empty, ("skip", "emit"))):
+        if value not in allowed:
+            raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, allowed))}")
+    if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 0:
+        raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
+    return Query(
+        time=time,
+        by=_columns(by, "by"),
+        watermark=None if watermark is None else parse_duration(watermark, "watermark"),
+        allowed_lateness=parse_duration(allowed_lateness, "allowed_lateness") if allowed_lateness else None,
+        late=late,
+        order=_columns(order, "order"),
+        empty=empty,
+        min_count=min_count,
+    )
+
+
+def _columns(names: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    found = (names,) if isinstance(names, str) else tuple(names)
+    if not all(isinstance(name, str) for name in found):
+        raise TypeError(f"{what}={names!r}: give a column name or a list of them")
+    if len(set(found)) != len(found):
+        raise ValueError(f"{what}={names!r}: a column is named twice")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """A query with its data at hand: ``agg`` runs it."""
+
+    data: Any
+    query: Query
+
+    def window(self, *windows: Window, **named: Window) -> Events:
+        return replace(self, query=self.query.window(*windows, **named))
+
+    def rolling(self, size: Any = None, *, rows: int | None = None, policy: Any = None) -> Events:
+        return replace(self, query=self.query.rolling(size, rows=rows, policy=policy))
+
+    def agg(self, **aggregates: Aggregate) -> Any:
+        return self.query.agg(**aggregates).run(self.data)
+
+
+def events(data: Any, **options: Any) -> Events:
+    """The same as :func:`query` with the data at hand: ``.agg(...)`` runs.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"ts": [1, 2, 11], "len": [5, 9, 4]})
+    >>> wr.events(calls, time="ts").window(wr.Tumbling(10)).agg(longest=wr.max("len")).to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'longest': 9}
+    """
+    return Events(data, query(**options))

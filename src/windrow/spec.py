@@ -1,0 +1,48 @@
+"""What a query is: the settings that the user gave, checked, and nothing else. Engines read it; it knows no
+engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from windrow.monoids.base import Aggregate
+from windrow.windows import Policy, Window
+from windrow.windows.durations import Duration
+
+__all__ = ["Rolling", "Spec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """One result a row: over (t - size, t], over the last ``rows`` rows, or over what a policy leaves."""
+
+    size: Duration | None = None
+    rows: int | None = None
+    policy: Policy | None = None
+
+    @property
+    def uses_integer_time(self) -> bool | None:
+        return None if self.size is None else self.size.kind == "integer"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The settings of a query; :func:`windrow.query` says what they mean."""
+
+    time: str
+    by: tuple[str, ...] = ()
+    watermark: Duration | None = None
+    allowed_lateness: Duration | None = None
+    late: Literal["count", "emit"] = "count"
+    order: tuple[str, ...] = ()
+    empty: Literal["skip", "emit"] = "skip"
+    min_count: int = 0
+    windows: tuple[tuple[str, Window], ...] = ()
+    rolling_over: Rolling | None = None
+    aggregates: tuple[tuple[str, Aggregate], ...] = ()
+
+    @property
+    def names_windows(self) -> bool:
+        """Whether results have a ``window`` column."""
+        return any(name for name, _ in self.windows)
