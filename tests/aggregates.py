@@ -118,5 +118,6 @@ ALGORITHMS = [
     wr.swag.BInt,
     wr.swag.LogMTA,
     wr.swag.AMTA,
+    wr.swag.FiBA,
     wr.swag.SubtractOnEvict,
 ]

@@ -23,7 +23,7 @@ def explain(query: Spec) -> str:
     rows: sorted by region, then ts; each window is a range of neighbouring rows
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
       n = sum(len): Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window; \
-native code where sum compiles for the column
+native code where sum compiles for the data
     state: none is kept after the table is done
     """
     order = [*query.by, query.time, *query.order]
@@ -31,15 +31,13 @@ native code where sum compiles for the column
     for name, window in query.windows:
         label = f"{name} = {window!r}" if name else repr(window)
         lines.append(f"{label}: {_shape(window)}")
-        lines += [
-            f"  {result} = {a!r}: {_cost(window)}; {_form(a, window)}" for result, a in query.aggregates
-        ]
+        lines += [f"  {result} = {a!r}: {_how(a, _cost(window), window)}" for result, a in query.aggregates]
     if query.rolling_over is not None:
         over = query.rolling_over
         what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
         lines.append(f"rolling: a result a row, over {'what the policy leaves' if over.policy else what}")
         cost = _POLICY if over.policy else _SLIDE
-        lines += [f"  {result} = {a!r}: {cost}; {_form(a, over.policy)}" for result, a in query.aggregates]
+        lines += [f"  {result} = {a!r}: {_how(a, cost, over.policy)}" for result, a in query.aggregates]
     lines.append("state: none is kept after the table is done")
     return "\n".join(lines)
 
@@ -64,12 +62,10 @@ def _cost(window: Window) -> str:
     return _SLIDE if _overlaps(window) else _FOLD
 
 
-def _form(aggregate: Aggregate, window: Window | None) -> str:
+def _how(aggregate: Aggregate, cost: str, window: Window | None) -> str:
     monoid = aggregate.monoid
-    if isinstance(window, Policy) or not monoid.compiles_for or monoid.wide is not None:
-        return "plain Python"
-    if not aggregate.columns:
+    if not aggregate.columns and not isinstance(window, Policy):
         return "counted from the ranges alone"
-    return (
-        f"native code where {monoid.name} compiles for the column{'s' if len(aggregate.columns) > 1 else ''}"
-    )
+    if isinstance(window, Policy) or not monoid.compiles_for or monoid.wide is not None:
+        return f"{cost}; plain Python"
+    return f"{cost}; native code where {monoid.name} compiles for the data"

@@ -11,6 +11,7 @@ from windrow.swag.base import AggregateError, EmptyWindow, Swag
 from windrow.swag.choose import Choice, choose
 from windrow.swag.daba import DABA
 from windrow.swag.daba_lite import DABALite
+from windrow.swag.fiba import FiBA
 from windrow.swag.flat_fat import FlatFAT
 from windrow.swag.foa import FOA
 from windrow.swag.ioa import IOA
@@ -30,6 +31,7 @@ __all__ = [
     "Choice",
     "DABALite",
     "EmptyWindow",
+    "FiBA",
     "FlatFAT",
     "LogMTA",
     "Recalc",

@@ -13,6 +13,7 @@ from windrow.monoids.base import Monoid, as_monoid
 from windrow.swag.amta import AMTA
 from windrow.swag.base import Swag
 from windrow.swag.daba_lite import DABALite
+from windrow.swag.fiba import FiBA
 from windrow.swag.subtract_on_evict import SubtractOnEvict
 from windrow.swag.two_stacks_lite import TwoStacksLite
 
@@ -64,8 +65,6 @@ def choose(
         raise ValueError(f"latency={latency!r}: use 'throughput' or 'worst-case'")
     what = as_monoid(monoid)
     if not in_order:
-        from windrow.swag.fiba import FiBA
-
         return Choice(
             FiBA, ("values may arrive out of order: O(log d) for d places back", "bulk eviction is O(log m)")
         )
