@@ -364,6 +364,38 @@ def test_combine_that_raises_leaves_the_window_as_it_was() -> None:
     assert window.query() == "x" * 8 + "y" + "x" * 42
 
 
+def test_times_that_cannot_be_compared_leave_the_window_as_it_was() -> None:
+    window = FiBA(TEXT, 2)
+    window.bulk_insert(range(50), ["x"] * 50)
+    with pytest.raises(TypeError):
+        window.insert_at("noon", "y")
+    with pytest.raises(TypeError):
+        window.bulk_insert(["noon", "night"], ["y", "y"])
+    with pytest.raises(TypeError):
+        window.evict_before("noon")
+    window.check_invariants()
+    assert window.query() == "x" * 50
+
+
+def test_combine_that_raises_in_a_query_is_heard() -> None:
+    picky = wr.monoid(name="picky", lift=lambda v: v, combine=_up_to_100, identity=0, compile=False)
+    window = FiBA(picky, 2)
+    window.bulk_insert(range(9), [10] * 9)
+    assert window.query() == 90
+    with pytest.raises(ValueError, match="too much"):
+        window.insert_at(4, 30) or window.query()
+    with pytest.raises(ValueError, match="too much"):
+        window.range_query(-1, 9)
+    window.evict_many(4)
+    assert window.query() == 30 + 5 * 10
+
+
+def _up_to_100(a: int, b: int) -> int:
+    if a + b > 100:
+        raise ValueError("too much")
+    return a + b
+
+
 def test_lift_that_raises_names_the_row() -> None:
     picky = wr.monoid(
         name="picky", lift=lambda v: 1 // v, combine=lambda a, b: a + b, identity=0, compile=False

@@ -18,25 +18,23 @@ VLDB 2023.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from windrow.swag.base import AggregateError, EmptyWindow, Swag
-from windrow.swag.fiba_bulk import bulk_insertion
-from windrow.swag.fiba_check import check_tree
+from windrow.swag.base import EmptyWindow
 from windrow.swag.fiba_evict import eviction
-from windrow.swag.fiba_forms import Form, PlainForm, Unfit
+from windrow.swag.fiba_forms import PlainForm, Unfit
 from windrow.swag.fiba_insert import insertion
 from windrow.swag.fiba_query import query, range_query
+from windrow.swag.fiba_window import TreeWindow
 
 __all__ = ["FiBA"]
 
 _NATIVE_FROM = 64
 
 
-class FiBA(Swag):
+class FiBA(TreeWindow):
     """A window ordered by time into which rows may come late.
 
     ``mu`` is the least number of children of a node; 2 * mu is the most.
@@ -55,20 +53,6 @@ class FiBA(Swag):
 
     cost = "amortised O(log d) combines an insert at distance d, O(1) an evict, O(log m) for m; a query 2"
     source = "FiBA, VLDB 2019 and 2023"
-
-    def __init__(self, monoid: Any, mu: int = 4) -> None:
-        super().__init__(monoid)
-        if mu < 2:
-            raise ValueError(f"mu={mu}: a node needs at least 2 children; 4 is a good choice")
-        self._form: Form = PlainForm(self.monoid, mu)
-        #: the window has held something that has no native form
-        self._stays_plain = False
-        self._broken: Exception | None = None
-
-    @property
-    def mu(self) -> int:
-        """The least number of children of a node below the root."""
-        return self._form.mu
 
     # -- insertion -------------------------------------------------------------------------------------------
 
@@ -153,24 +137,6 @@ class FiBA(Swag):
         self._settle_plain(moments)
         self._size = len(self._form)
 
-    def _fill(self, times: list[Any], partials: list[Any], nulls: list[int]) -> None:
-        """Insert sorted entries, in the form that the window has if they fit it."""
-        try:
-            batch = self._form.batch(times, partials, nulls)
-        except Unfit:
-            self._to_plain()
-            batch = self._form.batch(times, partials, nulls)
-        self._form.reserve(len(times))
-        self._run(bulk_insertion, batch, len(times))
-
-    def _lifted(self, value: tuple[Any, ...]) -> tuple[Any, int]:
-        """The partial of a row, and 1 if it is null."""
-        if len(value) != 1 or self.monoid.arity[1] > 1:
-            value = self.monoid.row(value)
-        if self.monoid.skips(value):
-            return self.monoid.identity, 1
-        return self.monoid.lift(*value), 0
-
     # -- eviction --------------------------------------------------------------------------------------------
 
     def evict(self) -> None:
@@ -237,7 +203,7 @@ class FiBA(Swag):
     def _partial(self) -> Any:
         if self._form.null_count == self._size:
             return self.monoid.identity
-        return self._run(query)
+        return self._asked(query)
 
     def range_query(self, low: Any, high: Any) -> Any:
         """The lowered result for the values whose times are in [low, high).
@@ -253,7 +219,7 @@ class FiBA(Swag):
         _check_time(high)
         if not low < high or self._size == 0:
             return self.monoid.empty_result()
-        total, count, nulls = self._run(range_query, *self._limits(low, high))
+        total, count, nulls = self._asked(range_query, *self._limits(low, high))
         return self._result(count, nulls, lambda: total)
 
     @property
@@ -342,76 +308,6 @@ class FiBA(Swag):
         finally:
             self._size = held
             self._times.clear()
-
-    # -- changing form ---------------------------------------------------------------------------------------
-
-    def _limits(self, *times: Any) -> tuple[Any, ...]:
-        try:
-            return tuple(self._form.typed_time(time) for time in times)
-        except Unfit:
-            self._to_plain()
-            return times
-
-    def _to_plain(self) -> None:
-        """Move the window into lists, to stay there until it is empty."""
-        self._stays_plain = True
-        if isinstance(self._form, PlainForm):
-            return
-        times, partials, nulls = self._form.entries()
-        partials = [self.monoid.identity if null else p for p, null in zip(partials, nulls, strict=True)]
-        self._form = PlainForm(self.monoid, self.mu)
-        if times:
-            self._fill(times, partials, nulls)
-
-    # -- when combine raises ---------------------------------------------------------------------------------
-
-    def _run(self, step: Any, *arguments: Any) -> Any:
-        self._check_usable()
-        try:
-            return self._form.run(step, *arguments)
-        except Exception as error:
-            if step not in (query, range_query):
-                self._broken = error
-            raise
-
-    def _check_usable(self) -> None:
-        if self._broken is not None:
-            raise AggregateError(
-                f"aggregate {self.monoid.name!r} raised {self._broken!r} in this window: make a new one"
-            ) from self._broken
-
-    def _settle_plain(self, added: Iterable[Any]) -> None:
-        """If combine raised in the last step, take back what that added, the last of each time, and raise."""
-        form = self._form
-        if not isinstance(form, PlainForm) or form.failure is None:
-            return
-        failure, form.failure = form.failure, None
-        surplus = Counter(added)
-        kept = [
-            entry
-            for entry in reversed(list(zip(*form.entries(), strict=True)))
-            if not _take(surplus, entry[0])
-        ]
-        self._form = form = PlainForm(self.monoid, form.mu)
-        if kept:
-            times, partials, nulls = map(list, zip(*reversed(kept), strict=True))
-            self._fill(times, partials, nulls)
-        self._size = len(form)
-        if form.failure is not None:
-            self._broken = form.failure
-        if added or self._broken:
-            raise failure
-
-    def check_invariants(self) -> None:
-        """Sizes, depths, order, links, fingers, counts, and every aggregate against a brute-force fold."""
-        assert self._size == len(self._form)
-        check_tree(self._form.plain_tree(), self.mu, self.monoid.combine, self.monoid.identity)
-
-
-def _take(surplus: Counter[Any], time: Any) -> bool:
-    """Whether one at this time is to go; counts it."""
-    surplus[time] -= 1
-    return surplus[time] >= 0
 
 
 def _check_time(time: Any) -> None:

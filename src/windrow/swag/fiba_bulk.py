@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from windrow.compile.access import Function, load, store
 from windrow.swag.fiba_insert import search_steps
+from windrow.swag.fiba_nodes import Nodes, node_steps
 from windrow.swag.fiba_tree import (
     BOTH,
     CHILD,
@@ -27,8 +28,6 @@ from windrow.swag.fiba_tree import (
     ROOT,
     SIZE,
     SPINE,
-    Nodes,
-    node_steps,
     stride_of,
 )
 from windrow.swag.kernels import Jit
@@ -196,10 +195,10 @@ def bulk_insertion(jit: Jit, combine: Function, mu: int) -> Function:
 
     @jit
     def insert(tree: Any, identity: Any, batch: Any, count: int) -> None:
+        place(tree, batch, count)
         tree.marks[SIZE] += count
         for i in range(count):
             tree.marks[NULL_COUNT] += batch.nulls[i]
-        place(tree, batch, count)
         read, write, staged = 0, count, 2 * count
         left_top = right_top = tree.marks[ROOT]
         while count > 0:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.compile.access import Function, load
+from windrow.swag.fiba_nodes import Nodes, node_steps
 from windrow.swag.fiba_tree import (
     BOTH,
     CHILD,
@@ -31,9 +32,7 @@ from windrow.swag.fiba_tree import (
     ROOT,
     SIZE,
     SPINE,
-    Nodes,
     apart,
-    node_steps,
     shared,
     stride_of,
 )

@@ -13,6 +13,7 @@ from typing import Any
 from windrow.compile.access import Function, interpret, load, store
 from windrow.monoids.base import Monoid
 from windrow.swag.fiba_bulk import Batch
+from windrow.swag.fiba_nodes import node_steps
 from windrow.swag.fiba_tree import (
     CHILD,
     ENTRIES,
@@ -27,7 +28,6 @@ from windrow.swag.fiba_tree import (
     SIZE,
     Tree,
     capacity_for,
-    node_steps,
     stride_of,
 )
 from windrow.swag.kernels import Jit

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from windrow.compile.access import Function, cast, load, store
+from windrow.swag.fiba_nodes import Nodes, node_steps
 from windrow.swag.fiba_tree import (
     BOTH,
     CHILD,
@@ -28,9 +29,7 @@ from windrow.swag.fiba_tree import (
     ROOT,
     SIZE,
     SPINE,
-    Nodes,
     apart,
-    node_steps,
     shared,
     stride_of,
 )
