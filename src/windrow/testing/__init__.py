@@ -1,0 +1,23 @@
+"""Tools for tests of windrow and of code that uses it: an oracle, a comparison of results, generated streams.
+
+- :func:`evaluate` computes a query by brute force from the definitions, and is never optimised: what any
+  engine gives is tested against it.
+- :func:`assert_same_results` compares tables of results of any kind, whatever the order of their rows.
+- :mod:`windrow.testing.strategies` draws streams, windows, aggregates and queries for Hypothesis, which it
+  needs; the rest needs nothing but windrow.
+
+>>> import windrow as wr
+>>> from windrow.testing import assert_same_results, evaluate
+>>> calls = [{"ts": 12, "len": 4}, {"ts": 3, "len": 5}, {"ts": 7, "len": 9}]
+>>> longest = wr.query(time="ts").window(wr.Tumbling(10)).agg(longest=wr.max("len"))
+>>> evaluate(longest, calls)
+[{'window_start': 0, 'window_end': 10, 'longest': 9}, {'window_start': 10, 'window_end': 20, 'longest': 4}]
+
+Nothing in windrow imports this package.
+"""
+
+from windrow.testing.comparison import assert_same_results
+from windrow.testing.oracle import evaluate
+from windrow.testing.tables import rows_of
+
+__all__ = ["assert_same_results", "evaluate", "rows_of"]
