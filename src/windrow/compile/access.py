@@ -11,7 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Function", "cast", "emit", "interpret", "is_null", "load", "note", "row", "row_count", "store"]
+__all__ = [
+    "Function",
+    "at",
+    "cast",
+    "emit",
+    "interpret",
+    "is_null",
+    "load",
+    "note",
+    "row",
+    "row_count",
+    "store",
+]
 
 Function = Callable[..., Any]
 
@@ -43,6 +55,11 @@ def row(columns: Any, index: int) -> Any:
 
 def row_count(columns: Any) -> int:
     return len(columns[0])
+
+
+def at(places: Any, index: int) -> int:
+    """Where the row with this number lies; ``places`` is None where rows lie in order."""
+    return index if places is None else places[index]
 
 
 def is_null(nulls: Any, index: int) -> bool:

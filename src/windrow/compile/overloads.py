@@ -82,6 +82,13 @@ def _row_count(columns):
     return lambda columns: columns[0].shape[0]
 
 
+@overload(access.at, jit_options=_OPTIONS)
+def _at(places, index):
+    if isinstance(places, types.NoneType):
+        return lambda places, index: index
+    return lambda places, index: places[np.uint64(index)]
+
+
 @overload(access.is_null, jit_options=_OPTIONS)
 def _is_null(nulls, index):
     if isinstance(nulls, types.NoneType):

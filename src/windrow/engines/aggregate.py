@@ -1,29 +1,71 @@
 """Aggregates over ranges of rows, natively where they compile.
 
-Disjoint ranges are folded; overlapping ones go through Two-Stacks Lite, each row in once and out once. Both
-are closure factories like the kernels of :mod:`windrow.swag`, whose steps they use. What does not compile
-runs through the same algorithm in plain Python.
+Disjoint ranges are folded; overlapping ones go through Two-Stacks Lite, each row in once and out once. The
+drivers are closure factories like those of :mod:`windrow.swag`, whose steps they use. Rows are read where
+they lie in the table: ``places`` says which row of the table is the i-th in processing order. What does not
+compile runs through the same algorithm in plain Python.
 """
 
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from windrow.compile.access import Function, cast, emit, is_null, row
+from windrow.compile.access import Function, at, cast, emit, is_null, row
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.monoids.base import Monoid
 from windrow.swag.kernels import Jit, Operations
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
-__all__ = ["native_results", "plain_results"]
+__all__ = ["LastRows", "RowRanges", "native_results", "plain_results"]
 
 Ints = npt.NDArray[np.int64]
 Results = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class RowRanges:
+    """Ranges [front, stop) of rows in processing order; neither fronts nor stops fall."""
+
+    fronts: Ints
+    stops: Ints
+    #: no row is in two ranges
+    disjoint: bool = False
+    #: there is one range a row, and its result belongs where the row lies
+    one_a_row: bool = False
+
+    def __len__(self) -> int:
+        return len(self.fronts)
+
+    @property
+    def widest(self) -> int:
+        return int((self.stops - self.fronts).max(initial=0))
+
+
+@dataclass(frozen=True)
+class LastRows:
+    """For each row the last ``size`` rows of its run, itself included; runs are given by where they start
+    and end."""
+
+    runs: Ints
+    size: int
+
+    def __len__(self) -> int:
+        return int(self.runs[-1])
+
+    @property
+    def widest(self) -> int:
+        return min(self.size, int(np.diff(self.runs).max(initial=0)))
+
+    def as_ranges(self) -> RowRanges:
+        stops = np.arange(1, len(self) + 1)
+        starts = np.repeat(self.runs[:-1], np.diff(self.runs))
+        return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
 
 
 def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
@@ -31,20 +73,21 @@ def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
 
     @jit
     def process(
-        identity: Any, columns: Any, nulls: Any, fronts: Any, stops: Any, out: Any, valid: Any
+        identity: Any, columns: Any, nulls: Any, places: Any, fronts: Any, stops: Any, out: Any, valid: Any
     ) -> None:
         for window in range(fronts.shape[0]):
             total = identity
             for i in range(fronts[window], stops[window]):
-                if not is_null(nulls, i):
-                    total = cast(identity, combine(total, lift(*row(columns, i))))
+                place = at(places, i)
+                if not is_null(nulls, place):
+                    total = cast(identity, combine(total, lift(*row(columns, place))))
             emit(out, valid, window, lower(total))
 
     return process
 
 
 def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
-    """Overlapping ranges whose fronts and stops do not fall: each row is inserted once and evicted once."""
+    """Overlapping ranges: each row is inserted once and evicted once."""
     insert, evict, query = steps.insert, steps.evict, steps.query
 
     @jit
@@ -54,8 +97,10 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
         identity: Any,
         columns: Any,
         nulls: Any,
+        places: Any,
         fronts: Any,
         stops: Any,
+        targets: Any,
         out: Any,
         valid: Any,
     ) -> None:
@@ -67,54 +112,82 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
             while registers[0] < front:
                 registers = evict(ring, mask, identity, registers)
             while registers[1] < stop:
-                i = registers[1]
-                partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
+                place = at(places, registers[1])
+                partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
                 registers = insert(ring, mask, identity, registers, partial)
-            emit(out, valid, window, lower(query(ring, mask, identity, registers)))
+            emit(out, valid, at(targets, window), lower(query(ring, mask, identity, registers)))
+
+    return process
+
+
+def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
+    """The last ``size`` rows of each run: a result a row."""
+    insert, evict, query = steps.insert, steps.evict, steps.query
+
+    @jit
+    def process(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        columns: Any,
+        nulls: Any,
+        places: Any,
+        runs: Any,
+        size: int,
+        out: Any,
+        valid: Any,
+    ) -> None:
+        for run in range(runs.shape[0] - 1):
+            registers = (0, 0, 0, identity)
+            for i in range(runs[run], runs[run + 1]):
+                place = at(places, i)
+                if registers[1] - registers[0] == size:
+                    registers = evict(ring, mask, identity, registers)
+                partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
+                registers = insert(ring, mask, identity, registers, partial)
+                emit(out, valid, place, lower(query(ring, mask, identity, registers)))
 
     return process
 
 
 def native_results(
-    monoid: Monoid, columns: Columns, fronts: Ints, stops: Ints, disjoint: bool
+    monoid: Monoid, columns: Columns, places: Any, over: RowRanges | LastRows
 ) -> Results | None:
-    """Results and which are valid (None: all), or None where the monoid has no native form for the
-    columns."""
+    """Results and which are valid (None: all), or None where the monoid has no native form for the columns.
+
+    There is a result a range; for ranges that belong to rows, a result a row of the table, at its place."""
     if not monoid.compiles_for or monoid.wide is not None:
         return None
     form = native(monoid, columns.dtypes)
-    widest = int((stops - fronts).max(initial=0))
-    if form is None or not _integers_fit(form, columns, widest):
+    if form is None or not _integers_fit(form, columns, over.widest):
         return None
-    out = np.zeros(len(fronts), form.layout.result_dtype)
-    valid = np.ones(len(fronts), np.bool_) if form.layout.may_be_null else None
-    if disjoint:
-        _run(form, "fold", (form.identity, columns.arrays, columns.nulls, fronts, stops, out, valid))
+    a_row = isinstance(over, LastRows) or over.one_a_row
+    count = len(columns) if a_row else len(over)
+    out = np.empty(count, form.layout.result_dtype)
+    valid = np.ones(count, np.bool_) if form.layout.may_be_null else None
+    rows = (form.identity, columns.arrays, columns.nulls, places)
+    if isinstance(over, RowRanges) and over.disjoint:
+        _run(form, fold_ranges, (*rows, over.fronts, over.stops, out, valid))
+        return out, valid
+    capacity = 1 << max(6, (over.widest - 1).bit_length())
+    ring = np.zeros(capacity, form.layout.partial_dtype)
+    if isinstance(over, LastRows):
+        _run(form, slide_rows, (ring, capacity - 1, *rows, over.runs, over.size, out, valid))
     else:
-        capacity = 1 << max(6, (widest - 1).bit_length())
-        ring = np.zeros(capacity, form.layout.partial_dtype)
-        _run(
-            form,
-            "slide",
-            (ring, capacity - 1, form.identity, columns.arrays, columns.nulls, fronts, stops, out, valid),
-        )
+        targets = places if over.one_a_row else None
+        _run(form, slide_ranges, (ring, capacity - 1, *rows, over.fronts, over.stops, targets, out, valid))
     return out, valid
 
 
-def _run(form: NativeMonoid, kind: str, arguments: tuple[Any, ...]) -> None:
-    key = ("ranges", kind, *(argument is None for argument in arguments))
+def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
+    key = (driver, *(argument is None for argument in arguments))
     if key not in form.kernels:
-        if kind == "fold":
-            form.kernels[key] = build(
-                fold_ranges, form.jit, form.combine, form.lift, form.lower, arguments=arguments
-            )
-        else:
-            steps = operations(form.jit, form.combine)
+        first = form.combine if driver is fold_ranges else operations(form.jit, form.combine)
 
-            def factory(jit: Any, lift: Any, lower: Any) -> Any:
-                return slide_ranges(jit, steps, lift, lower)
+        def factory(jit: Any, lift: Any, lower: Any) -> Any:
+            return driver(jit, first, lift, lower)
 
-            form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
+        form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
     kernel = form.kernels[key]
     assert kernel is not None
     kernel(*arguments)
@@ -129,12 +202,12 @@ def _integers_fit(form: NativeMonoid, columns: Columns, widest: int) -> bool:
     return largest * widest < 2**63
 
 
-def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], fronts: Ints, stops: Ints) -> list[Any]:
-    """The same in plain Python, for any objects."""
+def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) -> list[Any]:
+    """The same in plain Python, for any objects; rows and results are in processing order."""
     results: list[Any] = []
     window = TwoStacksLite(monoid)
     first = last = 0
-    for front, stop in zip(fronts.tolist(), stops.tolist(), strict=True):
+    for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
         if front >= last:  # nothing is shared with the window before
             window = TwoStacksLite(monoid)
             first = last = front

@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.engines.aggregate import RowRanges
 from windrow.engines.frame import Frame, require_columns
-from windrow.engines.inputs import result_array, value_counts, with_nulls
+from windrow.engines.inputs import result_array, skipped_rows, value_counts, with_nulls
 from windrow.engines.ranges import Ranges
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.spec import Spec
@@ -161,7 +162,6 @@ def _lowered(
     monoid = aggregate.monoid
     if not aggregate.columns:
         return pa.array(stops - fronts, pa.int64())
-    arrays = [frame.column(name) for name in aggregate.columns]
-    counts = value_counts(monoid, arrays, fronts, stops)
+    counts = value_counts(frame, skipped_rows(frame, aggregate), RowRanges(fronts, stops))
     results = [monoid.lower(p) if n else None for p, n in zip(partials, counts[0].tolist(), strict=True)]
     return with_nulls(monoid, result_array(monoid, results), *counts, min_count)

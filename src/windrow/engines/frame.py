@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.engines.ranges import counting_sort, first_rows
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
 
@@ -31,28 +32,68 @@ class Frame:
     axis: TimeAxis
     #: row of the table for each row of the frame; None: they are the same
     permutation: Ints | None
-    times: Ints
-    keys: Ints
+    #: order of the accepted rows, whose times and keys follow; None: they are in order
+    order: Ints | None
+    unordered_times: Ints
+    unordered_keys: Any
     #: for each key, the row of the table where it first appears
     key_rows: Ints
     rejected: int
 
     def __len__(self) -> int:
-        return len(self.times)
+        return len(self.unordered_times)
+
+    @cached_property
+    def times(self) -> Ints:
+        return self.unordered_times if self.order is None else self.unordered_times[self.order]
+
+    @cached_property
+    def keys(self) -> Any:
+        return self.unordered_keys if self.order is None else self.unordered_keys[self.order]
 
     @cached_property
     def run_starts(self) -> Ints:
         """Where the rows of each key start, and the end."""
-        counts = np.bincount(self.keys, minlength=len(self.key_rows))
+        if len(self.key_rows) <= 1:
+            return np.array([0, len(self)], np.int64) if len(self.key_rows) else np.zeros(1, np.int64)
+        counts = np.bincount(self.unordered_keys, minlength=len(self.key_rows))
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
-    def column(self, name: str) -> pa.Array:
-        """A column in processing order."""
+    def raw(self, name: str) -> Any:
+        """A column as it lies in the table."""
         column = self.table.column(name)
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if isinstance(array, pa.ChunkedArray):
-            array = array.chunk(0) if array.num_chunks else pa.array([], array.type)
-        return array if self.permutation is None else array.take(pa.array(self.permutation))
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+    def column(self, name: str) -> Any:
+        """A column in processing order."""
+        return self.raw(name) if self.permutation is None else self.raw(name).take(pa.array(self.permutation))
+
+    def scattered(self, column: Any) -> Any:
+        """Results of the frame's rows at the places of their rows in the table; null for rejected rows."""
+        if self.permutation is None:
+            return column
+        places = np.full(self.table.num_rows, -1, np.int64)
+        places[self.permutation] = np.arange(len(self))
+        return column.take(pa.array(places, mask=places < 0 if self.rejected else None))
+
+    def spread(self, counts: Ints) -> Ints:
+        """Numbers of the frame's rows at the places of their rows in the table; 0 for rejected rows."""
+        if self.permutation is None or len(counts) != len(self):
+            return counts
+        places = np.zeros(self.table.num_rows, np.int64)
+        places[self.permutation] = counts
+        return places
+
+    def without_rejected(self, column: Any) -> Any:
+        """A column of the table with null for rejected rows."""
+        if not self.rejected:
+            return column
+        assert self.permutation is not None
+        rejected = np.ones(self.table.num_rows, np.bool_)
+        rejected[self.permutation] = False
+        return pc.if_else(pa.array(rejected), pa.scalar(None, column.type), column)
 
     def key_columns(self, query: Spec, keys: Ints) -> list[pa.Array]:
         """The key columns for these key numbers."""
@@ -76,35 +117,33 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
         times = times[rows]
     keys, key_rows = _encoded_keys(query, table, rows)
     order = _order(query, table, rows, axis.ticks(table.column(query.time)) if rows is None else times, keys)
-    if order is not None:
-        times, keys = times[order], keys[order]
     permutation = order if rows is None else (rows if order is None else rows[order])
     return Frame(
         table=table,
         axis=axis,
         permutation=permutation,
-        times=times,
-        keys=keys,
+        order=order,
+        unordered_times=times,
+        unordered_keys=keys,
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
     )
 
 
-def _encoded_keys(query: Spec, table: pa.Table, rows: Ints | None) -> tuple[Ints, Ints]:
+def _encoded_keys(query: Spec, table: pa.Table, rows: Ints | None) -> tuple[Any, Ints]:
     """Key numbers of the rows, and the first row of each key."""
     count = table.num_rows if rows is None else len(rows)
     if not query.by:
-        return np.zeros(count, np.int64), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
+        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
     codes = _column_codes(table.column(query.by[0]), rows)
     for name in query.by[1:]:
         more = _column_codes(table.column(name), rows)
-        codes = _dense(codes * (int(more.max(initial=0)) + 1) + more)
-    firsts = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
-    firsts[codes[::-1]] = np.arange(count)[::-1]  # the last write, that of the first row, stays
+        codes = _dense(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
+    firsts = first_rows(codes, int(codes.max(initial=-1)) + 1)
     return codes, firsts if rows is None else rows[firsts]
 
 
-def _column_codes(column: Any, rows: Ints | None) -> Ints:
+def _column_codes(column: Any, rows: Ints | None) -> Any:
     if rows is not None:
         column = column.take(pa.array(rows))
     if pa.types.is_nested(column.type):
@@ -116,11 +155,11 @@ def _column_codes(column: Any, rows: Ints | None) -> Ints:
         encoded = (
             encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.dictionary(pa.int32(), column.type))
         )
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _dense(codes: Ints) -> Ints:
-    return pc.dictionary_encode(pa.array(codes)).indices.to_numpy(zero_copy_only=False).astype(np.int64)
+def _dense(codes: Ints) -> Any:
+    return pc.dictionary_encode(pa.array(codes)).indices.to_numpy(zero_copy_only=False)
 
 
 def _order(query: Spec, table: pa.Table, rows: Ints | None, ticks: Ints, keys: Ints) -> Ints | None:
@@ -133,11 +172,11 @@ def _order(query: Spec, table: pa.Table, rows: Ints | None, ticks: Ints, keys: I
         order = np.lexsort([*ranks, ticks])
     elif falls.any():
         order = np.argsort(ticks, kind="stable")
-    if len(keys) and keys.max(initial=0) > 0:
+    count = int(keys.max(initial=0)) + 1
+    if count > 1:
         arranged = keys if order is None else keys[order]
         if (arranged[1:] < arranged[:-1]).any():
-            by_key = np.argsort(arranged.astype(np.min_scalar_type(int(arranged.max()))), kind="stable")
-            order = by_key if order is None else order[by_key]
+            order = counting_sort(keys, count, order)
     return order
 
 

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.engines.aggregate import LastRows, RowRanges
 from windrow.engines.data_windows import data_ranges, policy_results
 from windrow.engines.frame import Frame, build_frame, require_columns
 from windrow.engines.inputs import aggregate_column
-from windrow.engines.ranges import Ranges, rolling_rows, rolling_time, session_ranges, time_ranges
+from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
 from windrow.engines.tables import read_table
-from windrow.spec import Spec
+from windrow.spec import Rolling, Spec
 from windrow.windows import Policy, Session, TimeWindow, Window
 
 __all__ = ["RejectedRows", "run"]
@@ -70,7 +71,9 @@ def _window_table(query: Spec, frame: Frame, name: str, window: Window) -> pa.Ta
     else:
         ranges = _ranges(query, frame, window)
         results = [
-            aggregate_column(frame, a, ranges.fronts, ranges.stops, ranges.disjoint, query.min_count)
+            aggregate_column(
+                frame, a, RowRanges(ranges.fronts, ranges.stops, ranges.disjoint), query.min_count
+            )
             for _, a in query.aggregates
         ]
     order = np.lexsort((ranges.keys, ranges.starts, ranges.ends))
@@ -96,28 +99,22 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     over = query.rolling_over
     assert over is not None
     if over.policy is not None:
-        _, results = policy_results(query, frame, over.policy)
+        results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:
-        fronts, stops = np.empty(len(frame), np.int64), np.empty(len(frame), np.int64)
-        if over.size is not None:
-            rolling_time(frame.times, frame.run_starts, over.size.units, fronts, stops)
-        else:
-            rolling_rows(frame.run_starts, over.rows or 1, fronts, stops)
-        results = [
-            aggregate_column(frame, a, fronts, stops, False, query.min_count) for _, a in query.aggregates
-        ]
+        rows = _rolling_rows(frame, over)
+        results = [aggregate_column(frame, a, rows, query.min_count) for _, a in query.aggregates]
     table = frame.table
     for (name, _), column in zip(query.aggregates, results, strict=True):
         if name in table.column_names:
             raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
-        table = table.append_column(name, _scattered(frame, column))
+        table = table.append_column(name, column)
     return table
 
 
-def _scattered(frame: Frame, column: Any) -> Any:
-    """Results of the frame's rows at the places of their rows in the table; null for rejected rows."""
-    if frame.permutation is None:
-        return column
-    inverse = np.full(frame.table.num_rows, -1, np.int64)
-    inverse[frame.permutation] = np.arange(len(frame))
-    return column.take(pa.array(inverse, mask=inverse < 0))
+def _rolling_rows(frame: Frame, over: Rolling) -> RowRanges | LastRows:
+    if over.rows is not None:
+        return LastRows(frame.run_starts, over.rows)
+    assert over.size is not None
+    fronts, stops = np.empty(len(frame), np.int64), np.empty(len(frame), np.int64)
+    rolling_time(frame.times, frame.run_starts, over.size.units, fronts, stops)
+    return RowRanges(fronts, stops, one_a_row=True)

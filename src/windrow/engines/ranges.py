@@ -16,7 +16,7 @@ from numba import njit
 
 from windrow.windows import Cumulative, Session, Sliding, TimeWindow, Tumbling
 
-__all__ = ["Ranges", "rolling_rows", "rolling_time", "session_ranges", "time_ranges"]
+__all__ = ["Ranges", "counting_sort", "first_rows", "rolling_time", "session_ranges", "time_ranges"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,6 +38,39 @@ class Ranges:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
+    starts = np.zeros(count + 1, np.int64)
+    for key in keys:
+        starts[key + 1] += 1
+    for k in range(count):
+        starts[k + 1] += starts[k]
+    for i in range(len(keys)):
+        row = i if order is None else order[i]
+        key = keys[row]
+        out[starts[key]] = row
+        starts[key] += 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def first_rows(keys: Any, count: int) -> Ints:
+    """The first row of each key. Keys are 0 ... count - 1, numbered as they appear."""
+    found = np.zeros(count, np.int64)
+    known = 0
+    for i in range(len(keys)):
+        if keys[i] == known:
+            found[known] = i
+            known += 1
+    return found
+
+
+def counting_sort(keys: Any, count: int, order: Ints | None) -> Ints:
+    """The rows by key; those of a key in the given order (None: as they lie). Keys are 0 ... count - 1."""
+    out = np.empty(len(keys), np.int64)
+    _counting_sort(keys, count, order, out)
+    return out
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
     """For each row the rows of its key in (t - size, t], peers included."""
     for run in range(len(runs) - 1):
@@ -49,15 +82,6 @@ def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) 
                 front += 1
             fronts[i] = front
             stops[i] = stop
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def rolling_rows(runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
-    """For each row the last ``size`` rows of its key, itself included."""
-    for run in range(len(runs) - 1):
-        for i in range(runs[run], runs[run + 1]):
-            fronts[i] = max(runs[run], i + 1 - size)
-            stops[i] = i + 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]

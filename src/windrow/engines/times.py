@@ -39,7 +39,9 @@ class TimeAxis:
         if not self.is_integer:
             array = array.cast(pa.int32()) if pa.types.is_date32(self.type) else array
             array = array.cast(pa.int64())
-        array = pc.fill_null(array.cast(pa.int64()), 0)
+        array = array.cast(pa.int64())
+        if array.null_count:
+            array = pc.fill_null(array, 0)
         return np.asarray(array.to_numpy(), np.int64)
 
     def to_us(self, ticks: Ints) -> Ints:
