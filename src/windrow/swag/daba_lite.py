@@ -27,29 +27,31 @@ __all__ = ["DABALite", "operations"]
 
 def operations(jit: Jit, combine: Function) -> Operations:
     @jit
-    def fixup(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+    def step(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
         front, end, left, right, accum, back, mid_sum, back_sum = registers
-        if front == back:  # singleton, or empty: [DABA] fig 10, lines 10-11
-            left = right = accum = back = end
-            mid_sum = back_sum = identity
-        else:
-            if left == back:  # flip: lines 13-14
-                left = front
-                accum = back = end
-                mid_sum = back_sum
-                back_sum = identity
-            if left == right:  # shift: lines 15-16
-                right += 1
-                accum += 1
-            else:  # shrink: lines 17-21; sums before writes, so that a combine that raises changes nothing
-                of_left = cast(identity, combine(load(ring, left & mask), mid_sum))
-                accum -= 1
-                if accum + 1 != back:
-                    both = cast(identity, combine(load(ring, accum & mask), load(ring, (accum + 1) & mask)))
-                    store(ring, accum & mask, both)
-                store(ring, left & mask, of_left)
-            left += 1
-        return front, end, left, right, accum, back, mid_sum, back_sum
+        if left == back:  # flip: [DABA] fig 10, lines 13-14
+            left = front
+            accum = back = end
+            mid_sum = back_sum
+            back_sum = identity
+        if left == right:  # shift: lines 15-16
+            right += 1
+            accum += 1
+        else:  # shrink: lines 17-21; sums before writes, so that a combine that raises changes nothing
+            of_left = cast(identity, combine(load(ring, left & mask), mid_sum))
+            accum -= 1
+            if accum + 1 != back:
+                both = cast(identity, combine(load(ring, accum & mask), load(ring, (accum + 1) & mask)))
+                store(ring, accum & mask, both)
+            store(ring, left & mask, of_left)
+        return front, end, left + 1, right, accum, back, mid_sum, back_sum
+
+    @jit
+    def fixup(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
+        front, end, back = registers[0], registers[1], registers[5]
+        if front == back:  # singleton, or empty: lines 10-11
+            return front, end, end, end, end, end, identity, identity
+        return step(ring, mask, identity, registers)
 
     @jit
     def insert(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
@@ -64,13 +66,22 @@ def operations(jit: Jit, combine: Function) -> Operations:
         return fixup(ring, mask, identity, (front + 1, end, left, right, accum, back, mid_sum, back_sum))
 
     @jit
+    def slide(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
+        """With two values or more neither half can leave the front list empty."""
+        front, end, left, right, accum, back, mid_sum, back_sum = registers
+        registers = step(ring, mask, identity, (front + 1, end, left, right, accum, back, mid_sum, back_sum))
+        front, end, left, right, accum, back, mid_sum, back_sum = registers
+        grown = cast(identity, combine(back_sum, partial))
+        store(ring, end & mask, partial)
+        return step(ring, mask, identity, (front, end + 1, left, right, accum, back, mid_sum, grown))
+
+    @jit
     def query(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
-        front, _, _, _, _, back, _, back_sum = registers
-        if front == back:
-            return back_sum
+        """Of a window that is not empty: its oldest value is in the front list, by the size invariants."""
+        front, back_sum = registers[0], registers[7]
         return cast(identity, combine(load(ring, front & mask), back_sum))
 
-    return Operations(insert, evict, query)
+    return Operations(insert, evict, query, slide)
 
 
 class DABALite(FifoSwag):
@@ -89,6 +100,9 @@ class DABALite(FifoSwag):
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:
         return 0, 0, 0, 0, 0, 0, identity, identity
+
+    def _partial(self) -> Any:
+        return super()._partial() if self._size else self._identity
 
     def check_invariants(self) -> None:
         super().check_invariants()

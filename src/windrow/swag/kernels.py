@@ -25,7 +25,7 @@ class Operations(NamedTuple):
     insert: Function
     evict: Function
     query: Function
-    #: evict one and insert one; None: one after the other
+    #: evict one and insert one, for windows of two or more; None: one after the other
     slide: Function | None = None
 
 
@@ -39,6 +39,11 @@ def _slide_of(jit: Jit, operations: Operations) -> Function:
         return insert(ring, mask, identity, evict(ring, mask, identity, registers), partial)
 
     return slide
+
+
+def _full(registers: Any, size: int) -> Any:
+    """The registers of a full window; to know that end is front + size spares a compiled loop a register."""
+    return registers[0], registers[0] + size, *registers[2:]
 
 
 def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
@@ -62,15 +67,18 @@ def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function
         while registers[1] - registers[0] > size:
             registers = evict(ring, mask, identity, registers)
         count = row_count(columns)
-        filling = min(count, size - (registers[1] - registers[0]))
-        for i in range(filling):
+        # one by one until the window is full, and always where there is one value at a time
+        singles = min(count, size - (registers[1] - registers[0])) if size > 1 else count
+        for i in range(singles):
+            if registers[1] - registers[0] == size:
+                registers = evict(ring, mask, identity, registers)
             partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
             registers = insert(ring, mask, identity, registers, partial)
             emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
-        for i in range(filling, count):
+        for i in range(singles, count):
             partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
-            registers = slide(ring, mask, identity, registers, partial)
+            registers = slide(ring, mask, identity, _full(registers, size), partial)
             emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
         return registers

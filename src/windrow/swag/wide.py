@@ -28,8 +28,23 @@ def _clear(jit: Jit) -> Function:
     return clear
 
 
+def _inlined(combine_into: Function) -> Function:
+    """The same function, made part of its caller before either is optimised.
+
+    A loop that is optimised on its own is vectorised with a test whether its rows overlap. Where ``out`` is
+    ``a`` that test always fails, and what runs then is the loop as it was, half as fast.
+    """
+    python_function = getattr(combine_into, "py_func", None)
+    if python_function is None:
+        return combine_into
+    import numba
+
+    return numba.njit(error_model="numpy", nogil=True, inline="always")(python_function)
+
+
 def two_stacks_lite(jit: Jit, combine_into: Function) -> Operations:
     clear = _clear(jit)
+    combine_into = _inlined(combine_into)
 
     @jit
     def insert(rows: Any, mask: int, registers: Any) -> Any:
@@ -62,6 +77,7 @@ def two_stacks_lite(jit: Jit, combine_into: Function) -> Operations:
 
 def daba_lite(jit: Jit, combine_into: Function) -> Operations:
     clear = _clear(jit)
+    combine_into = _inlined(combine_into)
 
     @jit
     def fixup(rows: Any, mask: int, registers: Any) -> Any:
