@@ -45,7 +45,7 @@ def streams(
     arrivals = [unit + draw(st.integers(0, disorder)) for unit in units]
     units = [units[i] for i in sorted(range(len(units)), key=arrivals.__getitem__)]
     origin = draw(st.sampled_from(ORIGINS)) if clock == "timestamp" else None
-    rows: list[Row] = [{"ts": unit} | draw(_COLUMNS) for unit in units]
+    rows: list[Row] = [{"ts": unit} | dict(zip(_COLUMNS, draw(_VALUES), strict=True)) for unit in units]
     _measure(draw, rows)
     for row in rows:
         row["ts"] = row["ts"] if origin is None else origin + row["ts"] * HALF_HOUR
@@ -54,22 +54,21 @@ def streams(
     return rows
 
 
-_COLUMNS = st.fixed_dictionaries(
-    {
-        "seq": st.integers(0, 3),
-        "key": st.sampled_from([None, "a", "b"]),
-        "zone": st.sampled_from([None, 1, 2]),
-        "n": st.one_of(st.none(), st.integers(-9, 9), st.integers(-9, 9)),
-        "x": st.one_of(
-            st.none(),
-            st.integers(-40, 40).map(lambda quarters: quarters / 4),
-            st.integers(-40, 40).map(lambda quarters: quarters / 4),
-            st.sampled_from([math.nan, math.inf, -math.inf, -0.0]),
-        ),
-        "s": st.one_of(st.none(), st.sampled_from("abc"), st.sampled_from(["d", "ef", ""])),
-        "flag": st.sampled_from([False, None, True]),
-    }
-)
+_COLUMNS: dict[str, st.SearchStrategy[Any]] = {
+    "seq": st.integers(0, 3),
+    "key": st.sampled_from([None, "a", "b"]),
+    "zone": st.sampled_from([None, 1, 2]),
+    "n": st.one_of(st.none(), st.integers(-9, 9), st.integers(-9, 9)),
+    "x": st.one_of(
+        st.none(),
+        st.integers(-40, 40).map(lambda quarters: quarters / 4),
+        st.integers(-40, 40).map(lambda quarters: quarters / 4),
+        st.sampled_from([math.nan, math.inf, -math.inf, -0.0]),
+    ),
+    "s": st.one_of(st.none(), st.sampled_from("abc"), st.sampled_from(["d", "ef", ""])),
+    "flag": st.sampled_from([False, None, True]),
+}
+_VALUES = st.tuples(*_COLUMNS.values())
 
 
 def _measure(draw: st.DrawFn, rows: list[Row]) -> None:
