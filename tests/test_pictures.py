@@ -1,0 +1,68 @@
+"""The pictures of the documentation: the files are what the generator makes, and show what a query gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def _generator() -> Any:
+    spec = importlib.util.spec_from_file_location("windrow_docs_pictures", DOCS / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATOR = _generator()
+PICTURES = {picture.name: picture for picture in GENERATOR.pictures()}
+
+
+def test_there_is_a_file_for_each_picture_and_no_other() -> None:
+    assert {path.stem for path in GENERATOR.FOLDER.glob("*")} == set(PICTURES)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_file_is_what_the_generator_makes(name: str) -> None:
+    made = GENERATOR.draw(PICTURES[name])
+    found = (GENERATOR.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert found == made, "run: python docs/pictures.py"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_windows_drawn_are_those_of_a_query(name: str) -> None:
+    picture = PICTURES[name]
+    columns = dict(picture.columns)
+    if name == "berlin":
+        columns["t"] = pa.array(columns["t"], pa.timestamp("us"))
+    rows = wr.events(pa.table(columns), time="t")
+    names = picture.columns["row"]
+    drawn = ["".join(names[i] for i in bar.rows) for bar in picture.bars if not bar.missing]
+    edges = [(bar.start, bar.end) for bar in picture.bars if not bar.missing]
+    wanted: dict[str, Any] = {"held": wr.concat("row")}
+    if name == "rolling":
+        assert rows.rolling(10).agg(**wanted)["held"].to_pylist() == drawn
+        return
+    if name == "policy":
+        wanted["load"] = wr.sum("load")
+    result = rows.window(picture.window).agg(**wanted)
+    assert result["held"].to_pylist() == drawn
+    if name != "delta":  # drawn over the values of its column
+        found = [result[edge].cast(pa.int64()).to_pylist() for edge in ("window_start", "window_end")]
+        assert list(zip(*found, strict=True)) == edges
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_guide_shows_the_picture(name: str) -> None:
+    assert f"](pictures/{name}.svg)" in (DOCS / "windows.md").read_text(encoding="utf-8")
