@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -82,6 +83,12 @@ def test_named_tuples_are_structs() -> None:
     result = wr.m4.lower(wr.m4.lift(3))
     table = pa.table({"r": [{"first": 3, "last": 3, "min": 3, "max": 3}]})
     assert_same_results(table, [{"r": result}])
+
+
+def test_decimals_are_equal_whatever_their_scale() -> None:
+    assert_same_results([{"d": Decimal("2.50")}], [{"d": Decimal("2.5")}])
+    with pytest.raises(AssertionError):
+        assert_same_results([{"d": Decimal("2.51")}], [{"d": Decimal("2.5")}])
 
 
 def test_rows_are_matched_one_to_one() -> None:

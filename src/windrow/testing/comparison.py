@@ -10,6 +10,7 @@ Cost: linear, but quadratic in rows that differ in floats only.
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from itertools import zip_longest
 from typing import Any
 
@@ -101,11 +102,13 @@ def _plain_rows(table: Any, nan_is_null: bool) -> list[Row]:
 
 
 def _plain(value: Any, nan_is_null: bool) -> Any:
-    """A value free of what differs between kinds of tables: numpy scalars, named tuples, time zones."""
+    """A value free of what differs between tables: numpy scalars, named tuples, time zones, scales."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, datetime):
         return None if value != value else format_time(to_us(value))
+    if isinstance(value, Decimal):
+        return value.normalize()
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
