@@ -45,6 +45,7 @@ from windrow.monoids import (
     var,
 )
 from windrow.query import Query, events, query
+from windrow.spec import RejectedRows
 from windrow.windows import (
     Cumulative,
     Delta,
@@ -69,6 +70,7 @@ __all__ = [
     "Policy",
     "Punctuation",
     "Query",
+    "RejectedRows",
     "Rows",
     "Session",
     "Sliding",

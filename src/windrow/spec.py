@@ -10,7 +10,11 @@ from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Window
 from windrow.windows.durations import Duration
 
-__all__ = ["Rolling", "Spec"]
+__all__ = ["RejectedRows", "Rolling", "Spec"]
+
+
+class RejectedRows(UserWarning):
+    """Rows without a time were left out."""
 
 
 @dataclass(frozen=True, slots=True)

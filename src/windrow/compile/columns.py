@@ -8,6 +8,7 @@ types) stays a list of rows.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["Columns", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like"]
+__all__ = ["Columns", "arrow_array", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like"]
 
 _WIDE = {"b": "?", "i": "i8", "u": "i8", "f": "f8"}
 
@@ -194,4 +195,21 @@ def _to_arrow(results: Any, valid: Any) -> Any:
     if isinstance(results, np.ndarray):
         fields = [pa.array(results[name]) for name in results.dtype.names or ()]
         return pa.StructArray.from_arrays(fields, list(results.dtype.names or ()))
-    return pa.array([r._asdict() if hasattr(r, "_asdict") else r for r in results])
+    return arrow_array(results)
+
+
+def arrow_array(results: Any, kind: Any = None) -> Any:
+    """Python results as an Arrow array; named tuples become structs."""
+    import pyarrow as pa
+
+    plain = [r._asdict() if hasattr(r, "_asdict") else r for r in results]
+    try:
+        return pa.array(plain, kind)
+    except OverflowError as error:
+        if kind is None:
+            with contextlib.suppress(OverflowError, pa.ArrowInvalid):
+                return pa.array(plain, pa.uint64())
+        raise OverflowError(
+            "a result does not fit 64 bits, the most an Arrow integer holds: "
+            "cast the column to float64 or decimal first"
+        ) from error

@@ -102,6 +102,8 @@ class NativeMonoid:
     inverse: Any
     #: entry points already built, by whatever tells them apart
     kernels: dict[Any, Callable[..., Any] | None] = field(default_factory=dict[Any, Any])
+    #: forms with another lift or lower, by name
+    variants: dict[str, NativeMonoid] = field(default_factory=dict[str, Any])
 
     def to_native(self, partial: Any) -> Any:
         """A plain partial with exactly the native types; ValueError where it does not fit them."""

@@ -9,8 +9,9 @@ compile runs through the same algorithm in plain Python.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,12 @@ from windrow.compile.access import Function, at, cast, emit, is_null, row
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.monoids.base import Monoid
+from windrow.slicing import Slices
+from windrow.swag.base import named
 from windrow.swag.kernels import Jit, Operations
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
-__all__ = ["LastRows", "RowRanges", "native_results", "plain_results"]
+__all__ = ["LastRows", "Over", "RowRanges", "SliceRanges", "native_results", "plain_results"]
 
 Ints = npt.NDArray[np.int64]
 Results = tuple[Any, Any]
@@ -46,6 +49,31 @@ class RowRanges:
     def widest(self) -> int:
         return int((self.stops - self.fronts).max(initial=0))
 
+    def as_ranges(self) -> RowRanges:
+        return self
+
+
+@dataclass(frozen=True)
+class SliceRanges:
+    """Ranges [front, stop) of slices: windows that share the partials of their slices."""
+
+    slices: Slices
+    fronts: Ints
+    stops: Ints
+    disjoint: bool = False
+    one_a_row: ClassVar[bool] = False
+
+    def __len__(self) -> int:
+        return len(self.fronts)
+
+    @property
+    def widest(self) -> int:
+        return self.as_ranges().widest
+
+    def as_ranges(self) -> RowRanges:
+        """The rows of the same windows."""
+        return RowRanges(self.slices.rows[self.fronts], self.slices.rows[self.stops], self.disjoint)
+
 
 @dataclass(frozen=True)
 class LastRows:
@@ -54,6 +82,7 @@ class LastRows:
 
     runs: Ints
     size: int
+    one_a_row: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return int(self.runs[-1])
@@ -66,6 +95,9 @@ class LastRows:
         stops = np.arange(1, len(self) + 1)
         starts = np.repeat(self.runs[:-1], np.diff(self.runs))
         return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
+
+
+Over: TypeAlias = "RowRanges | SliceRanges | LastRows"
 
 
 def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
@@ -150,9 +182,7 @@ def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> 
     return process
 
 
-def native_results(
-    monoid: Monoid, columns: Columns, places: Any, over: RowRanges | LastRows
-) -> Results | None:
+def native_results(monoid: Monoid, columns: Columns, places: Any, over: Over) -> Results | None:
     """Results and which are valid (None: all), or None where the monoid has no native form for the columns.
 
     There is a result a range; for ranges that belong to rows, a result a row of the table, at its place."""
@@ -161,11 +191,14 @@ def native_results(
     form = native(monoid, columns.dtypes)
     if form is None or not _integers_fit(form, columns, over.widest):
         return None
-    a_row = isinstance(over, LastRows) or over.one_a_row
-    count = len(columns) if a_row else len(over)
+    count = len(columns) if over.one_a_row else len(over)
     out = np.empty(count, form.layout.result_dtype)
     valid = np.ones(count, np.bool_) if form.layout.may_be_null else None
-    rows = (form.identity, columns.arrays, columns.nulls, places)
+    rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
+    if isinstance(over, SliceRanges):
+        rows = (form.identity, _slice_partials(form, rows, over.slices), None, None)
+        over = RowRanges(over.fronts, over.stops, over.disjoint)
+        form = _of_partials(form)
     if isinstance(over, RowRanges) and over.disjoint:
         _run(form, fold_ranges, (*rows, over.fronts, over.stops, out, valid))
         return out, valid
@@ -177,6 +210,44 @@ def native_results(
         targets = places if over.one_a_row else None
         _run(form, slide_ranges, (ring, capacity - 1, *rows, over.fronts, over.stops, targets, out, valid))
     return out, valid
+
+
+def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -> tuple[Any, ...]:
+    """The partials of all slices, one array a member; folded when first asked for, then shared by all
+    windows."""
+    key = (form, *(array.ctypes.data for array in rows[1]))
+    if key not in slices.partials:
+        out = np.empty(len(slices), form.layout.partial_dtype)
+        keeping = _variant(form, "keeping", lower=_same)
+        _run(keeping, fold_ranges, (*rows, slices.rows[:-1], slices.rows[1:], out, None))
+        names = out.dtype.names
+        members = (out,) if names is None else tuple(np.ascontiguousarray(out[name]) for name in names)
+        slices.partials[key] = (
+            members,
+            rows[1],
+        )  # the columns stay alive, so that their address stays theirs
+    found: tuple[Any, ...] = slices.partials[key][0]
+    return found
+
+
+def _of_partials(form: NativeMonoid) -> NativeMonoid:
+    """The same monoid for inputs that are partials already."""
+    return _variant(form, "partials", lift=_tuple if form.layout.is_tuple else _same)
+
+
+def _variant(form: NativeMonoid, name: str, **functions: Any) -> NativeMonoid:
+    if name not in form.variants:
+        compiled = {key: form.jit(function) for key, function in functions.items()}
+        form.variants[name] = replace(form, kernels={}, variants={}, **compiled)
+    return form.variants[name]
+
+
+def _same(partial: Any) -> Any:
+    return partial
+
+
+def _tuple(*members: Any) -> Any:
+    return members
 
 
 def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
@@ -202,8 +273,11 @@ def _integers_fit(form: NativeMonoid, columns: Columns, widest: int) -> bool:
     return largest * widest < 2**63
 
 
-def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) -> list[Any]:
-    """The same in plain Python, for any objects; rows and results are in processing order."""
+def plain_results(
+    monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges, describe: Callable[[int], str]
+) -> list[Any]:
+    """The same in plain Python, for any objects; rows and results are in processing order. What a user's
+    function raises is named with the row, as ``describe`` tells of it."""
     results: list[Any] = []
     window = TwoStacksLite(monoid)
     first = last = 0
@@ -212,9 +286,13 @@ def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) 
             window = TwoStacksLite(monoid)
             first = last = front
         for i in range(last, stop):
-            window._checked(i, rows[i], functools.partial(window.insert, *rows[i]))
+            named(monoid, functools.partial(describe, i), rows[i], functools.partial(window.insert, *rows[i]))
         last = max(last, stop)
         window.evict_many(front - first)
         first = front
-        results.append(window.query())
+        if stop > front:
+            tell = functools.partial(describe, stop - 1)
+            results.append(named(monoid, tell, rows[stop - 1], window.query))
+        else:
+            results.append(window.query())
     return results

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.frame import Frame, require_columns
-from windrow.engines.inputs import result_array, skipped_rows, value_counts, with_nulls
+from windrow.engines.inputs import count_column, result_array, skipped_rows, value_counts, with_nulls
 from windrow.engines.ranges import Ranges
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.spec import Spec
@@ -43,7 +43,11 @@ def data_ranges(frame: Frame, window: Window) -> Ranges:
 
 
 def _reported(frame: Frame, keys: Ints, fronts: Ints, stops: Ints, disjoint: bool) -> Ranges:
-    return Ranges(keys, frame.times[fronts], frame.times[stops - 1], fronts, stops, disjoint)
+    """Ranges with the times of their first and last row as edges."""
+    empty = fronts == stops
+    starts = frame.times[np.where(empty, stops - 1, fronts)]
+    edgeless = empty if empty.any() else None
+    return Ranges(keys, starts, frame.times[stops - 1], fronts, stops, disjoint, edgeless)
 
 
 def _row_ranges(frame: Frame, window: Rows) -> tuple[Ints, Ints, Ints]:
@@ -74,10 +78,6 @@ def _delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
     column = frame.column(window.column)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise TypeError(f"column {window.column!r} is of type {column.type}: Delta needs a column of numbers")
-    if column.null_count:
-        raise ValueError(
-            f"column {window.column!r} has {column.null_count} nulls: filter them, Delta needs a value a row"
-        )
     values = column.to_numpy(zero_copy_only=False)
     falls = np.flatnonzero((np.diff(values) < 0) & (np.diff(frame.keys) == 0))
     if falls.size:
@@ -161,7 +161,7 @@ def _lowered(
 ) -> Any:
     monoid = aggregate.monoid
     if not aggregate.columns:
-        return pa.array(stops - fronts, pa.int64())
+        return count_column(RowRanges(fronts, stops), min_count)
     counts = value_counts(frame, skipped_rows(frame, aggregate), RowRanges(fronts, stops))
     results = [monoid.lower(p) if n else None for p, n in zip(partials, counts[0].tolist(), strict=True)]
     return with_nulls(monoid, result_array(monoid, results), *counts, min_count)

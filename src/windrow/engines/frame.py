@@ -6,7 +6,8 @@ times do not fall, so that every window is a range of neighbouring rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,7 @@ class Frame:
     """The rows of a table that have a time, in processing order."""
 
     table: pa.Table
+    by: tuple[str, ...]
     axis: TimeAxis
     #: row of the table for each row of the frame; None: they are the same
     permutation: Ints | None
@@ -39,6 +41,31 @@ class Frame:
     #: for each key, the row of the table where it first appears
     key_rows: Ints
     rejected: int
+    _memory: dict[Any, Any] = field(default_factory=dict[Any, Any])
+
+    def only(self, kept: Any) -> Frame:
+        """The rows of this frame, in processing order, for which the mask holds."""
+        places = np.flatnonzero(kept)
+        return replace(
+            self,
+            permutation=places if self.permutation is None else self.permutation[places],
+            order=None,
+            unordered_times=self.times[places],
+            unordered_keys=self.keys[places],
+            _memory={},
+        )
+
+    def remembered(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives, made once for this frame."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return self._memory[key]
+
+    def describe(self, position: int) -> str:
+        """Where a row comes from, for messages: its number in the table and its key."""
+        row = position if self.permutation is None else int(self.permutation[position])
+        key = [self.table.column(name)[row].as_py() for name in self.by]
+        return f"row {row}" + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
 
     def __len__(self) -> int:
         return len(self.unordered_times)
@@ -61,10 +88,7 @@ class Frame:
 
     def raw(self, name: str) -> Any:
         """A column as it lies in the table."""
-        column = self.table.column(name)
-        if column.num_chunks == 1:
-            return column.chunk(0)
-        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+        return self.remembered(("column", name), lambda: plain_array(self.table.column(name)))
 
     def column(self, name: str) -> Any:
         """A column in processing order."""
@@ -98,7 +122,7 @@ class Frame:
     def key_columns(self, query: Spec, keys: Ints) -> list[pa.Array]:
         """The key columns for these key numbers."""
         rows = pa.array(self.key_rows[keys])
-        return [self.table.column(name).take(rows).combine_chunks() for name in query.by]
+        return [self.raw(name).take(rows) for name in query.by]
 
 
 def require_columns(table: pa.Table, names: list[str]) -> None:
@@ -107,6 +131,20 @@ def require_columns(table: pa.Table, names: list[str]) -> None:
             raise KeyError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, table.column_names))}"
             )
+
+
+def plain_array(column: Any) -> Any:
+    """A column as one array of a type that Arrow's functions work on: dictionaries decoded, views copied."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_string_view(kind):
+        column = column.cast(pa.large_string())
+    elif pa.types.is_binary_view(kind):
+        column = column.cast(pa.large_binary())
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def build_frame(query: Spec, table: pa.Table) -> Frame:
@@ -120,6 +158,7 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
     permutation = order if rows is None else (rows if order is None else rows[order])
     return Frame(
         table=table,
+        by=query.by,
         axis=axis,
         permutation=permutation,
         order=order,
@@ -144,17 +183,13 @@ def _encoded_keys(query: Spec, table: pa.Table, rows: Ints | None) -> tuple[Any,
 
 
 def _column_codes(column: Any, rows: Ints | None) -> Any:
+    column = plain_array(column)
     if rows is not None:
         column = column.take(pa.array(rows))
     if pa.types.is_nested(column.type):
         known: dict[str, int] = {}
         return np.array([known.setdefault(repr(v), len(known)) for v in column.to_pylist()], np.int64)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = (
-            encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.dictionary(pa.int32(), column.type))
-        )
     return encoded.indices.to_numpy(zero_copy_only=False)
 
 
@@ -182,8 +217,4 @@ def _order(query: Spec, table: pa.Table, rows: Ints | None, ticks: Ints, keys: I
 
 def _ranks(column: Any) -> Ints:
     """Numbers that sort as the column does, nulls last, equal values equal."""
-    return (
-        pc.rank(column, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
-        .to_numpy()
-        .astype(np.int64)
-    )
+    return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)

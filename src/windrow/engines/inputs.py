@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.compile.columns import native_columns
-from windrow.engines.aggregate import LastRows, RowRanges, native_results, plain_results
+from windrow.compile.columns import Columns, arrow_array, native_columns
+from windrow.engines.aggregate import Over, RowRanges, native_results, plain_results
 from windrow.engines.frame import Frame
 from windrow.monoids.base import Aggregate, Monoid
 
-__all__ = ["aggregate_column", "result_array", "skipped_rows", "value_counts", "with_nulls"]
+__all__ = ["aggregate_column", "count_column", "result_array", "skipped_rows", "value_counts", "with_nulls"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -27,37 +27,38 @@ Mask = npt.NDArray[np.bool_]
 _PICKED = {"first": 0, "last": 0, "arg_max": 1, "arg_min": 1}
 
 
-def aggregate_column(frame: Frame, aggregate: Aggregate, over: RowRanges | LastRows, min_count: int) -> Any:
+def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: int) -> Any:
     """The result for each range; where ranges belong to rows, for each row of the table, null if it has no
     time."""
     monoid = aggregate.monoid
-    a_row = isinstance(over, LastRows) or over.one_a_row
+    a_row = over.one_a_row
     if not aggregate.columns:  # count(): rows, nulls included
-        counted = _as_ranges(over)
-        rows_in = pa.array(counted.stops - counted.fronts, pa.int64())
-        return frame.scattered(rows_in) if a_row else rows_in
+        counts = count_column(over.as_ranges(), min_count)
+        return frame.scattered(counts) if a_row else counts
     arrays = [frame.raw(name) for name in aggregate.columns]
-    column = _native(frame, monoid, arrays, over)
+    column = _native(frame, aggregate, arrays, over)
     in_order = column is None
     skipped = _skipped(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
-    ranges = _as_ranges(over) if column is None or may_be_empty else None
+    ranges = over.as_ranges() if column is None or may_be_empty else None
     if column is None:
         assert ranges is not None
         rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
-        column = result_array(monoid, plain_results(monoid, rows, ranges))
+        column = result_array(monoid, plain_results(monoid, rows, ranges, frame.describe))
     if ranges is not None:
-        counts = value_counts(frame, skipped, ranges)
+        values, nulls = value_counts(frame, skipped, ranges)
         if a_row and not in_order:
-            counts = (frame.spread(counts[0]), frame.spread(counts[1]))
-        column = with_nulls(monoid, column, *counts, min_count)
+            values, nulls = frame.spread(values), frame.spread(nulls)
+        column = with_nulls(monoid, column, values, nulls, min_count)
     if not a_row:
         return column
     return frame.scattered(column) if in_order else frame.without_rejected(column)
 
 
-def _as_ranges(over: RowRanges | LastRows) -> RowRanges:
-    return over.as_ranges() if isinstance(over, LastRows) else over
+def count_column(over: RowRanges, min_count: int) -> Any:
+    """The number of rows in each range, null where it is below ``min_count``."""
+    rows = over.stops - over.fronts
+    return pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None)
 
 
 def value_counts(frame: Frame, skipped: Mask | None, over: RowRanges) -> tuple[Ints, Ints]:
@@ -86,36 +87,60 @@ def _skipped(monoid: Monoid, arrays: list[Any]) -> Mask | None:
     return found
 
 
-def _native(frame: Frame, monoid: Monoid, arrays: list[Any], over: RowRanges | LastRows) -> Any:
+def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over) -> Any:
     """The result column by native code, or None."""
-    picked = _PICKED.get(monoid.name) if monoid.builtin else None
-    inputs = list(arrays)
-    if picked is not None:
-        numbers = pa.array(np.arange(len(arrays[0]), dtype=np.int64))
-        inputs[picked] = pc.if_else(pc.is_valid(arrays[picked]), numbers, pa.scalar(None, pa.int64()))
-    of_input = monoid.builtin and monoid.name in ("max", "min")
-    is_moment = pa.types.is_temporal(arrays[0].type)
-    if is_moment and (of_input or picked == 1):
-        inputs[0] = _as_integers(arrays[0])
-    columns = native_columns(tuple(inputs), monoid)
-    computed = None if columns is None else native_results(monoid, columns, frame.permutation, over)
+    monoid = aggregate.monoid
+    columns = frame.remembered(aggregate, lambda: _native_inputs(monoid, arrays))
+    if columns is None:
+        return None
+    try:
+        computed = native_results(monoid, columns, frame.permutation, over)
+    except Exception:
+        if monoid.builtin:
+            raise
+        return None  # the plain form will raise again, and can name the row
     if computed is None:
         return None
     out, valid = computed
+    picked = _picked(monoid)
     if picked is not None:
         # a range without a value picks any row: it is made null afterwards
         rows = np.clip(out, 0, max(len(arrays[picked]) - 1, 0))
         return arrays[picked].take(pa.array(rows)) if len(arrays[picked]) else arrays[picked].slice(0, 0)
-    column = _array_of(out, valid, monoid)
-    return _as_moments(column, arrays[0].type) if is_moment and of_input else column
+    if _is_extreme_moment(monoid, arrays[0]):
+        return _as_moments(out, arrays[0].type)
+    return _array_of(out, valid, monoid)
+
+
+def _native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
+    picked = _picked(monoid)
+    inputs = list(arrays)
+    if picked is not None:
+        numbers = pa.array(np.arange(len(arrays[0]), dtype=np.int64))
+        inputs[picked] = pc.if_else(pc.is_valid(arrays[picked]), numbers, pa.scalar(None, pa.int64()))
+    if _is_extreme_moment(monoid, arrays[0]) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
+        inputs[0] = _as_integers(arrays[0])
+    return native_columns(tuple(inputs), monoid)
+
+
+def _picked(monoid: Monoid) -> int | None:
+    return _PICKED.get(monoid.name) if monoid.builtin else None
+
+
+def _is_extreme_moment(monoid: Monoid, array: Any) -> bool:
+    return monoid.builtin and monoid.name in ("max", "min") and bool(pa.types.is_temporal(array.type))
 
 
 def _as_integers(array: Any) -> Any:
     return array.cast(pa.int32()).cast(pa.int64()) if array.type.bit_width == 32 else array.cast(pa.int64())
 
 
-def _as_moments(column: Any, kind: Any) -> Any:
-    return column.cast(pa.int32()).cast(kind) if kind.bit_width == 32 else column.cast(kind)
+def _as_moments(out: Any, kind: Any) -> Any:
+    """Integers as moments; what stands for no value, and is made null afterwards, may not fit 32 bits."""
+    if kind.bit_width == 32:
+        limits = np.iinfo(np.int32)
+        return pa.array(np.clip(out, limits.min, limits.max).astype(np.int32)).cast(kind)
+    return pa.array(out).cast(kind)
 
 
 def _array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
@@ -128,11 +153,10 @@ def _array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
 
 def result_array(monoid: Monoid, results: list[Any]) -> Any:
     """Python results as an Arrow array; a clear error names the aggregate where Arrow cannot hold them."""
-    plain = [r._asdict() if hasattr(r, "_asdict") else r for r in results]
     kind = None if monoid.result_type is None else _arrow_type(monoid.result_type)
     try:
-        return pa.array(plain, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
+        return arrow_array(results, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise TypeError(
             f"the results of {monoid.name!r} make no Arrow column ({error}): "
             f"give result_type= to wr.monoid(...), or lower to numbers, text, lists or dicts"

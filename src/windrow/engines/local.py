@@ -7,6 +7,7 @@ arg_max, arg_min) carry row numbers instead of values, so that text and structs 
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -14,22 +15,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.aggregate import LastRows, RowRanges
+from windrow.engines.aggregate import LastRows, RowRanges, SliceRanges
 from windrow.engines.data_windows import data_ranges, policy_results
 from windrow.engines.frame import Frame, build_frame, require_columns
 from windrow.engines.inputs import aggregate_column
 from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
 from windrow.engines.tables import read_table
-from windrow.spec import Rolling, Spec
-from windrow.windows import Policy, Session, TimeWindow, Window
+from windrow.slicing import Slicer, Slices
+from windrow.spec import RejectedRows, Rolling, Spec
+from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
-__all__ = ["RejectedRows", "run"]
+__all__ = ["run"]
 
 Ints = npt.NDArray[np.int64]
-
-
-class RejectedRows(UserWarning):
-    """Rows without a time were left out."""
 
 
 def run(query: Spec, data: Any) -> Any:
@@ -42,9 +40,18 @@ def run(query: Spec, data: Any) -> Any:
         warnings.warn(
             f"{frame.rejected} of {table.num_rows} rows have no time in {query.time!r} and were left out",
             RejectedRows,
-            stacklevel=3,
+            stacklevel=_levels_to_caller(),
         )
     return back(_rolled(query, frame) if query.rolling_over is not None else _windowed(query, frame))
+
+
+def _levels_to_caller() -> int:
+    """How far up the stack the first function outside windrow is, so that a warning points at the user's
+    line."""
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("windrow."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _check_time_kind(query: Spec, frame: Frame) -> None:
@@ -61,37 +68,48 @@ def _check_time_kind(query: Spec, frame: Frame) -> None:
 
 
 def _windowed(query: Spec, frame: Frame) -> pa.Table:
-    parts = [_window_table(query, frame, name, window) for name, window in query.windows]
+    timed = [window for _, window in query.windows if isinstance(window, TimeWindow)]
+    slices = Slicer(timed).slices(frame.times, frame.run_starts) if len(timed) > 1 else None
+    parts = [_window_table(query, frame, name, window, slices) for name, window in query.windows]
     return pa.concat_tables(parts, promote_options="permissive")
 
 
-def _window_table(query: Spec, frame: Frame, name: str, window: Window) -> pa.Table:
+def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: Slices | None) -> pa.Table:
+    if isinstance(window, Delta):
+        require_columns(frame.table, [window.column])
+        column = frame.column(window.column)
+        if column.null_count:  # rows without a value are in no window
+            frame = frame.only(column.is_valid().to_numpy(zero_copy_only=False))
     if isinstance(window, Policy):
         ranges, results = policy_results(query, frame, window)
     else:
-        ranges = _ranges(query, frame, window)
-        results = [
-            aggregate_column(
-                frame, a, RowRanges(ranges.fronts, ranges.stops, ranges.disjoint), query.min_count
-            )
-            for _, a in query.aggregates
-        ]
+        ranges, over = _ranges(query, frame, window, slices)
+        results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
     order = np.lexsort((ranges.keys, ranges.starts, ranges.ends))
     columns: dict[str, Any] = dict(zip(query.by, frame.key_columns(query, ranges.keys), strict=True))
     if query.names_windows:
         columns["window"] = pa.array([name] * len(ranges), pa.string())
-    columns["window_start"] = frame.axis.column(ranges.starts)
-    columns["window_end"] = frame.axis.column(ranges.ends)
+    columns["window_start"] = frame.axis.column(ranges.starts, ranges.without_edges)
+    columns["window_end"] = frame.axis.column(ranges.ends, ranges.without_edges)
     columns |= {result: column for (result, _), column in zip(query.aggregates, results, strict=True)}
     return pa.table(columns).take(pa.array(order))
 
 
-def _ranges(query: Spec, frame: Frame, window: Window) -> Ranges:
+def _ranges(
+    query: Spec, frame: Frame, window: Window, slices: Slices | None
+) -> tuple[Ranges, RowRanges | SliceRanges]:
+    """The windows, and what they range over: rows, or the slices that several windows share."""
+    fill = query.empty == "emit"
+    if isinstance(window, TimeWindow) and slices is not None:
+        ranges = time_ranges(slices.times, slices.runs, window, fill)
+        return ranges, SliceRanges(slices, ranges.fronts, ranges.stops, ranges.disjoint)
     if isinstance(window, TimeWindow):
-        return time_ranges(frame.times, frame.run_starts, window, fill=query.empty == "emit")
-    if isinstance(window, Session):
-        return session_ranges(frame.times, frame.run_starts, window)
-    return data_ranges(frame, window)
+        ranges = time_ranges(frame.times, frame.run_starts, window, fill)
+    elif isinstance(window, Session):
+        ranges = session_ranges(frame.times, frame.run_starts, window)
+    else:
+        ranges = data_ranges(frame, window)
+    return ranges, RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
 
 
 def _rolled(query: Spec, frame: Frame) -> pa.Table:

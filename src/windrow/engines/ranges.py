@@ -7,6 +7,7 @@ windows of all keys. The functions here only compare times; what is aggregated d
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from windrow.windows import Cumulative, Session, Sliding, TimeWindow, Tumbling
+from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tumbling
 
 __all__ = ["Ranges", "counting_sort", "first_rows", "rolling_time", "session_ranges", "time_ranges"]
 
 Ints = npt.NDArray[np.int64]
+
+#: more windows than this are a mistake, such as empty windows up to a row in the year 9999
+_MOST_WINDOWS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Ranges:
     stops: Ints
     #: no row is in two windows
     disjoint: bool
+    #: windows without rows and so without edges: those from which a policy evicted all
+    without_edges: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -185,6 +191,7 @@ def session_ranges(times: Ints, runs: Ints, window: Session) -> Ranges:
 
 def time_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> Ranges:
     """The windows of a kind whose edges time alone decides."""
+    fill = fill and not isinstance(window, Fixed)  # there is nothing between the first band and the last
     if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
         return _arithmetic_ranges(times, runs, window, fill)
     return _listed_ranges(times, runs, window, fill)
@@ -196,6 +203,7 @@ def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool) -> Rang
     anchor = window.offset.units % slide
     room = np.empty((len(times) * min(1 + size // slide, 2) + 16, 4), np.int64)
     count = _sliding(times, runs, size, slide, anchor, fill, room)
+    _check_count(count, window)
     if count > len(room):
         room = np.empty((count, 4), np.int64)
         _sliding(times, runs, size, slide, anchor, fill, room)
@@ -204,7 +212,7 @@ def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool) -> Rang
 
 
 def _listed_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> Ranges:
-    windows = _windows_between(window, times)
+    windows = _windows_between(window, times, fill)
     starts = np.array([w[0] for w in windows], np.int64)
     ends = np.array([w[1] for w in windows], np.int64)
     room = np.empty((len(times) + len(windows) + 16, 4), np.int64)
@@ -217,17 +225,30 @@ def _listed_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> R
     return Ranges(keys, starts[numbers], ends[numbers], fronts, stops, disjoint)
 
 
-def _windows_between(window: TimeWindow, times: Ints) -> list[tuple[int, int]]:
-    """The windows that hold some time, by start, then end: those of the distinct slices that have rows.
+def _windows_between(window: TimeWindow, times: Ints, fill: bool) -> list[tuple[int, int]]:
+    """The windows that hold some time, by start, then end; with ``fill`` all from the first to the last.
 
-    A row far away in time adds its own windows, not all that lie between."""
-    found: set[tuple[int, int]] = set()
+    Without, a row far away in time adds its own windows, not all that lie between."""
+    if len(times) == 0:
+        return []
+    if fill:
+        last = max((end for _, end in window.assign(int(times.max()))), default=int(times.max()))
+        found = list(itertools.islice(window.windows_ending_in(int(times.min()), last), _MOST_WINDOWS + 1))
+        _check_count(len(found), window)
+        return sorted(found)
+    held: set[tuple[int, int]] = set()
     moments = np.unique(times)
     i = 0
     while i < len(moments):
-        found.update(window.assign(int(moments[i])))
+        held.update(window.assign(int(moments[i])))
         edge = window.next_edge(int(moments[i]))
         i = len(moments) if edge is None else int(np.searchsorted(moments, edge))
-        if i < len(moments) and edge is None:
-            break
-    return sorted(found)
+    return sorted(held)
+
+
+def _check_count(count: int, window: TimeWindow) -> None:
+    if count > _MOST_WINDOWS:
+        raise ValueError(
+            f"{window!r} has more than {_MOST_WINDOWS:,} windows between the first and the last row: "
+            f"leave empty='emit' out, use longer windows, or filter rows far away in time"
+        )

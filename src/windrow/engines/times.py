@@ -54,12 +54,12 @@ class TimeAxis:
         factor = _PER_SECOND[self.type.unit]
         return ticks // 1_000 if factor > 1_000_000 else ticks * (1_000_000 // factor)
 
-    def column(self, times: Ints) -> pa.Array:
-        """Window edges as a column of results."""
+    def column(self, times: Ints, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+        """Window edges as a column of results, null where missing."""
         if self.is_integer:
-            return pa.array(times, pa.int64())
+            return pa.array(times, pa.int64(), mask=missing)
         zone = None if pa.types.is_date(self.type) else self.type.tz
-        edges = pa.array(times, pa.int64()).cast(pa.timestamp("us", tz=zone))
+        edges = pa.array(times, pa.int64(), mask=missing).cast(pa.timestamp("us", tz=zone))
         if pa.types.is_date(self.type):
             return edges
         try:

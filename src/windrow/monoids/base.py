@@ -135,7 +135,13 @@ class Monoid:
         ):
             if value is not None and value not in allowed:
                 raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, allowed))}")
-        return replace(self, nulls=nulls or self.nulls, nan=nan or self.nan)
+        result = replace(self, nulls=nulls or self.nulls, nan=nan or self.nan)
+        if result.nulls == "propagate" and result.nan == "ignore":
+            raise ValueError(
+                f"{self.name}: nulls='propagate' with nan='ignore' is not supported: "
+                f"turn NaN into null, or null into NaN, and give one rule"
+            )
+        return result
 
     @property
     def invertible(self) -> bool:

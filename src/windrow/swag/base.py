@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from windrow.monoids.base import Monoid, as_monoid
 
-__all__ = ["AggregateError", "EmptyWindow", "Swag"]
+__all__ = ["AggregateError", "EmptyWindow", "Swag", "named"]
 
 
 class EmptyWindow(IndexError):
@@ -237,13 +237,20 @@ class Swag:
 
     def _checked(self, index: int, row: tuple[Any, ...], operation: Callable[[], Any]) -> Any:
         """Run an operation of a batch; what a user's function raises is named with its row."""
-        try:
-            return operation()
-        except (EmptyWindow, AggregateError):
-            raise
-        except Exception as error:
-            shown = row[0] if len(row) == 1 else row
-            raise AggregateError(
-                f"aggregate {self.monoid.name!r} raised {type(error).__name__} at row {index} (value "
-                f"{shown!r}): {error}"
-            ) from error
+        return named(self.monoid, lambda: f"row {index}", row, operation)
+
+
+def named(
+    monoid: Monoid, where: Callable[[], str], row: tuple[Any, ...], operation: Callable[[], Any]
+) -> Any:
+    """Run an operation; what a user's function raises in it becomes an error that names aggregate, row and
+    value."""
+    try:
+        return operation()
+    except (EmptyWindow, AggregateError):
+        raise
+    except Exception as error:
+        shown = row[0] if len(row) == 1 else row
+        raise AggregateError(
+            f"aggregate {monoid.name!r} raised {type(error).__name__} at {where()} (value {shown!r}): {error}"
+        ) from error

@@ -1,0 +1,181 @@
+"""The local engine: errors, odd types, shared slices; each bug has a test named after it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.swag import AggregateError
+
+TABLE = pa.table({"ts": [1, 2, 11, 12], "key": ["a", "b", "a", "b"], "v": [4.0, 0.0, 2.0, 8.0]})
+
+
+def tumbled(table: pa.Table, **aggregates: Any) -> list[dict[str, Any]]:
+    return wr.events(table, time="ts").window(wr.Tumbling(10)).agg(**aggregates).to_pylist()
+
+
+@pytest.mark.parametrize("compile_", [True, False])
+def test_an_aggregate_that_raises_names_itself_the_row_and_the_key(compile_: bool) -> None:
+    inverse = wr.monoid(
+        name="inverse", lift=lambda v: 1.0 / v, combine=lambda a, b: a + b, identity=0.0, compile=compile_
+    )
+    with pytest.raises(
+        AggregateError, match=r"'inverse' raised ZeroDivisionError at row 1 of key 'b' \(value 0\.0\)"
+    ):
+        wr.events(TABLE, time="ts", by="key").window(wr.Tumbling(10)).agg(x=inverse("v"))
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (
+            lambda: wr.events(TABLE, time="when").window(wr.Tumbling(5)).agg(n=wr.count()),
+            KeyError,
+            "'when'.*'ts'",
+        ),
+        (lambda: wr.events(TABLE, time="ts").window(wr.Tumbling(5)).agg(n=wr.sum("w")), KeyError, "'w'"),
+        (
+            lambda: wr.events(TABLE, time="ts", by="k").window(wr.Tumbling(5)).agg(n=wr.count()),
+            KeyError,
+            "'k'",
+        ),
+        (
+            lambda: wr.events(TABLE, time="v").window(wr.Tumbling(5)).agg(n=wr.count()),
+            TypeError,
+            "of type double",
+        ),
+        (
+            lambda: wr.events(TABLE, time="ts").window(wr.Tumbling("5m")).agg(n=wr.count()),
+            TypeError,
+            "integers",
+        ),
+        (lambda: wr.events(TABLE, time="ts").rolling("5m").agg(n=wr.count()), TypeError, "integers"),
+        (lambda: wr.events(TABLE, time="ts").rolling(rows=2).agg(v=wr.sum("v")), ValueError, "'v' already"),
+        (
+            lambda: wr.events([1, 2], time="ts").window(wr.Tumbling(5)).agg(n=wr.count()),
+            TypeError,
+            "no table",
+        ),
+        (lambda: wr.query(time="ts").agg(n=wr.count()), TypeError, "first"),
+        (lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(), TypeError, "at least one"),
+        (lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(n=wr.sum), TypeError, "no column"),
+        (lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(window_end=wr.count()), ValueError, "twice"),
+        (lambda: wr.query(time="ts").window(wr.Tumbling(5), wr.Tumbling(6)), TypeError, "names"),
+        (lambda: wr.query(time="ts").window(5), TypeError, "wr.Tumbling"),  # type: ignore[arg-type]
+        (lambda: wr.query(time="ts").window(wr.Tumbling(5)).window(wr.Tumbling(6)), TypeError, "already"),
+        (lambda: wr.query(time="ts").rolling(), TypeError, "one of"),
+        (lambda: wr.query(time="ts").rolling(rows=0), ValueError, "at least 1"),
+        (lambda: wr.query(time="ts", by=["a", "a"]), ValueError, "twice"),
+        (lambda: wr.query(time="ts", empty="fill"), ValueError, "'skip', 'emit'"),  # type: ignore[arg-type]
+        (lambda: wr.query(time="ts").window(wr.Tumbling(5)).run(TABLE), TypeError, "computes nothing"),
+        (lambda: wr.sum("v", nulls="propagate", nan="ignore"), ValueError, "not supported"),
+    ],
+)
+def test_errors_name_the_input_and_the_remedy(build: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        build()
+
+
+def test_rows_without_a_time_are_left_out_with_a_warning_at_the_callers_line() -> None:
+    table = pa.table({"ts": [1, None, 2], "v": [1, 2, 3]})
+    with pytest.warns(wr.RejectedRows, match="1 of 3 rows") as caught:
+        assert tumbled(table, s=wr.sum("v")) == [{"window_start": 0, "window_end": 10, "s": 4}]
+    assert caught[0].filename == __file__
+
+
+def test_many_windows_share_slices_and_agree_with_one_at_a_time() -> None:
+    rng = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "ts": rng.integers(-500, 500, 2_000),
+            "key": rng.integers(0, 5, 2_000),
+            "v": rng.integers(0, 100, 2_000),
+            "name": rng.choice(["x", "y", "z"], 2_000),
+        }
+    )
+    windows: dict[str, Any] = {
+        "a": wr.Tumbling(10),
+        "b": wr.Sliding(70, slide=20),
+        "c": wr.Cumulative(60, step=20),
+        "d": wr.Fixed(-100, 150),
+        "e": wr.Session(3),
+    }
+    aggregates = {
+        "top": wr.max("v"),
+        "who": wr.arg_max("v", "name"),
+        "mean": wr.mean("v"),
+        "names": wr.concat("name"),
+        "n": wr.count(),
+    }
+    query = wr.query(time="ts", by="key")
+    together = query.window(**windows).agg(**aggregates).run(table)
+    for name, window in windows.items():
+        alone = query.window(**{name: window}).agg(**aggregates).run(table)
+        mine = together.filter(pa.array([w == name for w in together["window"].to_pylist()]))
+        assert mine.num_rows == alone.num_rows > 0
+        for column in alone.column_names:
+            assert mine[column].to_pylist() == pytest.approx(alone[column].to_pylist())
+
+
+def test_dictionary_encoded_key_with_a_null() -> None:
+    table = TABLE.set_column(1, "key", pa.array(["a", None, "a", None]).dictionary_encode())
+    found = wr.events(table, time="ts", by="key").window(wr.Tumbling(100)).agg(s=wr.sum("v")).to_pylist()
+    assert [(row["key"], row["s"]) for row in found] == [("a", 6.0), (None, 8.0)]
+
+
+def test_string_views_as_key_and_value() -> None:
+    views = pa.array(["a", "b", "a", "b"], pa.string_view())
+    table = TABLE.set_column(1, "key", views)
+    found = (
+        wr.events(table, time="ts", by="key")
+        .window(wr.Tumbling(100))
+        .agg(k=wr.last("key"), c=wr.concat("key"))
+    )
+    assert found["k"].to_pylist() == ["a", "b"]
+    assert found["c"].to_pylist() == ["aa", "bb"]
+
+
+def test_largest_date_with_nulls() -> None:
+    days = pa.array([None, dt.date(2024, 1, 2), dt.date(2024, 1, 1), None], pa.date32())
+    table = TABLE.append_column("day", days)
+    found = wr.events(table, time="ts").rolling(rows=1).agg(d=wr.max("day"))["d"]
+    assert found.to_pylist() == [None, dt.date(2024, 1, 2), dt.date(2024, 1, 1), None]
+    assert found.type == pa.date32()
+
+
+def test_unsigned_integers_beyond_63_bits() -> None:
+    table = TABLE.append_column("u", pa.array([2**63 + 5, 1, 2, 3], pa.uint64()))
+    assert tumbled(table, m=wr.max("u"))[0]["m"] == 2**63 + 5
+
+
+def test_integer_sums_beyond_64_bits_are_an_error_that_says_so() -> None:
+    table = TABLE.append_column("big", pa.array([2**62] * 4))
+    with pytest.raises(OverflowError, match="64 bits"):
+        wr.events(table, time="ts").window(wr.Tumbling(100)).agg(s=wr.sum("big"))
+    assert (
+        wr.events(table, time="ts").window(wr.Tumbling(100)).agg(m=wr.mean("big"))["m"][0].as_py() == 2.0**62
+    )
+
+
+def test_a_row_in_year_9999_costs_no_more_than_its_own_windows() -> None:
+    moments = [dt.datetime(2024, 1, 1), dt.datetime(9999, 12, 31)]
+    table = pa.table({"ts": pa.array(moments, pa.timestamp("us")), "v": [1, 2]})
+    windows = {"minute": wr.Tumbling("1m"), "day": wr.Tumbling("1d", timezone="Europe/Berlin")}
+    found = wr.events(table, time="ts").window(**windows).agg(s=wr.sum("v"))
+    assert found["s"].to_pylist() == [1, 2, 1, 2]
+    with pytest.raises(ValueError, match="empty='emit'"):
+        wr.events(table, time="ts", empty="emit").window(wr.Tumbling("1m")).agg(s=wr.sum("v"))
+
+
+def test_explain_tells_what_runs() -> None:
+    query = wr.query(time="ts", by="key").window(a=wr.Sliding(10, slide=2), b=wr.Policy(lambda t, o: False))
+    text = query.agg(n=wr.count(), s=wr.sum("v"), c=wr.concat("v")).explain()
+    assert "Two-Stacks Lite" in text
+    assert "AMTA" in text
+    assert "up to 5" in text
+    assert "plain Python" in text
