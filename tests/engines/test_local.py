@@ -179,3 +179,5 @@ def test_explain_tells_what_runs() -> None:
     assert "AMTA" in text
     assert "up to 5" in text
     assert "plain Python" in text
+    shared = wr.query(time="ts").window(a=wr.Tumbling(10), b=wr.Tumbling(5)).agg(s=wr.sum("v")).explain()
+    assert "cut at the edges of a, b" in shared

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Unfingerprintable", "attach", "cache_folder", "fingerprint", "recall", "remember"]
+__all__ = ["Unfingerprintable", "attach", "cache_folder", "fingerprint", "is_known", "recall", "remember"]
 
 
 class Unfingerprintable(Exception):
@@ -177,6 +177,11 @@ def _kernel_cache(function: Any, print_: str) -> Any:
             return sig, codegen.magic_tuple(), print_
 
     return KernelCache()
+
+
+def is_known(print_: str) -> bool:
+    """Whether a kernel with this fingerprint lies on disk."""
+    return any((cache_folder() / print_[:2] / print_).glob("*.nbi"))
 
 
 def recall(print_: str, what: str) -> Any:

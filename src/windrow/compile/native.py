@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import types
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from windrow.compile import access
-from windrow.compile.cache import Unfingerprintable, attach, fingerprint
+from windrow.compile.cache import Unfingerprintable, attach, fingerprint, is_known
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
 from windrow.monoids.base import Monoid
 
@@ -182,6 +183,27 @@ def build(
 
     dispatcher = factory(jit, *functions)
     signature = tuple(typeof(argument) for argument in arguments)
+    known = False
     with contextlib.suppress(Unfingerprintable):
-        attach(dispatcher, fingerprint(dispatcher))
-    return dispatcher.compile(signature)
+        print_ = fingerprint(dispatcher)
+        attach(dispatcher, print_)
+        known = is_known(print_)
+    if known:
+        return dispatcher.compile(signature)
+    with _announced():
+        return dispatcher.compile(signature)
+
+
+@contextlib.contextmanager
+def _announced() -> Iterator[None]:
+    """Say on a terminal that something is being compiled: it takes a second or two, once."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write("windrow: compiling a kernel (once; later runs load it) ...")
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

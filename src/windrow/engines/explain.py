@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
-from windrow.windows import Cumulative, Delta, Policy, Rows, Sliding, Window
+from windrow.windows import Cumulative, Delta, Policy, Rows, Sliding, TimeWindow, Window
 
 __all__ = ["explain"]
 
 _FOLD = "one fold a window, 1 combine a row"
 _SLIDE = "Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window"
+_SLICED = "1 combine a row into its slice, once for all sliced windows; then Two-Stacks Lite over slices"
 _POLICY = "AMTA, amortised O(1) a row; the policy searches O(log n) prefixes"
 
 
@@ -28,10 +29,14 @@ native code where sum compiles for the data
     """
     order = [*query.by, query.time, *query.order]
     lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
+    sliced = [name for name, window in query.windows if isinstance(window, TimeWindow)]
+    if len(sliced) > 1:
+        lines.append(f"slices: the time line is cut at the edges of {', '.join(sliced)}, shared edges once")
     for name, window in query.windows:
         label = f"{name} = {window!r}" if name else repr(window)
         lines.append(f"{label}: {_shape(window)}")
-        lines += [f"  {result} = {a!r}: {_how(a, _cost(window), window)}" for result, a in query.aggregates]
+        cost = _SLICED if len(sliced) > 1 and name in sliced else _cost(window)
+        lines += [f"  {result} = {a!r}: {_how(a, cost, window)}" for result, a in query.aggregates]
     if query.rolling_over is not None:
         over = query.rolling_over
         what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
