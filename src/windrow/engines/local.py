@@ -68,6 +68,7 @@ def _check_time_kind(query: Spec, frame: Frame) -> None:
 
 
 def _windowed(query: Spec, frame: Frame) -> pa.Table:
+    """Results by window as named in the query, then by key as keys first appear, then by time."""
     timed = [window for _, window in query.windows if isinstance(window, TimeWindow)]
     slices = Slicer(timed).slices(frame.times, frame.run_starts) if len(timed) > 1 else None
     parts = [_window_table(query, frame, name, window, slices) for name, window in query.windows]
@@ -85,14 +86,13 @@ def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: 
     else:
         ranges, over = _ranges(query, frame, window, slices)
         results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
-    order = np.lexsort((ranges.keys, ranges.starts, ranges.ends))
     columns: dict[str, Any] = dict(zip(query.by, frame.key_columns(query, ranges.keys), strict=True))
     if query.names_windows:
         columns["window"] = pa.array([name] * len(ranges), pa.string())
     columns["window_start"] = frame.axis.column(ranges.starts, ranges.without_edges)
     columns["window_end"] = frame.axis.column(ranges.ends, ranges.without_edges)
     columns |= {result: column for (result, _), column in zip(query.aggregates, results, strict=True)}
-    return pa.table(columns).take(pa.array(order))
+    return pa.table(columns)
 
 
 def _ranges(

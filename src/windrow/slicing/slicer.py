@@ -81,7 +81,7 @@ class Slicer:
     def _listed_edges(self, times: Ints) -> set[int]:
         """Edges of calendar windows and fixed bands: those next to some row."""
         found: set[int] = set()
-        moments = np.unique(times)
+        moments = np.unique(times) if self._listed else times
         for window in self._listed:
             i = 0
             while i < len(moments):
