@@ -19,7 +19,7 @@ import numpy.typing as npt
 from windrow.compile.access import Function, at, cast, emit, is_null, row
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Monoid, itself
 from windrow.slicing import Slices
 from windrow.swag.base import named
 from windrow.swag.kernels import Jit, Operations
@@ -218,7 +218,7 @@ def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -
     key = (form, *(array.ctypes.data for array in rows[1]))
     if key not in slices.partials:
         out = np.empty(len(slices), form.layout.partial_dtype)
-        keeping = _variant(form, "keeping", lower=_same)
+        keeping = _variant(form, "keeping", lower=itself)
         _run(keeping, fold_ranges, (*rows, slices.rows[:-1], slices.rows[1:], out, None))
         names = out.dtype.names
         members = (out,) if names is None else tuple(np.ascontiguousarray(out[name]) for name in names)
@@ -232,7 +232,7 @@ def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -
 
 def _of_partials(form: NativeMonoid) -> NativeMonoid:
     """The same monoid for inputs that are partials already."""
-    return _variant(form, "partials", lift=_tuple if form.layout.is_tuple else _same)
+    return _variant(form, "partials", lift=_tuple if form.layout.is_tuple else itself)
 
 
 def _variant(form: NativeMonoid, name: str, **functions: Any) -> NativeMonoid:
@@ -240,10 +240,6 @@ def _variant(form: NativeMonoid, name: str, **functions: Any) -> NativeMonoid:
         compiled = {key: form.jit(function) for key, function in functions.items()}
         form.variants[name] = replace(form, kernels={}, variants={}, **compiled)
     return form.variants[name]
-
-
-def _same(partial: Any) -> Any:
-    return partial
 
 
 def _tuple(*members: Any) -> Any:

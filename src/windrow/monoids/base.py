@@ -14,12 +14,11 @@ native code of them when a batch is processed.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["MISSING", "Aggregate", "Monoid", "WideState", "as_monoid", "monoid"]
+__all__ = ["MISSING", "Aggregate", "Monoid", "WideState", "as_monoid", "itself", "monoid"]
 
 Nulls = Literal["skip", "propagate"]
 NaNs = Literal["propagate", "ignore"]
@@ -270,7 +269,7 @@ def monoid(
         name=name or _name_of(combine, lift),
         lift=lift,
         combine=combine,
-        lower=lower if lower is not None else _same,
+        lower=lower if lower is not None else itself,
         identity=identity,
         inverse=_as_subtraction(inverse, combine),
         commutative=commutative,
@@ -284,8 +283,9 @@ def monoid(
     )
 
 
-def _same(partial: Any) -> Any:
-    return partial
+def itself(value: Any) -> Any:
+    """The lift or lower of an aggregate whose partials are its values."""
+    return value
 
 
 def _name_of(*functions: Callable[..., Any]) -> str:
@@ -324,7 +324,3 @@ def _as_subtraction(
         raise TypeError(f"inverse takes (a) or (total, oldest); {inverse!r} takes {count} arguments")
     # oldest and its inverse cancel only next to each other, so the inverse goes to the left ([DABA] 2.1)
     return lambda total, oldest: combine(inverse(oldest), total)
-
-
-def is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Monoid, itself
 
 __all__ = ["M4", "arg_max", "arg_min", "m4", "max", "max_count", "min", "min_count", "range"]
 
@@ -58,10 +58,6 @@ def _native_highest(dtype: Any) -> Any:
     return {"f": math.inf, "b": True}.get(dtype.kind, 2**63 - 1)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _larger(a: Any, b: Any) -> Any:
     return a if (a > b or a != a) else b
 
@@ -73,9 +69,9 @@ def _smaller(a: Any, b: Any) -> Any:
 def _extreme(name: str, combine: Any, identity: Any, native: Any) -> Monoid:
     return Monoid(
         name=name,
-        lift=_same,
+        lift=itself,
         combine=combine,
-        lower=_same,
+        lower=itself,
         identity=identity,
         commutative=True,
         idempotent=True,

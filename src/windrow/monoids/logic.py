@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Monoid, itself
 
 __all__ = ["all", "any"]
 
@@ -33,16 +33,12 @@ def _both(a: bool, b: bool) -> bool:
     return a and b
 
 
-def _same(partial: bool) -> bool:
-    return partial
-
-
 def _quantifier(name: str, combine: Any, identity: bool, doc: str) -> Monoid:
     return Monoid(
         name=name,
         lift=_truth,
         combine=combine,
-        lower=_same,
+        lower=itself,
         identity=identity,
         commutative=True,
         idempotent=True,

@@ -11,14 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Monoid, itself
 from windrow.monoids.compensated import ZERO, ExactSum, exact, minus, plus, rounded
 
 __all__ = ["count", "geo_mean", "mean", "product", "sum"]
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -37,7 +33,7 @@ count = Monoid(
     name="count",
     lift=_one,
     combine=_add,
-    lower=_same,
+    lower=itself,
     identity=0,
     inverse=_subtract,
     commutative=True,
@@ -60,9 +56,9 @@ _exact_sum = Monoid(
 
 sum = Monoid(
     name="sum",
-    lift=_same,
+    lift=itself,
     combine=_add,
-    lower=_same,
+    lower=itself,
     identity=0,
     commutative=True,
     adds_integers=True,
@@ -77,9 +73,9 @@ def _multiply(a: Any, b: Any) -> Any:
 
 product = Monoid(
     name="product",
-    lift=_same,
+    lift=itself,
     combine=_multiply,
-    lower=_same,
+    lower=itself,
     identity=1,
     commutative=True,
     compiles_for="f",

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Monoid, itself
 
 __all__ = ["collect", "collect_distinct", "concat", "first", "last"]
 
@@ -130,10 +130,6 @@ def _joined(a: Any, b: Any) -> Any:
     return a if b == "" else a + b
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _make_concat(sep: str | bytes = "") -> Monoid:
     if not isinstance(sep, (str, bytes)):
         raise TypeError(f"sep={sep!r}: the separator of concat is text, or bytes for columns of bytes")
@@ -147,7 +143,7 @@ def _make_concat(sep: str | bytes = "") -> Monoid:
         name="concat",
         lift=_text,
         combine=separated if sep else _joined,
-        lower=_same,
+        lower=itself,
         identity=None if sep else "",
         compiles_for="",
         make=_make_concat,
