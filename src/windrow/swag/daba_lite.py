@@ -38,12 +38,13 @@ def operations(jit: Jit, combine: Function) -> Operations:
             right += 1
             accum += 1
         else:  # shrink: lines 17-21; sums before writes, so that a combine that raises changes nothing
-            of_left = cast(identity, combine(load(ring, left & mask), mid_sum))
             accum -= 1
+            of_accum = load(ring, accum & mask)
             if accum + 1 != back:
-                both = cast(identity, combine(load(ring, accum & mask), load(ring, (accum + 1) & mask)))
-                store(ring, accum & mask, both)
+                of_accum = cast(identity, combine(of_accum, load(ring, (accum + 1) & mask)))
+            of_left = cast(identity, combine(load(ring, left & mask), mid_sum))
             store(ring, left & mask, of_left)
+            store(ring, accum & mask, of_accum)
         return front, end, left + 1, right, accum, back, mid_sum, back_sum
 
     @jit
