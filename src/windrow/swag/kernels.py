@@ -27,6 +27,10 @@ class Operations(NamedTuple):
     query: Function
     #: evict one and insert one, for windows of two or more; None: one after the other
     slide: Function | None = None
+    #: how many slides from here on need no housekeeping; None: each may
+    calm: Function | None = None
+    #: such a slide, and the query after it: gives (registers, partial)
+    glide: Function | None = None
 
 
 def _slide_of(jit: Jit, operations: Operations) -> Function:
@@ -46,10 +50,79 @@ def _full(registers: Any, size: int) -> Any:
     return registers[0], registers[0] + size, *registers[2:]
 
 
+def _sliding(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
+    """Rows from ``first`` on through a full window."""
+    query, slide = operations.query, _slide_of(jit, operations)
+
+    @jit
+    def steady(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        registers: Any,
+        size: int,
+        columns: Any,
+        nulls: Any,
+        out: Any,
+        valid: Any,
+        fronts: Any,
+        first: int,
+    ) -> Any:
+        for i in range(first, row_count(columns)):
+            partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
+            registers = slide(ring, mask, identity, _full(registers, size), partial)
+            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            note(fronts, i, registers[0])
+        return registers
+
+    return steady
+
+
+def _gliding(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
+    """The same for an algorithm that knows how long it needs no housekeeping: an inner loop without it."""
+    query, slide = operations.query, _slide_of(jit, operations)
+    calm, glide = operations.calm, operations.glide
+    assert calm is not None
+    assert glide is not None
+
+    @jit
+    def steady(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        registers: Any,
+        size: int,
+        columns: Any,
+        nulls: Any,
+        out: Any,
+        valid: Any,
+        fronts: Any,
+        first: int,
+    ) -> Any:
+        count = row_count(columns)
+        i = first
+        while i < count:
+            partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
+            registers = slide(ring, mask, identity, _full(registers, size), partial)
+            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            note(fronts, i, registers[0])
+            i += 1
+            stop = min(count, i + calm(registers))
+            for k in range(i, stop):
+                partial = identity if is_null(nulls, k) else cast(identity, lift(*row(columns, k)))
+                registers, total = glide(ring, mask, identity, registers, partial)
+                emit(out, valid, k, lower(total))
+                note(fronts, k, registers[0])
+            i = max(i, stop)
+        return registers
+
+    return steady
+
+
 def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
     """A window of the last ``size`` rows: a result a row."""
     insert, evict, query = operations.insert, operations.evict, operations.query
-    slide = _slide_of(jit, operations)
+    steady = (_sliding if operations.glide is None else _gliding)(jit, operations, lift, lower)
 
     @jit
     def process(
@@ -76,12 +149,7 @@ def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function
             registers = insert(ring, mask, identity, registers, partial)
             emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
-        for i in range(singles, count):
-            partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
-            registers = slide(ring, mask, identity, _full(registers, size), partial)
-            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
-            note(fronts, i, registers[0])
-        return registers
+        return steady(ring, mask, identity, registers, size, columns, nulls, out, valid, fronts, singles)
 
     return process
 

@@ -47,7 +47,22 @@ def operations(jit: Jit, combine: Function) -> Operations:
             return back_sum
         return cast(identity, combine(load(ring, front & mask), back_sum))
 
-    return Operations(insert, evict, query)
+    @jit
+    def calm(registers: Any) -> int:
+        """Until the front stack has one value left, evicting only moves the front."""
+        front, _, back, _ = registers
+        return back - front - 1
+
+    @jit
+    def glide(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
+        front, end, back, back_sum = registers
+        front += 1
+        back_sum = cast(identity, combine(back_sum, partial))
+        store(ring, end & mask, partial)
+        total = cast(identity, combine(load(ring, front & mask), back_sum))
+        return (front, end + 1, back, back_sum), total
+
+    return Operations(insert, evict, query, None, calm, glide)
 
 
 class TwoStacksLite(FifoSwag):
