@@ -105,8 +105,8 @@ def test_a_kernel_that_does_not_compile_falls_back(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("the compiler has moved")
 
     monkeypatch.setattr("windrow.swag.native_roll.build", broken)
+    fresh = dataclasses.replace(wr.range)  # nothing is compiled for it yet
     with pytest.warns(CompileWarning, match="the compiler has moved"):
-        fresh = dataclasses.replace(wr.range)  # nothing is compiled for it yet
         assert wr.swag.DABALite(fresh).roll([1.0, 3.0], 2) == [0.0, 2.0]
 
 
