@@ -1,6 +1,7 @@
 // The ceiling: the same algorithms over the same partials as windrow's kernels, fused by hand. bench/ceiling.py compiles
 // this with g++ -O3 -march=native. A window holds the last n values; a round is evict when full, insert, query, and gives
 // one result. The room is a power of two, at least n and at least 64, as in windrow. A null result is NaN here.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -104,7 +105,17 @@ template <class M> struct TwoStacksLite {
         };
         i64 i = 0;
         for (; i < count && E - F < n; i++) insert_and_query(i);
-        for (; i < count; i++) { evict(); insert_and_query(i); }
+        while (i < count) {
+            evict();
+            insert_and_query(i++);
+            // until the front stack has one value left, evicting only moves the front
+            for (i64 stop = std::min(count, i + B - F - 1); i < stop; i++) {
+                P x = M::lift(xs[i], ys[i]);
+                sum = M::combine(sum, x);
+                q[E++ & mask] = x;
+                out[i] = M::lower(M::combine(q[++F & mask], sum));
+            }
+        }
         front = F; back = B; end = E; back_sum = sum;
     }
 };
