@@ -253,3 +253,14 @@ def test_parameters_can_be_given_with_columns():
     assert repr(bloom("user", bits=1024)) == "bloom(user, bits=1024, hashes=4)"
     assert approx_distinct("user", 10).monoid.wide.width == 1024
     assert approx_distinct(10).parameters == {"precision": 10}
+
+
+@pytest.mark.parametrize("monoid", [bloom(bits=128), approx_distinct(precision=4), count_min(width=8)])
+def test_lifting_into_a_row_is_combining_with_the_lift(monoid):
+    """What the native form relies on: a value is added to a sketch in place."""
+    row = monoid.identity.copy()
+    expected = monoid.identity
+    for item in [3, 3, "a", 7.5, -1, *range(40)]:
+        monoid.wide.lift_into(row, np.uint64(monoid.wide.encode(item)))
+        expected = monoid.combine(expected, monoid.lift(item))
+        assert row.tolist() == expected.tolist()

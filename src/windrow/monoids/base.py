@@ -38,7 +38,8 @@ MISSING: Any = _Missing()
 class WideState:
     """A partial that is a row of ``width`` numbers, worked on in place.
 
-    ``lift_into(out, *values)`` fills a zeroed row, ``combine_into(a, b, out)`` may be called with ``out``
+    ``lift_into(out, code)`` adds a value to a row: to a row of zeros it is the lift, and to any row the same
+    as combining it with the lift. ``combine_into(a, b, out)`` may be called with ``out``
     being ``a`` or ``b``. The identity is a row of zeros. ``lower`` of the monoid receives a row; where its
     ``result_type`` is "binary", the row itself, as bytes, is the result.
     """

@@ -183,7 +183,8 @@ def _make_approx_distinct(precision: int = 12) -> Monoid:
         while bits >> _LAST != _ONE:
             bits = bits << _ONE
             rank += 1
-        out[register] = rank
+        if rank > out[register]:
+            out[register] = rank
 
     def lower(row: Row) -> int:
         counts = np.bincount(row, minlength=ranks + 1)

@@ -2,7 +2,9 @@
 
 The same algorithms as in ``two_stacks_lite`` and ``daba_lite``, with rows of a matrix for partials: rows [0,
 capacity) are the ring, and behind it lie the sums that the scalar form keeps in registers, and a scratch row
-for results. A step gives positions; ``query`` gives the number of the row that holds the total.
+for results. A step gives positions; ``query`` gives the number of the row that holds the total. A new value
+is lifted both into its own row and into the sum of the back, since adding one value to a sketch touches a few
+numbers and combining two touches all; the driver does that, and ``insert`` only moves pointers.
 """
 
 from __future__ import annotations
@@ -49,7 +51,6 @@ def two_stacks_lite(jit: Jit, combine_into: Function) -> Operations:
     @jit
     def insert(rows: Any, mask: int, registers: Any) -> Any:
         front, end, back = registers
-        combine_into(rows[mask + 1], rows[end & mask], rows[mask + 1])
         return front, end + 1, back
 
     @jit
@@ -107,7 +108,6 @@ def daba_lite(jit: Jit, combine_into: Function) -> Operations:
     @jit
     def insert(rows: Any, mask: int, registers: Any) -> Any:
         front, end, left, right, accum, back = registers
-        combine_into(rows[mask + 1], rows[end & mask], rows[mask + 1])
         return fixup(rows, mask, (front, end + 1, left, right, accum, back))
 
     @jit
@@ -143,6 +143,7 @@ def roll_rows(jit: Jit, operations: Operations, lift_into: Function, lower_into:
             clear(rows, registers[1] & mask)
             if not is_null(nulls, i):
                 lift_into(rows[registers[1] & mask], codes[i])
+                lift_into(rows[mask + 1], codes[i])  # the sum of the back: cheaper than to combine the rows
             registers = insert(rows, mask, registers)
             lower_into(rows[query(rows, mask, registers)], out, i)
             note(fronts, i, registers[0])
