@@ -8,6 +8,8 @@ order, with sessions beside it, then the same maximum through each algorithm. Ru
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +37,10 @@ def generate(seed: int = 2015) -> pa.Table:
     )
 
 
-def timed(title: str, work: object) -> object:
+def timed(title: str, work: Callable[[], Any]) -> Any:
     print(f"{title} ...", end=" ", flush=True)
     before = time.perf_counter()
-    result = work()  # type: ignore[operator]
+    result = work()
     print(f"{time.perf_counter() - before:.2f} s")
     return result
 
@@ -69,10 +71,10 @@ def main() -> None:
     print()
     timed("first run (the first ever compiles its kernels)", lambda: query.run(calls))
     result = timed("second run", lambda: query.run(calls))
-    print(f"\n{result.num_rows:,} windows; noon of the second day:\n")  # type: ignore[attr-defined]
+    print(f"\n{result.num_rows:,} windows; noon of the second day:\n")
     noon = np.datetime64("2024-05-02T12:00", "us")
-    ends = result["window_end"].to_numpy()  # type: ignore[index]
-    show(result.filter(pa.array(ends == noon)))  # type: ignore[attr-defined]
+    ends = result["window_end"].to_numpy()
+    show(result.filter(pa.array(ends == noon)))
 
     print("\nper call: the mean length of the 1,000 calls before it in its region\n")
     per_call = timed(
@@ -84,7 +86,7 @@ def main() -> None:
     print(
         "\nthe maximum of the last 10,000 lengths, by each algorithm, ns a call (kernels compiled before)\n"
     )
-    lengths = calls["len"].to_numpy().astype(float)  # type: ignore[index]
+    lengths = calls["len"].to_numpy().astype(float)
     for algorithm in (wr.swag.TwoStacksLite, wr.swag.DABALite, wr.swag.DABA, wr.swag.FlatFAT):
         algorithm(wr.max).roll(lengths[:100], 10_000)
         before = time.perf_counter()

@@ -43,7 +43,7 @@ class Ranges:
         return len(self.keys)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
     starts = np.zeros(count + 1, np.int64)
     for key in keys:
@@ -57,7 +57,7 @@ def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
         starts[key] += 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def first_rows(keys: Any, count: int) -> Ints:
     """The first row of each key. Keys are 0 ... count - 1, numbered as they appear."""
     found = np.zeros(count, np.int64)
@@ -76,7 +76,7 @@ def counting_sort(keys: Any, count: int, order: Ints | None) -> Ints:
     return out
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
     """For each row the rows of its key in (t - size, t], peers included."""
     for run in range(len(runs) - 1):
@@ -90,7 +90,7 @@ def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) 
             stops[i] = stop
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: bool, out: Any) -> int:
     """Windows [anchor + k slide, ... + size) that hold a row, or with ``fill`` all from a key's first to its
     last.
@@ -126,7 +126,7 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
     return count
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: Any) -> int:
     """Windows of a list, sorted by start and end, neither falling: rows of (key, number in the list, front,
     stop)."""
@@ -156,7 +156,7 @@ def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: 
     return count
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def _sessions(times: Ints, runs: Ints, gap: int, longest: int, out: Any) -> int:
     """Rows of (key, first row, row after the last)."""
     count = 0

@@ -98,7 +98,7 @@ def _contains(coarse: Arithmetic, fine: Arithmetic) -> bool:
     return fine.period % coarse.period == 0 and (fine.anchor - coarse.anchor) % coarse.period == 0
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(cache=True, nogil=True)
 def _cut(
     times: Ints, runs: Ints, anchors: Ints, periods: Ints, listed: Ints, rows: Ints, slice_runs: Ints
 ) -> int:
