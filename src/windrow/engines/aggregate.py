@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from windrow.compile.access import Function, at, cast, emit, is_null, row
+from windrow.compile.access import Function, at, cast, emit, is_null, load, row, row_count, store
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.monoids.base import Monoid, itself
@@ -25,7 +25,18 @@ from windrow.swag.base import named
 from windrow.swag.kernels import Jit, Operations
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
-__all__ = ["LastRows", "Over", "RowRanges", "SliceRanges", "native_results", "plain_results"]
+__all__ = [
+    "LastRows",
+    "Over",
+    "RowRanges",
+    "SliceRanges",
+    "fold_partials",
+    "fold_rows_natively",
+    "integers_fit",
+    "native_results",
+    "partial_results",
+    "plain_results",
+]
 
 Ints = npt.NDArray[np.int64]
 Results = tuple[Any, Any]
@@ -182,6 +193,35 @@ def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> 
     return process
 
 
+def tree_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
+    """Ranges in any order: a tree over the rows, each node the sum of its two children; O(log n) a range."""
+
+    @jit
+    def process(
+        tree: Any, identity: Any, columns: Any, fronts: Any, stops: Any, out: Any, valid: Any
+    ) -> None:
+        count = row_count(columns)
+        for i in range(count):
+            store(tree, count + i, cast(identity, lift(*row(columns, i))))
+        for node in range(count - 1, 0, -1):
+            store(tree, node, cast(identity, combine(load(tree, 2 * node), load(tree, 2 * node + 1))))
+        for window in range(fronts.shape[0]):
+            low, high = fronts[window] + count, stops[window] + count
+            left = right = identity
+            while low < high:
+                if low & 1:
+                    left = cast(identity, combine(left, load(tree, low)))
+                    low += 1
+                if high & 1:
+                    high -= 1
+                    right = cast(identity, combine(load(tree, high), right))
+                low >>= 1
+                high >>= 1
+            emit(out, valid, window, lower(cast(identity, combine(left, right))))
+
+    return process
+
+
 def native_results(monoid: Monoid, columns: Columns, places: Any, over: Over) -> Results | None:
     """Results and which are valid (None: all), or None where the monoid has no native form for the columns.
 
@@ -189,7 +229,7 @@ def native_results(monoid: Monoid, columns: Columns, places: Any, over: Over) ->
     if not monoid.compiles_for or monoid.wide is not None:
         return None
     form = native(monoid, columns.dtypes)
-    if form is None or not _integers_fit(form, columns, over.widest):
+    if form is None or not integers_fit(form, columns.arrays, over.widest):
         return None
     count = len(columns) if over.one_a_row else len(over)
     out = np.empty(count, form.layout.result_dtype)
@@ -217,17 +257,54 @@ def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -
     windows."""
     key = (form, *(array.ctypes.data for array in rows[1]))
     if key not in slices.partials:
-        out = np.empty(len(slices), form.layout.partial_dtype)
-        keeping = _variant(form, "keeping", lower=itself)
-        _run(keeping, fold_ranges, (*rows, slices.rows[:-1], slices.rows[1:], out, None))
-        names = out.dtype.names
-        members = (out,) if names is None else tuple(np.ascontiguousarray(out[name]) for name in names)
-        slices.partials[key] = (
-            members,
-            rows[1],
-        )  # the columns stay alive, so that their address stays theirs
+        members = _folded(form, rows, slices.rows[:-1], slices.rows[1:])
+        # the columns stay alive, so that their address stays theirs
+        slices.partials[key] = (members, rows[1])
     found: tuple[Any, ...] = slices.partials[key][0]
     return found
+
+
+def fold_rows_natively(
+    form: NativeMonoid, columns: Columns, places: Any, fronts: Ints, stops: Ints
+) -> tuple[Any, ...]:
+    """The partial of each range of rows, one array a member."""
+    return _folded(form, (form.identity, columns.arrays, columns.nulls, places), fronts, stops)
+
+
+def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
+    """The partial of each range of partials, one array a member."""
+    return _folded(_of_partials(form), (form.identity, members, None, None), fronts, stops)
+
+
+def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
+    out = np.empty(len(fronts), form.layout.partial_dtype)
+    keeping = _variant(form, "keeping", lower=itself)
+    _run(keeping, fold_ranges, (*rows, fronts, stops, out, None))
+    names = out.dtype.names
+    return (out,) if names is None else tuple(np.ascontiguousarray(out[name]) for name in names)
+
+
+def partial_results(
+    form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints, shape: str
+) -> Results:
+    """Results over ranges of partials, and which are valid (None: all).
+
+    ``shape``: "disjoint" ranges are folded, "sliding" ones (neither fronts nor stops fall) go through
+    Two-Stacks, and for "any" a tree over the partials answers in O(log n) combines each."""
+    out = np.empty(len(fronts), form.layout.result_dtype)
+    valid = np.ones(len(fronts), np.bool_) if form.layout.may_be_null else None
+    rows = (form.identity, members, None, None)
+    form = _of_partials(form)
+    if shape == "disjoint":
+        _run(form, fold_ranges, (*rows, fronts, stops, out, valid))
+    elif shape == "sliding":
+        capacity = 1 << max(6, int((stops - fronts).max(initial=1) - 1).bit_length())
+        ring = np.zeros(capacity, form.layout.partial_dtype)
+        _run(form, slide_ranges, (ring, capacity - 1, *rows, fronts, stops, None, out, valid))
+    else:
+        tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
+        _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, out, valid))
+    return out, valid
 
 
 def _of_partials(form: NativeMonoid) -> NativeMonoid:
@@ -249,7 +326,8 @@ def _tuple(*members: Any) -> Any:
 def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
     key = (driver, *(argument is None for argument in arguments))
     if key not in form.kernels:
-        first = form.combine if driver is fold_ranges else operations(form.jit, form.combine)
+        slides = driver in (slide_ranges, slide_rows)
+        first = operations(form.jit, form.combine) if slides else form.combine
 
         def factory(jit: Any, lift: Any, lower: Any) -> Any:
             return driver(jit, first, lift, lower)
@@ -260,11 +338,11 @@ def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
     kernel(*arguments)
 
 
-def _integers_fit(form: NativeMonoid, columns: Columns, widest: int) -> bool:
-    """Whether no sum over a window can leave 64 bits."""
+def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:
+    """Whether no sum over so many of these inputs can leave 64 bits."""
     if not form.monoid.adds_integers or "i8" not in form.layout.partial:
         return True
-    arrays = [a for a in columns.arrays if a.dtype.kind == "i" and a.size]
+    arrays = [a for a in inputs if a.dtype.kind == "i" and a.size]
     largest = max((max(abs(int(a.max())), abs(int(a.min()))) for a in arrays), default=0)
     return largest * widest < 2**63
 

@@ -20,7 +20,7 @@ from windrow.engines.ranges import counting_sort, first_rows
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
 
-__all__ = ["Frame", "build_frame", "require_columns"]
+__all__ = ["Frame", "build_frame", "plain_array", "plain_type", "require_columns"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -131,6 +131,11 @@ def require_columns(table: pa.Table, names: list[str]) -> None:
             raise KeyError(
                 f"there is no column {name!r}; the table has {', '.join(map(repr, table.column_names))}"
             )
+
+
+def plain_type(kind: Any) -> Any:
+    """The type that :func:`plain_array` makes of a type."""
+    return plain_array(pa.chunked_array([], kind)).type
 
 
 def plain_array(column: Any) -> Any:

@@ -16,15 +16,24 @@ import pyarrow.compute as pc
 from windrow.compile.columns import Columns, arrow_array, native_columns
 from windrow.engines.aggregate import Over, RowRanges, native_results, plain_results
 from windrow.engines.frame import Frame
+from windrow.engines.picks import picked_input
 from windrow.monoids.base import Aggregate, Monoid
 
-__all__ = ["aggregate_column", "count_column", "result_array", "skipped_rows", "value_counts", "with_nulls"]
+__all__ = [
+    "aggregate_column",
+    "array_of",
+    "as_moments",
+    "count_column",
+    "is_extreme_moment",
+    "native_inputs",
+    "result_array",
+    "skipped_rows",
+    "value_counts",
+    "with_nulls",
+]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-#: aggregates whose result is a value of one of their columns: which input it is
-_PICKED = {"first": 0, "last": 0, "arg_max": 1, "arg_min": 1}
 
 
 def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: int) -> Any:
@@ -90,7 +99,7 @@ def _skipped(monoid: Monoid, arrays: list[Any]) -> Mask | None:
 def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over) -> Any:
     """The result column by native code, or None."""
     monoid = aggregate.monoid
-    columns = frame.remembered(aggregate, lambda: _native_inputs(monoid, arrays))
+    columns = frame.remembered(aggregate, lambda: native_inputs(monoid, arrays))
     if columns is None:
         return None
     try:
@@ -102,40 +111,38 @@ def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over) -
     if computed is None:
         return None
     out, valid = computed
-    picked = _picked(monoid)
+    picked = picked_input(monoid)
     if picked is not None:
         # a range without a value picks any row: it is made null afterwards
         rows = np.clip(out, 0, max(len(arrays[picked]) - 1, 0))
         return arrays[picked].take(pa.array(rows)) if len(arrays[picked]) else arrays[picked].slice(0, 0)
-    if _is_extreme_moment(monoid, arrays[0]):
-        return _as_moments(out, arrays[0].type)
-    return _array_of(out, valid, monoid)
+    if is_extreme_moment(monoid, arrays[0]):
+        return as_moments(out, arrays[0].type)
+    return array_of(out, valid, monoid)
 
 
-def _native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
-    picked = _picked(monoid)
+def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
+    """The columns in native form, row numbers in place of what is picked; None where there is none."""
+    picked = picked_input(monoid)
     inputs = list(arrays)
     if picked is not None:
         numbers = pa.array(np.arange(len(arrays[0]), dtype=np.int64))
         inputs[picked] = pc.if_else(pc.is_valid(arrays[picked]), numbers, pa.scalar(None, pa.int64()))
-    if _is_extreme_moment(monoid, arrays[0]) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
-        inputs[0] = _as_integers(arrays[0])
+    if is_extreme_moment(monoid, arrays[0]) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
+        inputs[0] = as_integers(arrays[0])
     return native_columns(tuple(inputs), monoid)
 
 
-def _picked(monoid: Monoid) -> int | None:
-    return _PICKED.get(monoid.name) if monoid.builtin else None
-
-
-def _is_extreme_moment(monoid: Monoid, array: Any) -> bool:
+def is_extreme_moment(monoid: Monoid, array: Any) -> bool:
+    """Whether the largest or smallest of moments is asked for, which are compared as integers."""
     return monoid.builtin and monoid.name in ("max", "min") and bool(pa.types.is_temporal(array.type))
 
 
-def _as_integers(array: Any) -> Any:
+def as_integers(array: Any) -> Any:
     return array.cast(pa.int32()).cast(pa.int64()) if array.type.bit_width == 32 else array.cast(pa.int64())
 
 
-def _as_moments(out: Any, kind: Any) -> Any:
+def as_moments(out: Any, kind: Any) -> Any:
     """Integers as moments; what stands for no value, and is made null afterwards, may not fit 32 bits."""
     if kind.bit_width == 32:
         limits = np.iinfo(np.int32)
@@ -143,7 +150,8 @@ def _as_moments(out: Any, kind: Any) -> Any:
     return pa.array(out).cast(kind)
 
 
-def _array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
+def array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
+    """Native results as an Arrow array."""
     if out.dtype.names is not None:
         fields = [pa.array(out[name]) for name in out.dtype.names]
         return pa.StructArray.from_arrays(fields, list(out.dtype.names))

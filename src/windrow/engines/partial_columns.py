@@ -1,0 +1,394 @@
+"""The partials of one aggregate over slices: native arrays, native arrays with picked values, or objects.
+
+Invariant: whatever form they have, ``folded`` and ``results`` combine from left to right. A native column of
+integers that might leave 64 bits becomes one of objects, which has no such limit.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.compile.columns import Columns
+from windrow.compile.native import NativeMonoid, native
+from windrow.engines.aggregate import fold_partials, fold_rows_natively, integers_fit, partial_results
+from windrow.engines.frame import Frame
+from windrow.engines.inputs import (
+    array_of,
+    as_moments,
+    is_extreme_moment,
+    native_inputs,
+    result_array,
+    skipped_rows,
+)
+from windrow.engines.picks import picked_input, timed
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.swag.base import named
+from windrow.swag.two_stacks_lite import TwoStacksLite
+
+__all__ = [
+    "Column",
+    "NativeColumn",
+    "PickColumn",
+    "PlainColumn",
+    "column_from",
+    "empty_column",
+    "fold_rows",
+    "join",
+]
+
+Ints = npt.NDArray[np.int64]
+Members = tuple[np.ndarray[Any, Any], ...]
+
+
+def _where() -> str:
+    return "a combine of slices"
+
+
+@dataclass(frozen=True)
+class Column(ABC):
+    """Partials of one aggregate, one a slice."""
+
+    aggregate: Aggregate
+    #: how many rows of each slice the aggregate skipped (None: none of any)
+    skipped: Ints | None
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int: ...
+
+    @abstractmethod
+    def take(self, places: Any) -> Column: ...
+
+    @abstractmethod
+    def folded(self, starts: Ints) -> Column: ...
+
+    @abstractmethod
+    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+        """Lowered, as an Arrow array; what stands for ranges without a value is not defined."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """As plain values and arrays, for the codec; :func:`column_from` is the reverse."""
+
+    def skipped_in(self, fronts: Ints, stops: Ints) -> Ints | None:
+        if self.skipped is None:
+            return None
+        before = np.concatenate([[0], np.cumsum(self.skipped)])
+        return before[stops] - before[fronts]
+
+    def _skipped_taken(self, places: Any) -> Ints | None:
+        return None if self.skipped is None else self.skipped[places]
+
+    def _skipped_folded(self, starts: Ints) -> Ints | None:
+        if self.skipped is None or len(starts) < 2:
+            return None
+        found = np.add.reduceat(self.skipped, starts[:-1])
+        return found if found.any() else None
+
+
+@dataclass(frozen=True)
+class NativeColumn(Column):
+    """Partials as arrays, one a member."""
+
+    form: NativeMonoid
+    members: Members
+    #: the type of the input where results are moments, which go through as integers
+    moments: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(m.nbytes for m in self.members) + (0 if self.skipped is None else self.skipped.nbytes)
+
+    def take(self, places: Any) -> Column:
+        return replace(
+            self, members=tuple(m[places] for m in self.members), skipped=self._skipped_taken(places)
+        )
+
+    def folded(self, starts: Ints) -> Column:
+        if not integers_fit(self.form, self.members, int(np.diff(starts).max(initial=0))):
+            return self.as_plain().folded(starts)
+        members = self._natively(fold_partials, self.form, self.members, starts[:-1], starts[1:])
+        return replace(self, members=members, skipped=self._skipped_folded(starts))
+
+    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+        if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
+            return self.as_plain().results(fronts, stops, shape)
+        out, valid = self._natively(partial_results, self.form, self.members, fronts, stops, shape)
+        if self.moments is not None:
+            return as_moments(out, self.moments)
+        return array_of(out, valid, self.aggregate.monoid)
+
+    def _natively(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a user's function raises is named with its aggregate."""
+        return named(self.aggregate.monoid, _where, (), lambda: function(*arguments))
+
+    def as_plain(self) -> PlainColumn:
+        """The same as Python objects."""
+        rows = zip(*self.members, strict=True) if self.form.layout.is_tuple else iter(self.members[0])
+        objects = [self.form.to_plain(self.form.layout.python_value(row)) for row in rows]
+        return PlainColumn(self.aggregate, self.skipped, objects)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "form": "native",
+            "dtypes": [d.str for d in self.form.dtypes],
+            "members": list(self.members),
+            "skipped": self.skipped,
+            "moments": None if self.moments is None else pa.nulls(0, self.moments),
+        }
+
+
+@dataclass(frozen=True)
+class PickColumn(Column):
+    """Partials that point at one row each, with that row's value beside them.
+
+    The last member but one of the native partial is a reference (see :mod:`windrow.engines.picks`). It refers
+    by position, so it is made when it is needed and not kept."""
+
+    form: NativeMonoid
+    members: Members
+    values: Any
+
+    @property
+    def nbytes(self) -> int:
+        skipped = 0 if self.skipped is None else self.skipped.nbytes
+        return sum(m.nbytes for m in self.members) + self.values.nbytes + skipped
+
+    def take(self, places: Any) -> Column:
+        return replace(
+            self,
+            members=tuple(m[places] for m in self.members),
+            values=self.values.take(pa.array(np.arange(len(self.values))[places])),
+            skipped=self._skipped_taken(places),
+        )
+
+    def folded(self, starts: Ints) -> Column:
+        members = fold_partials(self.form, self._with_references(), starts[:-1], starts[1:])
+        return replace(
+            self,
+            members=(*members[:-2], members[-1]),
+            values=self._values_at(members[-2]),
+            skipped=self._skipped_folded(starts),
+        )
+
+    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+        references, _ = partial_results(self.form, self._with_references(), fronts, stops, shape)
+        return self._values_at(references)
+
+    def _with_references(self) -> Members:
+        return (*self.members[:-1], np.arange(len(self.values), dtype=np.int64), self.members[-1])
+
+    def _values_at(self, references: Ints) -> Any:
+        """A slice without a value refers to any row: it is made null by whoever counts values."""
+        if not len(self.values):
+            return self.values
+        return self.values.take(pa.array(np.clip(references, 0, len(self.values) - 1)))
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "form": "pick",
+            "dtypes": [d.str for d in self.form.dtypes],
+            "members": list(self.members),
+            "values": self.values,
+            "skipped": self.skipped,
+        }
+
+
+@dataclass(frozen=True)
+class PlainColumn(Column):
+    """Partials as Python objects."""
+
+    objects: list[Any]
+
+    @property
+    def nbytes(self) -> int:
+        return 64 * len(self.objects)  # an estimate: objects share what they refer to
+
+    def take(self, places: Any) -> Column:
+        chosen = np.arange(len(self.objects))[places].tolist()
+        return replace(self, objects=[self.objects[i] for i in chosen], skipped=self._skipped_taken(places))
+
+    def folded(self, starts: Ints) -> Column:
+        edges = starts.tolist()
+        objects = [
+            self._named(functools.partial(self._fold, front, stop))
+            for front, stop in itertools.pairwise(edges)
+        ]
+        return replace(self, objects=objects, skipped=self._skipped_folded(starts))
+
+    def _fold(self, front: int, stop: int) -> Any:
+        return functools.reduce(self.aggregate.monoid.combine, self.objects[front:stop])
+
+    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+        monoid = self.aggregate.monoid
+        answer = self._slide if shape != "any" else self._fold_each
+        return result_array(monoid, self._named(lambda: answer(fronts.tolist(), stops.tolist())))
+
+    def _slide(self, fronts: list[int], stops: list[int]) -> list[Any]:
+        """Two-Stacks over the slices: each in once, out once."""
+        monoid = _of_partials(self.aggregate.monoid)
+        window, first, last = TwoStacksLite(monoid), 0, 0
+        found = []
+        for front, stop in zip(fronts, stops, strict=True):
+            if front >= last:
+                window, first, last = TwoStacksLite(monoid), front, front
+            for i in range(last, stop):
+                window.insert((self.objects[i],))
+            last = max(last, stop)
+            window.evict_many(front - first)
+            first = front
+            found.append(self._lowered(window.query_partial()) if stop > front else None)
+        return found
+
+    def _fold_each(self, fronts: list[int], stops: list[int]) -> list[Any]:
+        pairs = zip(fronts, stops, strict=True)
+        return [self._lowered(self._fold(f, s)) if s > f else None for f, s in pairs]
+
+    def _lowered(self, partial: Any) -> Any:
+        return None if partial is self.aggregate.monoid.identity else self.aggregate.monoid.lower(partial)
+
+    def _named(self, operation: Callable[[], Any]) -> Any:
+        return named(self.aggregate.monoid, _where, (), operation)
+
+    def state(self) -> dict[str, Any]:
+        return {"form": "plain", "objects": self.objects, "skipped": self.skipped}
+
+
+@functools.lru_cache(maxsize=256)
+def _of_partials(monoid: Monoid) -> Monoid:
+    """The same monoid for inputs that are partials already, each in a tuple so that none looks like null."""
+    return replace(
+        monoid, lift=lambda boxed: boxed[0], arity=(1, 1), compiles_for="", nan="propagate", nulls="skip"
+    )
+
+
+def join(columns: Sequence[Column]) -> Column:
+    """Columns one after the other."""
+    skipped = _joined_skips(columns)
+    first = columns[0]
+    if all(isinstance(c, NativeColumn) and c.form is getattr(first, "form", None) for c in columns):
+        return replace(first, members=_joined_members(columns), skipped=skipped)  # type: ignore[call-arg]
+    picks = [isinstance(c, PickColumn) for c in columns]
+    if all(picks):
+        values = pa.concat_arrays([c.values for c in columns])  # type: ignore[attr-defined]
+        return replace(first, members=_joined_members(columns), values=values, skipped=skipped)  # type: ignore[call-arg]
+    if any(picks):
+        raise TypeError(
+            f"{first.aggregate!r} got values of another kind than before (integers beyond 63 bits?): "
+            f"cast the columns {', '.join(map(repr, first.aggregate.columns))} to one type"
+        )
+    plain = [c.as_plain() if isinstance(c, NativeColumn) else c for c in columns]
+    return PlainColumn(first.aggregate, skipped, [o for c in plain for o in c.objects])  # type: ignore[attr-defined]
+
+
+def _joined_members(columns: Sequence[Any]) -> Members:
+    return tuple(np.concatenate(each) for each in zip(*(c.members for c in columns), strict=True))
+
+
+def _size(column: Any) -> int:
+    return len(column.objects) if isinstance(column, PlainColumn) else len(column.members[0])
+
+
+def _joined_skips(columns: Sequence[Column]) -> Ints | None:
+    if all(c.skipped is None for c in columns):
+        return None
+    return np.concatenate([np.zeros(_size(c), np.int64) if c.skipped is None else c.skipped for c in columns])
+
+
+def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:
+    """Rows folded into slices, natively where the aggregate compiles for its columns.
+
+    ``starts`` says where the rows of each slice start, and the end. Every row of the frame's table has a
+    time."""
+    skipped = _skipped_by_slice(frame, aggregate, starts)
+    found = _fold_natively(frame, aggregate, starts, skipped)
+    return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
+
+
+def _skipped_by_slice(frame: Frame, aggregate: Aggregate, starts: Ints) -> Ints | None:
+    skips = skipped_rows(frame, aggregate)
+    if skips is None:
+        return None
+    in_order = skips if frame.permutation is None else skips[frame.permutation]
+    found = np.diff(np.concatenate([[0], np.cumsum(in_order)])[starts])
+    return found if found.any() else None
+
+
+def _fold_natively(
+    frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None
+) -> NativeColumn | PickColumn | None:
+    monoid = aggregate.monoid
+    if not monoid.compiles_for or monoid.wide is not None:
+        return None
+    arrays = [frame.raw(name) for name in aggregate.columns]
+    columns = native_inputs(monoid, arrays)
+    if columns is None:
+        return None
+    picked = picked_input(monoid)
+    if picked is not None:
+        columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
+    form = native(monoid if picked is None else timed(monoid), columns.dtypes)
+    if form is None or not integers_fit(form, columns.arrays, int(np.diff(starts).max(initial=0))):
+        return None
+    try:
+        members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
+    except Exception:
+        if monoid.builtin:
+            raise
+        return None  # the plain form will raise again, and can name the row
+    if picked is None:
+        moments = arrays[0].type if is_extreme_moment(monoid, arrays[0]) else None
+        return NativeColumn(aggregate, skipped, form, members, moments)
+    rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
+    values = arrays[picked].take(pa.array(rows))
+    return PickColumn(aggregate, skipped, form, (*members[:-2], members[-1]), values)
+
+
+def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> PlainColumn:
+    monoid = aggregate.monoid
+    rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+    edges = starts.tolist()
+    objects = []
+    for front, stop in itertools.pairwise(edges):
+        partial = monoid.identity
+        for i in range(front, stop):
+            if not monoid.skips(rows[i]):
+                step = functools.partial(_added, monoid, partial, rows[i])
+                partial = named(monoid, functools.partial(frame.describe, i), rows[i], step)
+        objects.append(partial)
+    return PlainColumn(aggregate, skipped, objects)
+
+
+def _added(monoid: Monoid, partial: Any, values: tuple[Any, ...]) -> Any:
+    lifted = monoid.lift(*values)
+    return lifted if partial is monoid.identity else monoid.combine(partial, lifted)
+
+
+def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
+    """The column of :meth:`Column.state`."""
+    skipped = state["skipped"]
+    if state["form"] == "plain":
+        return PlainColumn(aggregate, skipped, list(state["objects"]))
+    monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
+    form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
+    if form is None:
+        raise TypeError(f"aggregate {aggregate!r} had a native form when it was stored, and has none now")
+    members = tuple(state["members"])
+    if state["form"] == "native":
+        moments = None if state["moments"] is None else state["moments"].type
+        return NativeColumn(aggregate, skipped, form, members, moments)
+    return PickColumn(aggregate, skipped, form, members, state["values"])
+
+
+def empty_column(aggregate: Aggregate, rows: Ints) -> Column:
+    """An aggregate that saw none of the rows of these slices."""
+    return PlainColumn(aggregate, rows, [aggregate.monoid.identity] * len(rows))

@@ -1,0 +1,150 @@
+"""Partial aggregates of slices, in columns: what is kept of rows once they are folded.
+
+A :class:`Partials` holds one partial an aggregate for each of n slices. Rows are folded into it once; from
+then on slices are moved (``take``), put side by side (``concat``), fused (``folded``) and read over ranges
+(``results``), all without the rows. Native aggregates keep plain arrays; those that pick a row (first, last,
+arg_max, arg_min) keep its value beside the partial; others keep Python objects.
+
+Invariant: partials of a key lie in the order of their rows in time, so that a range of neighbours can be
+combined from left to right. Aggregates that pick a row remember its time: they may be fused in any order.
+Cost: O(1) combines a slice to fuse; a window costs O(1) (windows in order) or O(log n) (any windows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.aggregate import RowRanges
+from windrow.engines.frame import Frame, plain_type
+from windrow.engines.inputs import count_column, with_nulls
+from windrow.engines.partial_columns import Column, column_from, empty_column, fold_rows, join
+from windrow.engines.picks import picked_input
+from windrow.monoids.base import Aggregate
+
+__all__ = ["Partials", "Shape", "needs_order"]
+
+Ints = npt.NDArray[np.int64]
+#: how ranges lie: no slice in two; neither fronts nor stops fall; or as they come
+Shape = Literal["disjoint", "sliding", "any"]
+
+
+@dataclass(frozen=True)
+class Partials:
+    """One partial an aggregate for each of n slices.
+
+    ``count()`` reads no column: its partial is the number of rows, which is always kept, and its column is
+    None."""
+
+    aggregates: tuple[Aggregate, ...]
+    rows: Ints
+    columns: tuple[Column | None, ...]
+
+    @classmethod
+    def of_rows(cls, frame: Frame, aggregates: Sequence[Aggregate], starts: Ints) -> Partials:
+        """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end."""
+        columns = tuple(fold_rows(frame, a, starts) if a.columns else None for a in aggregates)
+        return cls(tuple(aggregates), np.diff(starts), columns)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows.nbytes + sum(column.nbytes for column in self.columns if column is not None)
+
+    def take(self, places: Any) -> Partials:
+        return self._each(self.rows[places], lambda column: column.take(places))
+
+    def folded(self, starts: Ints) -> Partials:
+        """Neighbours fused: ``starts`` says where each run of them starts, and the end."""
+        if len(starts) - 1 == len(self):
+            return self
+        rows = np.add.reduceat(self.rows, starts[:-1]) if len(starts) > 1 else self.rows[:0]
+        return self._each(rows, lambda column: column.folded(starts))
+
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:
+        """A result column an aggregate, for ranges [front, stop) of slices."""
+        before = np.concatenate([[0], np.cumsum(self.rows)])
+        rows = before[stops] - before[fronts]
+        return [
+            _result(aggregate, column, rows, fronts, stops, shape, min_count)
+            for aggregate, column in zip(self.aggregates, self.columns, strict=True)
+        ]
+
+    def row_counts(self, fronts: Ints, stops: Ints) -> Ints:
+        before = np.concatenate([[0], np.cumsum(self.rows)])
+        return before[stops] - before[fronts]
+
+    def _each(self, rows: Ints, change: Callable[[Column], Column]) -> Partials:
+        return replace(self, rows=rows, columns=tuple(None if c is None else change(c) for c in self.columns))
+
+    @staticmethod
+    def concat(parts: Sequence[Partials]) -> Partials:
+        if len(parts) == 1:
+            return parts[0]
+        columns = [
+            None if each[0] is None else join([c for c in each if c is not None])
+            for each in zip(*(part.columns for part in parts), strict=True)
+        ]
+        return Partials(parts[0].aggregates, np.concatenate([p.rows for p in parts]), tuple(columns))
+
+    def state(self) -> dict[str, Any]:
+        """The same as plain values, arrays and Arrow arrays, for the codec."""
+        return {"rows": self.rows, "columns": [None if c is None else c.state() for c in self.columns]}
+
+    @staticmethod
+    def restored(
+        aggregates: Sequence[Aggregate], state: dict[str, Any], places: Sequence[int | None]
+    ) -> Partials:
+        """The reverse. ``places`` says for each aggregate where it was in the state; None: it is new, and has
+        seen none of the rows."""
+        rows = state["rows"]
+        columns = [
+            None
+            if not a.columns
+            else empty_column(a, rows)
+            if place is None
+            else column_from(a, state["columns"][place])
+            for a, place in zip(aggregates, places, strict=True)
+        ]
+        return Partials(tuple(aggregates), rows, tuple(columns))
+
+
+def _result(
+    aggregate: Aggregate,
+    column: Column | None,
+    rows: Ints,
+    fronts: Ints,
+    stops: Ints,
+    shape: Shape,
+    min_count: int,
+) -> Any:
+    if column is None:
+        return count_column(RowRanges(np.zeros(len(rows), np.int64), rows), min_count)
+    skipped = column.skipped_in(fronts, stops)
+    values = rows if skipped is None else rows - skipped
+    found = column.results(fronts, stops, shape)
+    nulls = np.zeros(1, np.int64) if skipped is None else skipped
+    return with_nulls(aggregate.monoid, found, values, nulls, min_count)
+
+
+def needs_order(aggregate: Aggregate, schema: pa.Schema) -> bool:
+    """Whether the rows of a slice must be combined in the order of their times.
+
+    Not for commutative aggregates, and not for those that pick a row and compare natively: these remember
+    times."""
+    monoid = aggregate.monoid
+    if monoid.commutative or not aggregate.columns:
+        return False
+    picked = picked_input(monoid)
+    if picked is None:
+        return True
+    kind = plain_type(schema.field(aggregate.columns[0]).type)
+    compares = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return picked == 1 and not (compares or pa.types.is_temporal(kind))
