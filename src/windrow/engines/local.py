@@ -25,7 +25,7 @@ from windrow.slicing import Slicer, Slices
 from windrow.spec import RejectedRows, Rolling, Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
-__all__ = ["run"]
+__all__ = ["result_table", "rolling_rows", "run", "with_results"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -86,6 +86,11 @@ def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: 
     else:
         ranges, over = _ranges(query, frame, window, slices)
         results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+    return result_table(query, frame, name, ranges, results)
+
+
+def result_table(query: Spec, frame: Frame, name: str, ranges: Ranges, results: list[Any]) -> pa.Table:
+    """The results of one window of the query: keys, name, edges and aggregates."""
     columns: dict[str, Any] = dict(zip(query.by, frame.key_columns(query, ranges.keys), strict=True))
     if query.names_windows:
         columns["window"] = pa.array([name] * len(ranges), pa.string())
@@ -119,9 +124,13 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     if over.policy is not None:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:
-        rows = _rolling_rows(frame, over)
+        rows = rolling_rows(frame, over)
         results = [aggregate_column(frame, a, rows, query.min_count) for _, a in query.aggregates]
-    table = frame.table
+    return with_results(query, frame.table, results)
+
+
+def with_results(query: Spec, table: pa.Table, results: list[Any]) -> pa.Table:
+    """A table with the results of its rows as columns."""
     for (name, _), column in zip(query.aggregates, results, strict=True):
         if name in table.column_names:
             raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
@@ -129,7 +138,8 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     return table
 
 
-def _rolling_rows(frame: Frame, over: Rolling) -> RowRanges | LastRows:
+def rolling_rows(frame: Frame, over: Rolling) -> RowRanges | LastRows:
+    """What each row of the frame sees, by time or by rows."""
     if over.rows is not None:
         return LastRows(frame.run_starts, over.rows)
     assert over.size is not None
