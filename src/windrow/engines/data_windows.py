@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.engines.aggregate import RowRanges
-from windrow.engines.frame import Frame, require_columns
+from windrow.engines.delta_windows import delta_ranges, value_type
+from windrow.engines.frame import Frame
 from windrow.engines.inputs import count_column, result_array, skipped_rows, value_counts, with_nulls
 from windrow.engines.ranges import Ranges
 from windrow.monoids.base import Aggregate, Monoid
@@ -25,7 +26,7 @@ from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window
 
-__all__ = ["data_ranges", "policy_results"]
+__all__ = ["check_flags", "data_ranges", "policy_results"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -34,12 +35,17 @@ def data_ranges(frame: Frame, window: Window) -> Ranges:
     if isinstance(window, Rows):
         return _reported(frame, *_row_ranges(frame, window), disjoint=window.slide == window.size)
     if isinstance(window, Punctuation):
-        require_columns(frame.table, [window.column])
+        check_flags(frame.table, window)
         return _reported(frame, *_punctuated(frame, window), disjoint=True)
     if isinstance(window, Delta):
-        require_columns(frame.table, [window.column])
-        return _reported(frame, *_delta_ranges(frame, window), disjoint=window.slide == window.size)
+        return _reported(frame, *delta_ranges(frame, window), disjoint=window.slide == window.size)
     raise TypeError(f"{window!r} is no window this engine knows")
+
+
+def check_flags(table: pa.Table, window: Punctuation) -> None:
+    kind = value_type(table, window.column)
+    if not pa.types.is_boolean(kind):
+        raise TypeError(f"column {window.column!r} is of type {kind}: Punctuation needs a boolean column")
 
 
 def _reported(frame: Frame, keys: Ints, fronts: Ints, stops: Ints, disjoint: bool) -> Ranges:
@@ -60,47 +66,12 @@ def _row_ranges(frame: Frame, window: Rows) -> tuple[Ints, Ints, Ints]:
 
 
 def _punctuated(frame: Frame, window: Punctuation) -> tuple[Ints, Ints, Ints]:
-    flags = frame.column(window.column)
-    if not pa.types.is_boolean(flags.type):
-        raise TypeError(
-            f"column {window.column!r} is of type {flags.type}: Punctuation needs a boolean column"
-        )
-    stops = np.flatnonzero(pc.fill_null(flags, False).to_numpy(zero_copy_only=False)) + 1
+    flags = pc.fill_null(frame.column(window.column), False)
+    stops = np.flatnonzero(flags.to_numpy(zero_copy_only=False)) + 1
     keys = frame.keys[stops - 1]
     before = np.concatenate([[0], stops[:-1]]) if len(stops) else stops
     fronts = np.maximum(before, frame.run_starts[keys])
     return keys, fronts, stops
-
-
-def _delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
-    """Window k of a key holds its rows with a value in [k slide, k slide + size); values do not fall with
-    time."""
-    column = frame.column(window.column)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise TypeError(f"column {window.column!r} is of type {column.type}: Delta needs a column of numbers")
-    values = column.to_numpy(zero_copy_only=False)
-    falls = np.flatnonzero((np.diff(values) < 0) & (np.diff(frame.keys) == 0))
-    if falls.size:
-        at = int(falls[0])
-        raise ValueError(
-            f"column {window.column!r} falls from {values[at]!r} to {values[at + 1]!r} as time goes on: "
-            f"Delta needs a number that does not decrease"
-        )
-    keys, fronts, stops = [], [], []
-    runs = frame.run_starts
-    for key in range(len(runs) - 1):
-        mine = values[runs[key] : runs[key + 1]]
-        numbers = sorted({k for value in np.unique(mine).tolist() for k in window.assign(value)})
-        low = np.searchsorted(mine, [window.bounds(k)[0] for k in numbers])
-        high = np.searchsorted(mine, [window.bounds(k)[1] for k in numbers])
-        held = low < high
-        keys.append(np.full(int(held.sum()), key))
-        fronts.append(low[held] + runs[key])
-        stops.append(high[held] + runs[key])
-    return tuple(
-        np.concatenate(part).astype(np.int64) if part else np.empty(0, np.int64)
-        for part in (keys, fronts, stops)
-    )  # type: ignore[return-value]
 
 
 def policy_results(query: Spec, frame: Frame, window: Policy) -> tuple[Ranges, list[Any]]:

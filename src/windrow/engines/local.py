@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from windrow.engines.aggregate import LastRows, RowRanges, SliceRanges
 from windrow.engines.data_windows import data_ranges, policy_results
+from windrow.engines.delta_windows import check_delta_column, without_delta
 from windrow.engines.frame import Frame, build_frame, require_columns
 from windrow.engines.inputs import aggregate_column
 from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
@@ -77,10 +78,10 @@ def _windowed(query: Spec, frame: Frame) -> pa.Table:
 
 def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: Slices | None) -> pa.Table:
     if isinstance(window, Delta):
-        require_columns(frame.table, [window.column])
-        column = frame.column(window.column)
-        if column.null_count:  # rows without a value are in no window
-            frame = frame.only(column.is_valid().to_numpy(zero_copy_only=False))
+        check_delta_column(frame.table, window)
+        without = without_delta(frame.column(window.column))
+        if without is not None:
+            frame = frame.only(~without)
     if isinstance(window, Policy):
         ranges, results = policy_results(query, frame, window)
     else:

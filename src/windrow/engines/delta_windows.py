@@ -1,0 +1,107 @@
+"""Delta windows as ranges of rows.
+
+Rows of a key lie in order of time, and their values do not fall. So neither do the numbers of the first and
+of the last window that holds a row (:meth:`windrow.windows.Delta.assign`): a window starts with the first row
+whose last window is not before it, and ends before the first row whose first window is after it. One pass
+over the rows of all keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+from windrow.engines.frame import Frame, require_columns
+from windrow.windows import Delta
+
+__all__ = ["check_delta_column", "delta_ranges", "value_type", "without_delta"]
+
+Ints = npt.NDArray[np.int64]
+
+_LIMIT = 2**62
+
+
+def value_type(table: pa.Table, column: str) -> Any:
+    """The type of a column's values, which a dictionary may hold."""
+    require_columns(table, [column])
+    kind = table.schema.field(column).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def check_delta_column(table: pa.Table, window: Delta) -> None:
+    kind = value_type(table, window.column)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise TypeError(f"column {window.column!r} is of type {kind}: Delta needs a column of numbers")
+
+
+def without_delta(column: Any) -> npt.NDArray[np.bool_] | None:
+    """Which rows are in no Delta window, since they have no finite value (None: all are in one)."""
+    if pa.types.is_floating(column.type):
+        missing = ~np.isfinite(column.to_numpy(zero_copy_only=False))  # nulls come as NaN
+        return missing if missing.any() else None
+    return np.asarray(pc.is_null(column)) if column.null_count else None
+
+
+def delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
+    """Keys, fronts and stops of all windows with a row, by key, then by value."""
+    check_delta_column(frame.table, window)
+    values = frame.column(window.column).to_numpy(zero_copy_only=False)
+    _check_rises(frame, window, values)
+    lowest, highest = _window_numbers(values, window)
+    runs = frame.run_starts
+    begins = np.maximum(lowest, np.concatenate([lowest[:1], highest[:-1] + 1]))
+    opens = runs[:-1][np.diff(runs) > 0]
+    begins[opens] = lowest[opens]
+    counts = np.maximum(highest - begins + 1, 0)
+    fronts = np.repeat(np.arange(len(counts)), counts)
+    numbers = begins[fronts] + np.arange(len(fronts)) - np.repeat(np.cumsum(counts) - counts, counts)
+    keys = frame.keys[fronts].astype(np.int64)
+    stops = np.empty(len(fronts), np.int64)
+    _find_stops(lowest, numbers, fronts, runs[keys + 1], stops)
+    return keys, fronts, stops
+
+
+def _check_rises(frame: Frame, window: Delta, values: Any) -> None:
+    falls = np.flatnonzero((values[1:] < values[:-1]) & (frame.keys[1:] == frame.keys[:-1]))
+    if falls.size:
+        at = int(falls[0])
+        before, after = values[at].item(), values[at + 1].item()
+        raise ValueError(
+            f"column {window.column!r} falls from {before} to {after} as time goes on: "
+            f"Delta needs a number that does not decrease"
+        )
+
+
+def _window_numbers(values: Any, window: Delta) -> tuple[Ints, Ints]:
+    """The numbers of the first and the last window that hold each value, as ``Delta.assign`` gives them."""
+    if not len(values):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if values.dtype.kind in "iu" and isinstance(window.size, int) and isinstance(window.slide, int):
+        largest = max(abs(int(edge)) for edge in (values.min(), values.max()))
+        exact = values.astype(np.int64 if max(largest, window.size) < _LIMIT else object)
+        lowest, highest = (exact - window.size) // window.slide + 1, exact // window.slide
+    else:
+        rounded = values.astype(np.float64)
+        lowest = np.floor((rounded - window.size) / window.slide) + 1
+        highest = np.floor(rounded / window.slide)
+    if lowest.min() < -2 * _LIMIT or highest.max() >= 2 * _LIMIT:  # beyond 64 bits
+        raise OverflowError(
+            f"column {window.column!r} holds {values[abs(highest).argmax()].item()}, too far from zero for "
+            f"{window!r}: use a longer slide, or scale or filter such rows"
+        )
+    return lowest.astype(np.int64), highest.astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _find_stops(lowest: Ints, numbers: Ints, fronts: Ints, ends: Ints, stops: Ints) -> None:
+    stop = 0
+    for window in range(len(numbers)):
+        stop = max(stop, fronts[window])
+        while stop < ends[window] and lowest[stop] <= numbers[window]:
+            stop += 1
+        stops[window] = stop
