@@ -74,27 +74,43 @@ def _punctuated(frame: Frame, window: Punctuation) -> tuple[Ints, Ints, Ints]:
     return keys, fronts, stops
 
 
-def policy_results(query: Spec, frame: Frame, window: Policy) -> tuple[Ranges, list[Any]]:
+def policy_results(
+    query: Spec, frame: Frame, window: Policy, leading: Ints | None = None
+) -> tuple[Ranges, list[Any]]:
     """A result a row: after the row is in, the longest prefix for which the policy holds is evicted ([MTA]
-    4.1.3)."""
-    shared = _shared_monoid(query)
-    inputs = [_rows(frame, a) for _, a in query.aggregates]
-    fronts = np.empty(len(frame), np.int64)
-    partials: list[Any] = []
-    runs = frame.run_starts.tolist()
-    for first, last in itertools.pairwise(runs):
-        rows = AMTA(shared)
-        for i in range(first, last):
-            rows.insert([column[i] for column in inputs])
-            rows.evict_while(window.fn)
-            fronts[i] = i + 1 - len(rows)
-            partials.append(rows.query_partial())
-    stops = np.arange(1, len(frame) + 1)
+    4.1.3).
+
+    So many ``leading`` rows of each key are what a policy left of rows before: they go in unasked, and have
+    no result."""
+    runs = frame.run_starts
+    firsts = runs[:-1] if leading is None else runs[:-1] + leading
+    places = np.flatnonzero(np.arange(len(frame)) >= np.repeat(firsts, np.diff(runs)))
+    sizes, partials = _evicted(query, frame, window, firsts)
+    stops = places + 1
+    fronts = stops - sizes
     columns = [
         _lowered(frame, aggregate, [p[k] for p in partials], fronts, stops, query.min_count)
         for k, (_, aggregate) in enumerate(query.aggregates)
     ]
-    return _reported(frame, frame.keys, fronts, stops, disjoint=False), columns
+    return _reported(frame, frame.keys[places], fronts, stops, disjoint=False), columns
+
+
+def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[Ints, list[Any]]:
+    """For the rows of each key from its ``firsts`` on: how many rows the policy leaves, and their partials."""
+    shared = _shared_monoid(query)
+    inputs = [_rows(frame, a) for _, a in query.aggregates]
+    sizes: list[int] = []
+    partials: list[Any] = []
+    runs = itertools.pairwise(frame.run_starts.tolist())
+    for (begin, end), first in zip(runs, firsts.tolist(), strict=True):
+        rows = AMTA(shared)
+        for i in range(begin if first < end else end, end):
+            rows.insert([column[i] for column in inputs])
+            if i >= first:
+                rows.evict_while(window.fn)
+                sizes.append(len(rows))
+                partials.append(rows.query_partial())
+    return np.array(sizes, np.int64), partials
 
 
 def _shared_monoid(query: Spec) -> Monoid:
