@@ -2,6 +2,7 @@
 
 - :func:`evaluate` computes a query by brute force from the definitions, and is never optimised: what any
   engine gives is tested against it.
+- :class:`StreamOracle` does the same for endless input: pushes, watermarks and late rows.
 - :func:`assert_same_results` compares tables of results of any kind, whatever the order of their rows.
 - :mod:`windrow.testing.strategies` draws streams, windows, aggregates and queries for Hypothesis, which it
   needs; the rest needs nothing but windrow.
@@ -18,6 +19,7 @@ Nothing in windrow imports this package.
 
 from windrow.testing.comparison import assert_same_results
 from windrow.testing.oracle import evaluate
+from windrow.testing.stream_oracle import StreamOracle
 from windrow.testing.tables import rows_of
 
-__all__ = ["assert_same_results", "evaluate", "rows_of"]
+__all__ = ["StreamOracle", "assert_same_results", "evaluate", "rows_of"]

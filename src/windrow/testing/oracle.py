@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
-from windrow.monoids.base import Aggregate
 from windrow.monoids.equality import same
 from windrow.query import Query
-from windrow.spec import Rolling
-from windrow.testing.membership import Frame, Row, frames, last_rows, policy_frame, rows_within
+from windrow.spec import Rolling, Spec
+from windrow.testing.folding import fold, place, policy_frames, rolling_rows
+from windrow.testing.membership import Frame, Row, frames
 from windrow.testing.tables import Clock, rows_of
 from windrow.windows import Policy, Window
 
-__all__ = ["evaluate"]
+__all__ = ["check_columns", "evaluate"]
 
 #: the rows of one key in order, with the values of its ``by`` columns
 Group = tuple[tuple[Any, ...], list[Row]]
@@ -56,7 +55,7 @@ def evaluate(query: Query, rows: Any) -> list[dict[str, Any]]:
     if not query.aggregates:
         raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
     table = rows_of(rows)
-    _check_columns(query, table)
+    check_columns(query, table)
     clock = Clock.of([row[query.time] for row in table])
     groups = _groups(query, table, clock)
     if query.rolling_over is not None:
@@ -79,16 +78,11 @@ def _groups(query: Query, table: list[dict[str, Any]], clock: Clock) -> list[Gro
         if found is None:
             groups.append((key, found := []))
         found.append(Row(time, arrival, values))
-    return [(key, sorted(rows, key=functools.partial(_place, query))) for key, rows in groups]
+    return [(key, sorted(rows, key=functools.partial(place, query))) for key, rows in groups]
 
 
-def _place(query: Query, row: Row) -> tuple[Any, ...]:
-    """What rows are sorted by; a null comes last in its order column."""
-    order = [(value is None, 0 if value is None else value) for value in map(row.values.get, query.order)]
-    return row.time, order, row.arrival
-
-
-def _check_columns(query: Query, table: list[dict[str, Any]]) -> None:
+def check_columns(query: Spec, table: list[dict[str, Any]]) -> None:
+    """Refuse rows that lack a column which the query reads."""
     read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
     windows = [getattr(window, "column", query.time) for _, window in query.windows]
     needed = dict.fromkeys([query.time, *query.by, *query.order, *windows, *read])
@@ -114,7 +108,7 @@ def _windowed(query: Query, groups: list[Group], clock: Clock) -> list[dict[str,
 
 def _frames(query: Query, window: Window, rows: list[Row]) -> Iterator[Frame]:
     if isinstance(window, Policy):
-        return _policy_frames(query, window, rows)
+        return policy_frames(query, window, rows)
     return frames(window, rows, emits_empty=query.empty == "emit")
 
 
@@ -126,7 +120,7 @@ def _moments(frame: Frame) -> tuple[bool, int, int]:
 def _result(query: Query, name: str, key: tuple[Any, ...], frame: Frame, clock: Clock) -> dict[str, Any]:
     window = {"window": name} if query.names_windows else {}
     times = {"window_start": clock.show(frame.start), "window_end": clock.show(frame.end)}
-    return {**dict(zip(query.by, key, strict=True)), **window, **times, **_aggregates(query, frame.rows)}
+    return {**dict(zip(query.by, key, strict=True)), **window, **times, **fold(query, frame.rows)}
 
 
 def _check_time(window: Window, groups: list[Group], clock: Clock) -> None:
@@ -144,63 +138,6 @@ def _rolled(
 ) -> list[dict[str, Any]]:
     results = [row | dict.fromkeys(name for name, _ in query.aggregates) for row in table]
     for _, rows in groups:
-        for row, held in _rolling_rows(query, over, rows):
-            results[row.arrival] |= _aggregates(query, held)
+        for row, held in rolling_rows(query, over, rows):
+            results[row.arrival] |= fold(query, held)
     return results
-
-
-def _rolling_rows(query: Query, over: Rolling, rows: list[Row]) -> Iterator[tuple[Row, list[Row]]]:
-    if over.policy is not None:
-        left = _policy_frames(query, over.policy, rows)
-        return ((row, frame.rows) for row, frame in zip(rows, left, strict=True))
-    if over.rows is not None:
-        return ((row, last_rows(over.rows, row, rows)) for row in rows)
-    assert over.size is not None
-    size = over.size.units
-    return ((row, rows_within(size, row, rows)) for row in rows)
-
-
-def _policy_frames(query: Query, policy: Policy, rows: list[Row]) -> Iterator[Frame]:
-    """The window after each row: the row is added, then the policy evicts."""
-    held: list[Row] = []
-    for row in rows:
-        frame = policy_frame(policy.fn, functools.partial(_partials, query), [*held, row])
-        yield frame
-        held = frame.rows
-
-
-# -- aggregates ----------------------------------------------------------------------------------------------
-
-
-def _aggregates(query: Query, rows: list[Row]) -> dict[str, Any]:
-    return {name: _lowered(aggregate, rows, query.min_count) for name, aggregate in query.aggregates}
-
-
-def _lowered(aggregate: Aggregate, rows: list[Row], min_count: int) -> Any:
-    """The result over rows in order: lifted, folded from the left, lowered."""
-    monoid = aggregate.monoid
-    inputs = [_inputs(aggregate, row) for row in rows]
-    if monoid.nulls == "propagate" and any(value is None for values in inputs for value in values):
-        return None
-    counted = [values for values in inputs if not monoid.skips(values)]
-    if len(counted) < min_count:
-        return None
-    if not counted:
-        return monoid.empty_result()
-    return monoid.lower(functools.reduce(monoid.combine, (monoid.lift(*values) for values in counted)))
-
-
-def _inputs(aggregate: Aggregate, row: Row) -> tuple[Any, ...]:
-    """What lift takes; count without a column counts every row."""
-    return tuple(row.values[column] for column in aggregate.columns) if aggregate.columns else (True,)
-
-
-def _partials(query: Query, rows: list[Row]) -> SimpleNamespace:
-    """The partial of every aggregate by its name: what a policy sees."""
-    return SimpleNamespace(**{name: _partial(aggregate, rows) for name, aggregate in query.aggregates})
-
-
-def _partial(aggregate: Aggregate, rows: list[Row]) -> Any:
-    monoid = aggregate.monoid
-    counted = [values for row in rows if not monoid.skips(values := _inputs(aggregate, row))]
-    return functools.reduce(monoid.combine, (monoid.lift(*values) for values in counted), monoid.identity)

@@ -19,16 +19,20 @@ Rows arrive out of order: by at most ``disorder`` units of time. A unit is 1 for
 timestamps, whose windows are in hours and days.
 """
 
+from windrow.testing.strategies.operations import Operation, operations, stream_queries
 from windrow.testing.strategies.queries import CONCATENATION, aggregates, queries, rolling_queries
 from windrow.testing.strategies.streams import pushes, streams, table_of
 from windrow.testing.strategies.windows import windows
 
 __all__ = [
     "CONCATENATION",
+    "Operation",
     "aggregates",
+    "operations",
     "pushes",
     "queries",
     "rolling_queries",
+    "stream_queries",
     "streams",
     "table_of",
     "windows",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-__all__ = ["HALF_HOUR", "ORIGINS", "Clock", "pushes", "streams", "table_of"]
+__all__ = ["HALF_HOUR", "ORIGINS", "Clock", "Row", "pushes", "streams", "table_of"]
 
 Clock = Literal["integer", "timestamp"]
 Row = dict[str, Any]

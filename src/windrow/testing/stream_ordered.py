@@ -1,0 +1,138 @@
+"""The models of what takes rows in the order of their times: Rows, Delta, Punctuation, Policy and rolling.
+
+All rows of a key are kept for ever, and everything is evaluated anew over those that the watermark, less the
+allowed lateness, has passed. What was given out is remembered by its number: since no row comes before those
+that were passed, windows never change their numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from windrow.spec import Spec
+from windrow.testing.folding import place, policy_frames, rolling_rows
+from windrow.testing.membership import Frame, Row, frames
+from windrow.testing.stream_results import Kind, Model, Result, Watermark
+from windrow.windows import Delta, Policy
+
+__all__ = ["OrderedModel", "RollingModel"]
+
+
+class InOrder(Model):
+    """What the models here have in common: which rows are late, and which are passed."""
+
+    reason = "order_passed"
+
+    def __init__(self, query: Spec, name: str, window: Any) -> None:
+        super().__init__(query, name, window)
+        self.rows: dict[int, list[Row]] = {}
+
+    def take(self, key: int, rows: list[Row], watermark: Watermark) -> list[Row]:
+        in_time = [row for row in rows if not self.is_passed(row, watermark)]
+        self.rows.setdefault(key, []).extend(in_time)
+        return in_time
+
+    def is_passed(self, row: Row, watermark: Watermark) -> bool:
+        return watermark - self.allowed > row.time
+
+    def in_order(self, rows: list[Row]) -> list[Row]:
+        return sorted(rows, key=functools.partial(place, self.query))
+
+    def passed(self, key: int, watermark: Watermark) -> list[Row]:
+        return self.in_order([row for row in self.rows[key] if self.is_passed(row, watermark)])
+
+
+class OrderedModel(InOrder):
+    """Rows, Delta, Punctuation or Policy windows of all keys: each comes out once.
+
+    >>> import windrow as wr
+    >>> query = wr.query(time="ts").window(wr.Rows(2)).agg(n=wr.count())
+    >>> model = OrderedModel(query, *query.windows[0])
+    >>> len(model.take(0, [Row(4, 0, {}), Row(3, 1, {})], 3))
+    2
+    >>> [list(model.results(watermark)) for watermark in (3, 4)]
+    [[], []]
+    >>> [(result.start, result.end) for result in model.results(5)]
+    [(3, 4)]
+    """
+
+    def __init__(self, query: Spec, name: str, window: Any) -> None:
+        super().__init__(query, name, window)
+        self.given: Counter[int] = Counter()
+
+    def holds(self, row: Row) -> bool:
+        if not isinstance(self.window, Delta):
+            return True
+        value = row.values[self.window.column]
+        return value is not None and math.isfinite(value)
+
+    def results(self, watermark: Watermark) -> Iterator[Result]:
+        for key in self.rows:
+            found = self._complete(self.passed(key, watermark), watermark)
+            for frame in found[self.given[key] :]:
+                yield Result("fired", key, frame.start, frame.end, frame.rows, 0, True)
+            self.given[key] = len(found)
+
+    def _complete(self, rows: list[Row], watermark: Watermark) -> list[Frame]:
+        """The windows of these rows that no later row can change."""
+        if isinstance(self.window, Policy):
+            return list(policy_frames(self.query, self.window, rows))
+        found = list(frames(self.window, rows))
+        is_finished = watermark == math.inf
+        return found[: self._ended(rows)] if isinstance(self.window, Delta) and not is_finished else found
+
+    def _ended(self, rows: list[Row]) -> int:
+        """How many windows of a Delta have a row at or beyond their end."""
+        reached = [self.window.assign(row.values[self.window.column]) for row in rows]
+        furthest = max((numbers.start for numbers in reached), default=0)
+        return sum(number < furthest for number in {number for numbers in reached for number in numbers})
+
+
+class RollingModel(InOrder):
+    """The rolling results of all keys, one for each row; by updates, also those of rows not passed yet.
+
+    >>> import windrow as wr
+    >>> query = wr.query(time="ts").rolling(5).agg(n=wr.count())
+    >>> model = RollingModel(query, "", query.rolling_over)
+    >>> len(model.take(0, [Row(4, 0, {}), Row(3, 1, {})], 3))
+    2
+    >>> [(result.row.time, len(result.rows)) for result in model.results(4)]
+    [(3, 1)]
+    """
+
+    def __init__(self, query: Spec, name: str, window: Any) -> None:
+        super().__init__(query, name, window)
+        self.given: set[int] = set()
+        self.times_out: Counter[int] = Counter()
+        #: the first time that the last push touched, by key
+        self.touched: dict[int, int] = {}
+
+    def take(self, key: int, rows: list[Row], watermark: Watermark) -> list[Row]:
+        in_time = super().take(key, rows, watermark)
+        if in_time:
+            self.touched[key] = min(row.time for row in in_time)
+        return in_time
+
+    def results(self, watermark: Watermark) -> Iterator[Result]:
+        for key, rows in self.rows.items():
+            for row, held in rolling_rows(self.query, self.window, self.passed(key, watermark)):
+                if row.arrival not in self.given:
+                    self.given.add(row.arrival)
+                    yield self._result(key, row, held, is_final=True)
+            if self.updates and key in self.touched:
+                yield from self._speculative(key, rows)
+        self.touched.clear()
+
+    def _speculative(self, key: int, rows: list[Row]) -> Iterator[Result]:
+        for row, held in rolling_rows(self.query, self.window, self.in_order(rows)):
+            if row.arrival not in self.given and row.time >= self.touched[key]:
+                yield self._result(key, row, held, is_final=False)
+
+    def _result(self, key: int, row: Row, held: list[Row], *, is_final: bool) -> Result:
+        self.times_out[row.arrival] += 1
+        kind: Kind = "fired" if is_final else "speculative"
+        return Result(kind, key, None, None, held, self.times_out[row.arrival] - 1, is_final, row)
