@@ -96,7 +96,7 @@ def policy_results(
 
 
 def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[Ints, list[Any]]:
-    """For the rows of each key from its ``firsts`` on: how many rows the policy leaves, and their partials."""
+    """For the rows of each key from its ``firsts`` on: how many rows the policy leaves, and the partials."""
     shared = _shared_monoid(query)
     inputs = [_rows(frame, a) for _, a in query.aggregates]
     sizes: list[int] = []

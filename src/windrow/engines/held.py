@@ -1,0 +1,106 @@
+"""Rows that an operator holds: a table, and beside it the time and the arrival number of each row.
+
+What is held beside the table is in no column of it, so that no name can clash with a user's. Values are
+never changed in place: whoever has rows in hand keeps them as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.times import read_times
+
+__all__ = ["Held", "joined"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Rows with a time. Times are as windows see them: microseconds, or plain integers."""
+
+    table: pa.Table
+    times: Ints
+    arrivals: Ints
+    #: how often the result of each row came out before
+    revisions: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table, time: str, arrivals: Any) -> Held:
+        _, times, missing = read_times(table.column(time), time)
+        assert missing is None, "rows without a time are not held"
+        return cls(table, times, np.asarray(arrivals, np.int64), np.zeros(len(times), np.int64))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def nbytes(self) -> int:
+        beside = self.times.nbytes + self.arrivals.nbytes + self.revisions.nbytes
+        return int(self.table.nbytes) + beside
+
+    def take(self, places: Ints) -> Held:
+        """The rows at these places, copied."""
+        table = _take(self.table, pa.array(places))
+        return Held(table, self.times[places], self.arrivals[places], self.revisions[places])
+
+    def where(self, kept: Any) -> Held:
+        return self if kept.all() else self.take(np.flatnonzero(kept))
+
+    def slice(self, begin: int, end: int) -> Held:
+        """Neighbouring rows, not copied."""
+        some = slice(begin, end)
+        table = self.table.slice(begin, end - begin)
+        return Held(table, self.times[some], self.arrivals[some], self.revisions[some])
+
+    def select(self, columns: Sequence[str]) -> Held:
+        return replace(self, table=self.table.select(list(columns)))
+
+    def by_time(self) -> Held:
+        """The rows in order of time."""
+        if (self.times[1:] >= self.times[:-1]).all():
+            return self
+        return self.take(np.argsort(self.times, kind="stable"))
+
+    def state(self) -> dict[str, Any]:
+        """The rows as plain values, for a snapshot."""
+        return {"table": self.table, "arrivals": self.arrivals, "revisions": self.revisions}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], time: str) -> Held:
+        held = cls.of(state["table"], time, state["arrivals"])
+        return replace(held, revisions=np.asarray(state["revisions"], np.int64))
+
+
+#: types that Arrow has no take for, and types that hold the same
+_COPIED_AS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+def _take(table: pa.Table, places: Any) -> pa.Table:
+    """Rows of a table, views included."""
+    if not any(kind in _COPIED_AS for kind in table.schema.types):
+        return table.take(places)
+    schema = table.schema
+    for i, kind in enumerate(schema.types):
+        if kind in _COPIED_AS:
+            table = table.set_column(i, schema.field(i).name, table.column(i).cast(_COPIED_AS[kind]))
+    return table.take(places).cast(schema)
+
+
+def joined(parts: Sequence[Held]) -> Held:
+    """The rows of all parts, one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    table = pa.concat_tables([part.table for part in parts], promote_options="permissive")
+    return Held(
+        table.combine_chunks(),
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.arrivals for part in parts]),
+        np.concatenate([part.revisions for part in parts]),
+    )

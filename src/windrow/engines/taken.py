@@ -1,0 +1,79 @@
+"""Rows that an operator takes, together with those before them that they share windows with.
+
+The rows lie in order of time: first the *context*, rows taken before, then new rows. In the frame the context
+of a key leads its run. What later rows will need of a key is always an end of its run; so is what is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines.frame import Frame, build_frame
+from windrow.engines.held import Held, joined
+from windrow.spec import Spec
+
+__all__ = ["Taken", "take"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ArrivedFrame(Frame):
+    """A frame that knows its rows by their arrival numbers."""
+
+    arrivals: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def describe(self, position: int) -> str:
+        row = position if self.permutation is None else int(self.permutation[position])
+        return super().describe(position).replace(f"row {row}", f"row {self.arrivals[row]}", 1)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The frame of context and new rows; ``rows`` as they lie in its table."""
+
+    frame: Frame
+    rows: Held
+    context: int
+
+    @cached_property
+    def leading(self) -> Ints:
+        """How many rows of each run are context."""
+        keys = self.frame.unordered_keys[: self.context]
+        return np.bincount(keys, minlength=len(self.frame.key_rows)).astype(np.int64)
+
+    @property
+    def firsts(self) -> Ints:
+        """The position of the first new row of each run."""
+        return self.frame.run_starts[:-1] + self.leading
+
+    @cached_property
+    def news(self) -> Ints:
+        """The positions of new rows."""
+        return self._at_or_after(self.firsts)
+
+    def places(self, positions: Ints) -> Ints:
+        """The rows of the table that stand at these positions of the frame."""
+        permutation = self.frame.permutation
+        return positions if permutation is None else permutation[positions]
+
+    def kept(self, begins: Ints) -> Held:
+        """The rows of each run from a position on, in order of time."""
+        return self.rows.take(np.sort(self.places(self._at_or_after(begins))))
+
+    def _at_or_after(self, begins: Ints) -> Ints:
+        lengths = np.diff(self.frame.run_starts)
+        return np.flatnonzero(np.arange(len(self.frame)) >= np.repeat(begins, lengths))
+
+
+def take(query: Spec, context: Held | None, new: Held | None) -> Taken:
+    """Frame rows by key; both parts are in order already, so ``query`` has none of its own."""
+    parts = [part for part in (context, new) if part is not None]
+    rows = joined(parts)
+    frame = build_frame(query, rows.table)
+    known = {each.name: getattr(frame, each.name) for each in fields(frame)}
+    return Taken(ArrivedFrame(**known, arrivals=rows.arrivals), rows, 0 if context is None else len(context))
