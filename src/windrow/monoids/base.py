@@ -30,6 +30,10 @@ class _Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        """A copy that went to another process and back is the same object."""
+        return "MISSING"
+
 
 MISSING: Any = _Missing()
 
