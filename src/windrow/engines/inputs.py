@@ -184,5 +184,7 @@ def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count
         return column
     empty = monoid.empty_result() if monoid.nulls == "skip" else None
     if empty is not None and not min_count:
+        if pa.types.is_null(column.type):  # no result tells the type
+            column = column.cast(pa.scalar(empty).type)
         return pc.if_else(pa.array(values == 0), pa.scalar(empty, column.type), column)
     return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column)
