@@ -28,7 +28,7 @@ demo: $(READY) ## Run the guided example
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check

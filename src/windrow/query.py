@@ -10,14 +10,18 @@ remedy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.spec import Rolling, Spec
 from windrow.windows import Policy, Session, TimeWindow, Window, parse_duration
-from windrow.windows.durations import fixed_duration
+from windrow.windows.durations import Duration, fixed_duration
+
+if TYPE_CHECKING:
+    from windrow.engines.stream import Operator
 
 __all__ = ["Events", "Query", "events", "query"]
 
@@ -106,9 +110,42 @@ class Query(Spec):
 
         The result is the kind of table that went in."""
         self._check_complete()
+        from windrow.engines.spark import is_spark_frame
+
+        if is_spark_frame(data):
+            from windrow.engines.spark.batch import run as run_on_spark
+
+            return run_on_spark(self, data)
         from windrow.engines.local import run
 
         return run(self, data)
+
+    def open(self, *, clock: Callable[[], float] = monotonic) -> Operator:
+        """An operator for endless input: push rows, get results as the watermark passes them.
+
+        ``clock`` gives seconds; only ``idle_timeout`` looks at it.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> op = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+        >>> op.push(pa.table({"t": [1, 8, 11]})).num_rows
+        0
+        >>> op.push(pa.table({"t": [9, 13]})).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 3}]
+        """
+        self._check_complete()
+        from windrow.engines.stream import Operator
+
+        return Operator(self, clock=clock)
+
+    def restore(self, snapshot: bytes, *, clock: Callable[[], float] = monotonic) -> Operator:
+        """An operator that goes on from what :meth:`Operator.snapshot` gave.
+
+        The query must be the one that the snapshot is of; windows and aggregates may have been added, and
+        start empty."""
+        self._check_complete()
+        from windrow.engines.stream import Operator
+
+        return Operator.restored(self, snapshot, clock=clock)
 
     def explain(self) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state."""
@@ -148,6 +185,8 @@ def query(
     order: str | Sequence[str] | None = None,
     empty: Literal["skip", "emit"] = "skip",
     min_count: Any = 0,
+    emit: Literal["final", "update"] = "final",
+    idle_timeout: Any = None,
 ) -> Query:
     """Start a query.
 
@@ -156,6 +195,11 @@ def query(
     rows of equal time. ``empty="emit"``: also give windows without rows between a key's first and last row.
     ``min_count``: an aggregate over fewer values is null.
 
+    For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind
+    the largest time seen. ``allowed_lateness``: how late a row may correct windows that have fired.
+    ``late="emit"`` keeps late rows to be handed back. ``emit="update"`` gives speculative results, too.
+    ``idle_timeout``: after so long without rows event time goes on with the clock.
+
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Tumbling("1h")).agg(n=wr.count())
     >>> q.by
@@ -163,21 +207,44 @@ def query(
     """
     if not isinstance(time, str):
         raise TypeError(f"time={time!r}: give the name of the time column")
-    for what, value, allowed in (("late", late, ("count", "emit")), ("empty", empty, ("skip", "emit"))):
+    for what, value, allowed in (
+        ("late", late, ("count", "emit")),
+        ("empty", empty, ("skip", "emit")),
+        ("emit", emit, ("final", "update")),
+    ):
         if value not in allowed:
             raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, allowed))}")
     if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 0:
         raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
+    delay = None if watermark is None else _waiting(watermark, "watermark")
+    idle = None if idle_timeout is None else fixed_duration(idle_timeout, "idle_timeout")
+    if idle is not None and (delay is None or idle.kind == "integer" or delay.kind == "integer" and delay.amount):
+        raise ValueError(
+            f"idle_timeout={idle_timeout!r} lets event time go on with the clock: it needs timestamps, a "
+            f"duration such as '30s', and watermark='...'"
+        )
     return Query(
         time=time,
         by=_columns(by, "by"),
-        watermark=None if watermark is None else parse_duration(watermark, "watermark"),
-        allowed_lateness=parse_duration(allowed_lateness, "allowed_lateness") if allowed_lateness else None,
+        watermark=delay,
+        allowed_lateness=_waiting(allowed_lateness, "allowed_lateness") if allowed_lateness else None,
         late=late,
         order=_columns(order, "order"),
         empty=empty,
         min_count=min_count,
+        emit=emit,
+        idle_timeout=idle,
     )
+
+
+def _waiting(value: Any, name: str) -> Duration:
+    """How long to wait for rows: a duration of fixed length, 0 or more."""
+    found = parse_duration(value, name)
+    if found.is_calendar:
+        raise ValueError(f"{name}={value!r} has no fixed length: give it in weeks, days or below")
+    if found.units < 0:
+        raise ValueError(f"{name}={value!r} is negative: give 0 or more")
+    return found
 
 
 def _columns(names: str | Sequence[str] | None, what: str) -> tuple[str, ...]:

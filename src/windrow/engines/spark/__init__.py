@@ -1,0 +1,17 @@
+"""Spark: the same queries on Spark DataFrames, distributed and lazy.
+
+``detect``        whether a value is a Spark DataFrame, without importing pyspark
+``batch``         the entry: checks a query against a DataFrame and chooses the plan
+``types``         Spark's types and Arrow's; the types of results, known before anything runs
+``rolling``       rolling queries: repartition, sort, one pass over sorted batches
+``windows``       windows: partial aggregates by slice, shuffled, assembled
+``explain``       the plan in words
+``sql``           table functions for SQL
+
+What runs in Python workers imports no pyspark: ``shipped`` (queries on their way to a worker), ``chunks`` and
+``runs`` (sorted batches), ``carry`` and ``tails`` (state from batch to batch), ``rolling_task`` and others.
+"""
+
+from windrow.engines.spark.detect import is_spark_frame
+
+__all__ = ["is_spark_frame"]

@@ -1,0 +1,57 @@
+"""Queries on Spark DataFrames: what is checked before anything runs, and which plan is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.engines.spark.frames import arrow_schema, needed_columns
+from windrow.engines.spark.rolling import roll
+from windrow.spec import Spec
+from windrow.windows import Session, TimeWindow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["run"]
+
+
+def run(query: Spec, frame: DataFrame) -> DataFrame:
+    """The results of a query on a batch DataFrame, as a lazy DataFrame."""
+    check(query, frame)
+    if query.rolling_over is not None:
+        return roll(query, frame)
+    from windrow.engines.spark.windows import windowed
+
+    return windowed(query, frame)
+
+
+def check(query: Spec, frame: DataFrame) -> None:
+    """Raise what can be known to be wrong from the query and the schema alone."""
+    if frame.isStreaming:
+        raise TypeError("this is a streaming DataFrame, and windrow runs on batch DataFrames here")
+    for name in [*needed_columns(query), *query.order]:
+        if name not in frame.columns:
+            raise KeyError(
+                f"the DataFrame has no column {name!r}; it has {', '.join(map(repr, frame.columns))}"
+            )
+    kind = arrow_schema(frame, [query.time]).field(0).type
+    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
+        raise TypeError(
+            f"time column {query.time!r} is of type {kind}: give timestamps, dates or integers, or cast it"
+        )
+    _check_time_kind(query, bool(pa.types.is_integer(kind)))
+
+
+def _check_time_kind(query: Spec, is_integer: bool) -> None:
+    what: list[Any] = [w for _, w in query.windows if isinstance(w, (TimeWindow, Session))]
+    if query.rolling_over is not None and query.rolling_over.size is not None:
+        what.append(query.rolling_over)
+    for each in what:
+        if each.uses_integer_time != is_integer:
+            kinds = ("integers", "timestamps") if is_integer else ("timestamps", "integers")
+            raise TypeError(
+                f"column {query.time!r} holds {kinds[0]} but {each!r} is meant for {kinds[1]}: "
+                f"give {'plain integers' if is_integer else 'durations such as 10m'}"
+            )

@@ -1,0 +1,40 @@
+"""Batches as they come from Spark, gathered into chunks: many small batches cost more than one large one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["CHUNK_ROWS", "chunked", "conformed"]
+
+#: enough rows that the fixed cost of a chunk does not matter, few enough to stay in the processor's cache
+CHUNK_ROWS = 1 << 16
+
+
+def chunked(batches: Iterable[Any], rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
+    """Tables of at least ``rows`` rows, but the last; nothing is copied."""
+    gathered: list[Any] = []
+    count = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        gathered.append(batch)
+        count += batch.num_rows
+        if count >= rows:
+            yield pa.Table.from_batches(gathered)
+            gathered, count = [], 0
+    if gathered:
+        yield pa.Table.from_batches(gathered)
+
+
+def conformed(column: Any, kind: Any) -> Any:
+    """A result column with the type that was promised; decimals are rounded to its digits."""
+    import pyarrow.compute as pc
+
+    if column.type == kind:
+        return column
+    if pa.types.is_decimal(column.type) and pa.types.is_decimal(kind) and column.type.scale > kind.scale:
+        column = pc.round(column, ndigits=kind.scale)
+    return column.cast(kind)

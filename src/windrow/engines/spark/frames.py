@@ -1,0 +1,81 @@
+"""What is asked of a Spark DataFrame: its columns by name, its schema in Arrow's words, its rows in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.engines.partials import needs_order
+from windrow.engines.spark.types import result_type
+from windrow.spec import Spec
+from windrow.windows import Delta, Policy, Punctuation, Rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructField
+
+__all__ = ["ARRIVAL", "arranged", "arrow_schema", "column", "needed_columns", "result_fields", "ties_matter"]
+
+#: the column that tells in which order rows of equal time came
+ARRIVAL = "__windrow_arrival"
+
+
+def column(name: str) -> Column:
+    """A column by its exact name, dots and all."""
+    from pyspark.sql import functions
+
+    return functions.col(f"`{name.replace('`', '``')}`")
+
+
+def arrow_schema(frame: DataFrame, names: Sequence[str] | None = None) -> pa.Schema:
+    """The types that batches of these columns have in a Python worker."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+    wanted = frame.columns if names is None else names
+    fields = {field.name: field.dataType for field in frame.schema.fields}
+    return pa.schema([(name, to_arrow_type(fields[name], timezone=zone)) for name in wanted])
+
+
+def result_fields(query: Spec, schema: pa.Schema) -> list[StructField]:
+    """The result columns, as Spark has them."""
+    return [spark_field(name, result_type(a, schema)) for name, a in query.aggregates]
+
+
+def spark_field(name: str, kind: Any) -> StructField:
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField
+
+    return StructField(name, from_arrow_type(kind, prefer_timestamp_ntz=True), True)
+
+
+def needed_columns(query: Spec) -> list[str]:
+    """The columns that a query reads, each once."""
+    named = [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
+    inputs = [c for _, a in query.aggregates for c in a.columns]
+    return list(dict.fromkeys([*query.by, query.time, *named, *inputs]))
+
+
+def ties_matter(query: Spec, schema: pa.Schema) -> bool:
+    """Whether results depend on the order of rows of equal time."""
+    over = query.rolling_over
+    by_rows = over is not None and over.size is None
+    decided = any(isinstance(w, (Rows, Policy, Punctuation)) for _, w in query.windows)
+    picks = any(not a.monoid.commutative and a.columns for _, a in query.aggregates)
+    return by_rows or decided or picks or any(needs_order(a, schema) for _, a in query.aggregates)
+
+
+def arranged(query: Spec, frame: DataFrame, keys: Sequence[Column], ties: bool) -> DataFrame:
+    """Rows of a key in one partition, sorted by key, time and order; equal ones as they came."""
+    from pyspark.sql import functions
+
+    wanted = frame.columns
+    if ties:
+        frame = frame.withColumn(ARRIVAL, functions.monotonically_increasing_id())
+    spread = frame.repartition(*keys) if keys else frame.coalesce(1)
+    order = [column(name).asc_nulls_last() for name in query.order]
+    last = [column(ARRIVAL)] if ties else []
+    rows = spread.sortWithinPartitions(*keys, column(query.time), *order, *last)
+    return rows.select(*map(column, wanted)) if ties else rows

@@ -1,0 +1,85 @@
+"""Policy windows from batch to batch: after each row the longest prefix that the policy gives up is evicted.
+
+One AMTA holds the partials of all aggregates of the present key ([MTA] 4.1.3). Plain Python; memory is the
+window's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines.aggregate import RowRanges
+from windrow.engines.data_windows import _shared_monoid
+from windrow.engines.inputs import _skipped, count_column, result_array, with_nulls
+from windrow.engines.spark.carry import Batch
+from windrow.engines.spark.chunks import conformed
+from windrow.engines.spark.counts import SkippedRows
+from windrow.engines.spark.sorted_rows import SortedRows, columns_of
+from windrow.monoids.base import Aggregate
+from windrow.spec import Spec
+from windrow.swag.amta import AMTA
+from windrow.windows import Policy
+
+__all__ = ["PolicyCarry"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class PolicyCarry:
+    """The windows of one policy over the rows of a partition."""
+
+    def __init__(self, query: Spec, policy: Policy, kinds: Sequence[Any]) -> None:
+        self._query = query
+        self._policy = policy
+        self._kinds = kinds
+        self._monoid = _shared_monoid(query)
+        self._window = AMTA(self._monoid)
+        self._base = 0
+        self._skipped = [SkippedRows() for _ in query.aggregates]
+
+    def push(self, rows: SortedRows) -> tuple[list[Any], Ints]:
+        """A result column an aggregate, and where each row's window starts, as absolute positions."""
+        fronts, partials = self._slide(rows)
+        stops = np.arange(self._base + 1, self._base + len(rows) + 1)
+        batch = Batch(self._base, fronts, stops, lambda row: rows.describe(self._query, row))
+        self._base += len(rows)
+        return [
+            self._lowered(k, aggregate, rows, batch, [partial[k] for partial in partials])
+            for k, (_, aggregate) in enumerate(self._query.aggregates)
+        ], fronts
+
+    def _slide(self, rows: SortedRows) -> tuple[Ints, list[Any]]:
+        inputs = [_inputs(rows, aggregate) for _, aggregate in self._query.aggregates]
+        fronts = np.empty(len(rows), np.int64)
+        partials: list[Any] = []
+        for i, starts in enumerate(rows.starts.tolist()):
+            if starts:
+                self._window = AMTA(self._monoid)
+            self._window.insert([column[i] for column in inputs])
+            self._window.evict_while(self._policy.fn)
+            fronts[i] = self._base + i + 1 - len(self._window)
+            partials.append(self._window.query_partial())
+        return fronts, partials
+
+    def _lowered(
+        self, k: int, aggregate: Aggregate, rows: SortedRows, batch: Batch, partials: list[Any]
+    ) -> Any:
+        monoid, min_count = aggregate.monoid, self._query.min_count
+        if not aggregate.columns:
+            return count_column(RowRanges(batch.fronts, batch.stops), min_count)
+        arrays = columns_of(rows.table, aggregate.columns)
+        values, nulls = self._skipped[k].push(_skipped(monoid, arrays), batch)
+        results = [monoid.lower(p) if n else None for p, n in zip(partials, values.tolist(), strict=True)]
+        column = conformed(result_array(monoid, results), self._kinds[k])
+        return with_nulls(monoid, column, values, nulls, min_count)
+
+
+def _inputs(rows: SortedRows, aggregate: Aggregate) -> list[tuple[Any, ...]]:
+    if not aggregate.columns:  # count(): every row counts
+        return [(True,)] * len(rows)
+    arrays = columns_of(rows.table, aggregate.columns)
+    return list(zip(*(array.to_pylist() for array in arrays), strict=True))

@@ -1,0 +1,40 @@
+"""Rolling queries on Spark: one result an input row.
+
+Plan: rows of a key to one partition, sorted by key and time, then one pass over sorted Arrow batches with
+state carried from batch to batch (:mod:`windrow.engines.spark.rolling_task`). All columns of the input come
+back as they were; the result columns stand behind them. Cost: one shuffle, one sort, one crossing to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from windrow.engines.spark.frames import arranged, arrow_schema, column, result_fields, ties_matter
+from windrow.engines.spark.rolling_task import roll_batches
+from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.types import result_type
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["roll"]
+
+
+def roll(query: Spec, frame: DataFrame) -> DataFrame:
+    """The input with a result column an aggregate, lazily."""
+    from pyspark.sql.types import StructType
+
+    schema = arrow_schema(frame)
+    for name, _ in query.aggregates:
+        if name in frame.columns:
+            raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
+    kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
+    payload = packed(query)
+
+    def task(batches: Iterable[Any]) -> Iterator[Any]:
+        return roll_batches(payload, kinds, batches)
+
+    rows = arranged(query, frame, [column(name) for name in query.by], ties_matter(query, schema))
+    return rows.mapInArrow(task, StructType([*frame.schema.fields, *result_fields(query, schema)]))

@@ -1,0 +1,83 @@
+"""Rows of a partition as they come, sorted by key and time: their times and where keys start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.frame import plain_array
+from windrow.engines.spark.runs import KeyRuns
+from windrow.engines.times import read_times
+from windrow.spec import Spec
+
+__all__ = ["RowReader", "SortedRows", "columns_of"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Some neighbouring rows."""
+
+    table: pa.Table
+    times: Ints
+    #: which rows are the first of their key, or the first of it that have a time
+    starts: Mask
+    #: which rows have no time
+    missing: Mask
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def slice(self, first: int, stop: int) -> SortedRows:
+        rows = slice(first, stop)
+        table = self.table.slice(first, stop - first)
+        return SortedRows(table, self.times[rows], self.starts[rows], self.missing[rows])
+
+    @staticmethod
+    def concat(parts: Sequence[SortedRows]) -> SortedRows:
+        if len(parts) == 1:
+            return parts[0]
+        return SortedRows(
+            pa.concat_tables([part.table for part in parts]),
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.starts for part in parts]),
+            np.concatenate([part.missing for part in parts]),
+        )
+
+    def describe(self, query: Spec, row: int) -> str:
+        """Where a row comes from, for messages: its time and its key."""
+        moment = self.table.column(query.time)[row].as_py()
+        key = [self.table.column(name)[row].as_py() for name in query.by]
+        told = f"the row with {query.time}={moment!s}"
+        return told + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
+
+
+class RowReader:
+    """Tables of one partition as sorted rows."""
+
+    def __init__(self, query: Spec) -> None:
+        self._query = query
+        self._runs = KeyRuns(query.by)
+        self._last_missing = False
+
+    def read(self, table: pa.Table) -> SortedRows:
+        _, times, missing = read_times(table.column(self._query.time), self._query.time)
+        lost = np.zeros(len(times), np.bool_) if missing is None else missing
+        starts = self._runs.starts(table)
+        if len(times) and (missing is not None or self._last_missing):
+            starts[0] |= self._last_missing and not lost[0]
+            starts[1:] |= lost[:-1] & ~lost[1:]
+            self._last_missing = bool(lost[-1])
+        return SortedRows(table, times, starts, lost)
+
+
+def columns_of(table: pa.Table, names: Sequence[str]) -> list[Any]:
+    """Columns as plain arrays."""
+    return [plain_array(table.column(name)) for name in names]
