@@ -1,16 +1,67 @@
-"""Where windows are kept: the codec, the store protocols and their implementations."""
+"""Where windows are kept: the codec, the store protocols and their implementations.
 
-from windrow.state.codec import pack, unpack
-from windrow.state.errors import CorruptState, StateError, UnstorableValue, UnsupportedVersion
+Names are loaded when they are used, so that ``import windrow`` pays for none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from windrow.state.levels import LevelStore, MemoryLevels
+
+if TYPE_CHECKING:
+    from windrow.state.codec import pack, unpack
+    from windrow.state.errors import (
+        CorruptState,
+        StateError,
+        StoreUnavailable,
+        UnstorableValue,
+        UnsupportedVersion,
+        WindowTaken,
+    )
+    from windrow.state.memory import MemoryStore
+    from windrow.state.redis import RedisStore
+    from windrow.state.rocksdb import RocksDBStore
+    from windrow.state.store import Store, windows
 
 __all__ = [
     "CorruptState",
     "LevelStore",
     "MemoryLevels",
+    "MemoryStore",
+    "RedisStore",
+    "RocksDBStore",
     "StateError",
+    "Store",
+    "StoreUnavailable",
     "UnstorableValue",
     "UnsupportedVersion",
+    "WindowTaken",
     "pack",
     "unpack",
+    "windows",
 ]
+
+_MODULES = {
+    "codec": ("pack", "unpack"),
+    "errors": (
+        "CorruptState",
+        "StateError",
+        "StoreUnavailable",
+        "UnstorableValue",
+        "UnsupportedVersion",
+        "WindowTaken",
+    ),
+    "memory": ("MemoryStore",),
+    "redis": ("RedisStore",),
+    "rocksdb": ("RocksDBStore",),
+    "store": ("Store", "windows"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"windrow.state.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CorruptState", "StateError", "UnstorableValue", "UnsupportedVersion"]
+__all__ = [
+    "CorruptState",
+    "StateError",
+    "StoreUnavailable",
+    "UnstorableValue",
+    "UnsupportedVersion",
+    "WindowTaken",
+]
 
 
 class StateError(Exception):
@@ -10,7 +17,7 @@ class StateError(Exception):
 
 
 class CorruptState(StateError, ValueError):
-    """Bytes that are not what was written: cut short, changed, or of another kind."""
+    """Bytes that are not what was written: cut short, changed, missing, or of another kind."""
 
 
 class UnsupportedVersion(StateError, ValueError):
@@ -19,3 +26,11 @@ class UnsupportedVersion(StateError, ValueError):
 
 class UnstorableValue(StateError, TypeError):
     """A value of a type that has no stored form."""
+
+
+class StoreUnavailable(StateError, ConnectionError):
+    """A store did not answer within the time allowed; what was confirmed before is safe."""
+
+
+class WindowTaken(StateError):
+    """A window was opened again or deleted since, so that this one may not write any more."""

@@ -60,6 +60,14 @@ class AMTA(MonoidTree):
         #: R0, R1 and the stack are to be made anew; the stack is empty
         self._is_stale = False
 
+    def _state(self) -> tuple[Any, ...]:
+        return *super()._state(), self._r0, self._r1, list(self._stack), self._is_stale
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        super()._restore(state)
+        self._r0, self._r1, stack, self._is_stale = state[3:]
+        self._stack = list(stack)
+
     def _level_end(self, level: int) -> int:
         return ((self._end + 1) >> level) - 1
 

@@ -46,6 +46,13 @@ class LogMTA(MonoidTree):
         #: of each level the first node
         self._heads: list[Any] = []
 
+    def _state(self) -> tuple[Any, ...]:
+        return *super()._state(), list(self._heads)
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        super()._restore(state)
+        self._heads = list(state[3])
+
     def _level_end(self, level: int) -> int:
         return ((self._end - 1) >> level) + 1
 

@@ -16,10 +16,14 @@ last pair its right side; no pair lacks both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windrow.state.levels import Key, LevelStore, MemoryLevels
 from windrow.swag.base import Swag
+
+if TYPE_CHECKING:
+    from windrow.state.store import Store
+    from windrow.swag.mta_stored import StoredTree
 
 __all__ = ["EMPTY", "MonoidTree", "Policy"]
 
@@ -46,6 +50,32 @@ class MonoidTree(Swag):
         self._end = 0
         #: of each level the last pair, or its left side
         self._tails: list[list[Any]] = []
+
+    @classmethod
+    def open(cls, store: Store, window_id: str, monoid: Any, **options: Any) -> StoredTree:
+        """The window of that id in a key-value store, as it was at its last checkpoint, or a new one.
+
+        ``buffer`` and ``cache`` are numbers of pairs (512 each), ``block`` how many share a key;
+        ``durability`` is "buffered", "flush" or "each": see :mod:`windrow.swag.mta_stored`.
+
+        >>> import windrow as wr
+        >>> from windrow.state import MemoryStore
+        >>> window = wr.swag.LogMTA.open(MemoryStore(), "calls", wr.max, buffer=100)
+        >>> window.insert(3)
+        >>> window.flush()
+        """
+        from windrow.swag.mta_stored import open_window
+
+        return open_window(cls, store, window_id, monoid, **options)
+
+    def _state(self) -> tuple[Any, ...]:
+        """All that is not in the store, as plain values that stay as they are."""
+        return self._front, self._end, [tuple(tail) for tail in self._tails]
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        """Take up what ``_state`` gave."""
+        self._front, self._end, tails = state[:3]
+        self._tails = [list(tail) for tail in tails]
 
     def _level_end(self, level: int) -> int:
         """The position after the last node of a level."""

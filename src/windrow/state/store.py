@@ -1,0 +1,149 @@
+"""What windrow asks of a key-value store: batched reads, atomic batched writes, and a scan by prefix.
+
+Keys and values are bytes; what they mean is known to :mod:`windrow.state.codec` alone, so that no store ever
+interprets a value. A write is atomic: all of its puts and deletes are seen, or none, also after a crash. That
+and order (a write that returned is seen by every later read and survives the death of this process) is all
+that a window needs to be recovered exactly.
+
+A *guard* makes a write conditional on the value of one key. Windows use it so that of two processes that
+opened the same window only the later one writes.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from windrow.state.errors import WindowTaken
+
+__all__ = ["Guard", "Item", "Store", "block_key", "check_guard", "key_of", "prefix_of", "windows"]
+
+Item = tuple[bytes, bytes]
+#: a key and the value that it must have for a write to happen
+Guard = tuple[bytes, bytes]
+
+
+class Store(ABC):
+    """A key-value store; subclasses say where. Methods may be called from several threads.
+
+    >>> from windrow.state import MemoryStore
+    >>> store = MemoryStore()
+    >>> store.write([(b"a/1", b"one"), (b"a/2", b"two")], deletes=[b"b"])
+    >>> store.get_many([b"a/2", b"b"])
+    [b'two', None]
+    >>> list(store.scan(b"a/"))
+    [b'a/1', b'a/2']
+    """
+
+    @abstractmethod
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of keys, None where there is none; one round trip."""
+
+    @abstractmethod
+    def write(
+        self,
+        puts: Iterable[Item],
+        deletes: Iterable[bytes] = (),
+        *,
+        sync: bool = False,
+        guard: Guard | None = None,
+    ) -> None:
+        """Put and delete, all or nothing. ``sync``: return when it is as safe as can be."""
+
+    @abstractmethod
+    def scan(self, prefix: bytes) -> Iterator[bytes]:
+        """The keys that begin with a prefix, in order."""
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.get_many([key])[0]
+
+    def close(self) -> None:
+        """Finish what runs in the background and let go of files and connections."""
+        with _STARTING:
+            workers = self.__dict__.pop("_workers", ())
+        for worker in workers:
+            worker.shutdown(wait=True)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- the background: one thread that writes, in order, and one that reads ahead
+
+    @property
+    def writer(self) -> ThreadPoolExecutor:
+        return self._started()[0]
+
+    @property
+    def reader(self) -> ThreadPoolExecutor:
+        return self._started()[1]
+
+    def _started(self) -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
+        workers = self.__dict__.get("_workers")
+        if workers is None:
+            with _STARTING:
+                workers = self.__dict__.setdefault(
+                    "_workers",
+                    (
+                        ThreadPoolExecutor(1, thread_name_prefix="windrow-write"),
+                        ThreadPoolExecutor(1, thread_name_prefix="windrow-read"),
+                    ),
+                )
+        result: tuple[ThreadPoolExecutor, ThreadPoolExecutor] = workers
+        return result
+
+
+_STARTING = threading.Lock()
+
+
+def check_guard(guard: Guard, found: bytes | None) -> None:
+    """Raise if the guarded key has another value."""
+    if found != guard[1]:
+        raise WindowTaken(
+            "this window was opened again or deleted since, here or by another process, and only the last to "
+            "open it may write: open it anew to go on from what is stored"
+        )
+
+
+# -- keys ----------------------------------------------------------------------------------------------------
+
+
+def prefix_of(window_id: str) -> bytes:
+    """What all keys of a window begin with, and no key of another window."""
+    name = window_id.encode()
+    if not 0 < len(name) < 65536:
+        raise ValueError(f"window id {window_id[:40]!r}...: give a text of 1 to 65,535 bytes")
+    return b"w" + len(name).to_bytes(2, "big") + name
+
+
+def key_of(window_id: str, what: str) -> bytes:
+    """The key of one of a window's records, by its name."""
+    return prefix_of(window_id) + b"/" + what.encode()
+
+
+def block_key(prefix: bytes, level: int, number: int) -> bytes:
+    """The key of a block of pairs: window, level and position, so that keys sort as the pairs do."""
+    return b"%b:%c%b" % (prefix, level, number.to_bytes(8, "big"))
+
+
+def windows(store: Store) -> list[str]:
+    """The ids of all windows in a store.
+
+    >>> import windrow as wr
+    >>> from windrow.state import MemoryStore
+    >>> store = MemoryStore()
+    >>> wr.swag.AMTA.open(store, "calls by region, north", wr.sum).close()
+    >>> windows(store)
+    ['calls by region, north']
+    """
+    found: dict[str, None] = {}
+    for key in store.scan(b"w"):
+        length = int.from_bytes(key[1:3], "big")
+        if key[3 + length :] == b"/manifest":
+            found[key[3 : 3 + length].decode(errors="replace")] = None
+    return list(found)
