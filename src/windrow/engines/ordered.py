@@ -130,7 +130,7 @@ class OrderedRows:
         """The rows by time, then by the columns of ``order``, then by arrival."""
         columns = list(dict.fromkeys([self._query.time, *self._query.order]))
         arrived = np.argsort(held.arrivals, kind="stable")
-        table = held.table.select(columns).take(pa.array(arrived))
+        table = held.select(columns).take(arrived).table
         order = build_frame(replace(self._query, by=()), table).permutation
         places = arrived if order is None else arrived[order]
         return held if (places[1:] > places[:-1]).all() else held.take(places)
