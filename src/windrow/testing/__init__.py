@@ -3,6 +3,8 @@
 - :func:`evaluate` computes a query by brute force from the definitions, and is never optimised: what any
   engine gives is tested against it.
 - :class:`StreamOracle` does the same for endless input: pushes, watermarks and late rows.
+- :func:`run_transcript` runs a behaviour written as data (YAML: rows, watermarks, expected results) on any
+  operator; :func:`run_on_oracle` runs it on that oracle, and :func:`list_transcripts` finds them.
 - :func:`assert_same_results` compares tables of results of any kind, whatever the order of their rows.
 - :mod:`windrow.testing.strategies` draws streams, windows, aggregates and queries for Hypothesis, which it
   needs; the rest needs nothing but windrow.
@@ -21,5 +23,14 @@ from windrow.testing.comparison import assert_same_results
 from windrow.testing.oracle import evaluate
 from windrow.testing.stream_oracle import StreamOracle
 from windrow.testing.tables import rows_of
+from windrow.testing.transcripts import list_transcripts, run_on_oracle, run_transcript
 
-__all__ = ["StreamOracle", "assert_same_results", "evaluate", "rows_of"]
+__all__ = [
+    "StreamOracle",
+    "assert_same_results",
+    "evaluate",
+    "list_transcripts",
+    "rows_of",
+    "run_on_oracle",
+    "run_transcript",
+]

@@ -1,0 +1,188 @@
+"""Windows, aggregates and policies written as text, read without running any code.
+
+Text is parsed to a syntax tree, of which only a few forms are accepted: a call of a known name with literals,
+and for policies arithmetic over ``total`` and ``old``. Everything else is an error that names the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import windrow as wr
+from windrow.monoids.base import Aggregate
+from windrow.windows import Policy, Window
+
+__all__ = ["TranscriptError", "aggregate_of", "policy_of", "window_of"]
+
+_WINDOWS = ("Cumulative", "Delta", "Fixed", "Punctuation", "Rows", "Session", "Sliding", "Tumbling")
+_AGGREGATES = (
+    *("all", "any", "arg_max", "arg_min", "collect", "collect_distinct", "concat", "count", "first"),
+    *("geo_mean", "last", "longest_run", "m4", "max", "max_count", "mean", "median", "min", "min_count"),
+    *("product", "quantile", "range", "stddev", "sum", "var"),
+)
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
+
+
+class TranscriptError(ValueError):
+    """A transcript that cannot be read."""
+
+
+def window_of(text: Any) -> Window:
+    """A window from its text.
+
+    >>> window_of("Sliding(10, slide=5)")
+    Sliding(10, slide=5)
+    >>> window_of("Policy('total.n - old.n >= 3')")
+    Policy(total.n - old.n >= 3)
+    >>> window_of("exec('rm')")
+    Traceback (most recent call last):
+    windrow.testing.transcript_text.TranscriptError: window "exec('rm')": use one of Cumulative, Delta, Fixed,
+    Punctuation, Rows, Session, Sliding, Tumbling, Policy
+    """
+    call = _call(text, "window", (*_WINDOWS, "Policy"))
+    arguments, named = _arguments(call, text, "window", _literal)
+    if call.func.id == "Policy":  # type: ignore[attr-defined]
+        return policy_of(arguments[0]) if len(arguments) == 1 else _refuse("window", text, "give one text")
+    return _built(getattr(wr, call.func.id), arguments, named, "window", text)  # type: ignore[attr-defined]
+
+
+def aggregate_of(text: Any) -> Aggregate:
+    """An aggregate from its text, in which columns need no quotes.
+
+    >>> aggregate_of("arg_max(len, caller)")
+    arg_max(len, caller)
+    >>> aggregate_of("len(s)")
+    Traceback (most recent call last):
+    windrow.testing.transcript_text.TranscriptError: aggregate 'len(s)': use one of all, any, arg_max, ...
+    """
+    call = _call(text, "aggregate", _AGGREGATES)
+    arguments, named = _arguments(call, text, "aggregate", _column_or_literal)
+    return _built(getattr(wr, call.func.id), arguments, named, "aggregate", text)  # type: ignore[attr-defined]
+
+
+def policy_of(text: Any) -> Policy:
+    """A policy from a comparison of partial aggregates: ``total.n - old.n >= 3``.
+
+    >>> from types import SimpleNamespace
+    >>> policy = policy_of("total.n - old.n >= 3")
+    >>> (
+    ...     policy.fn(SimpleNamespace(n=5), SimpleNamespace(n=2)),
+    ...     policy.fn(SimpleNamespace(n=5), SimpleNamespace(n=3)),
+    ... )
+    (True, False)
+    """
+    tree = _parsed(text, "policy")
+    if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1):
+        _refuse("policy", text, "write one comparison such as 'total.n - old.n >= 3'")
+    _check_expression(tree, text)
+
+    def evicts(total: Any, old: Any) -> bool:
+        return bool(_value(tree, {"total": total, "old": old}))
+
+    evicts.__name__ = text
+    return Policy(evicts)
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def _call(text: Any, what: str, known: tuple[str, ...]) -> ast.Call:
+    tree = _parsed(text, what)
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in known):
+        _refuse(what, text, f"use one of {', '.join(known)}")
+    assert isinstance(tree, ast.Call)
+    return tree
+
+
+def _parsed(text: Any, what: str) -> ast.expr:
+    if not isinstance(text, str):
+        _refuse(what, text, "write it as text")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return _refuse(what, text, "this is no expression")
+
+
+def _arguments(
+    call: ast.Call, text: str, what: str, read: Callable[[ast.expr], Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        named = {str(keyword.arg): _literal(keyword.value) for keyword in call.keywords if keyword.arg}
+        if len(named) != len(call.keywords):
+            raise ValueError
+        return [read(argument) for argument in call.args], named
+    except ValueError:
+        return _refuse(what, text, "arguments are numbers, text, true or false, and columns of aggregates")
+
+
+def _literal(node: ast.expr) -> Any:
+    value = ast.literal_eval(node)
+    if not isinstance(value, (int, float, str, type(None))):
+        raise ValueError
+    return value
+
+
+def _column_or_literal(node: ast.expr) -> Any:
+    return node.id if isinstance(node, ast.Name) else _literal(node)
+
+
+def _built(
+    make: Callable[..., Any], arguments: list[Any], named: dict[str, Any], what: str, text: str
+) -> Any:
+    try:
+        return make(*arguments, **named)
+    except (TypeError, ValueError) as error:
+        raise TranscriptError(f"{what} {text!r}: {error}") from error
+
+
+def _refuse(what: str, text: Any, remedy: str) -> Any:
+    raise TranscriptError(f"{what} {text!r}: {remedy}")
+
+
+# -- policies ------------------------------------------------------------------------------------------------
+
+
+def _check_expression(node: ast.expr, text: str) -> None:
+    """Refuse what :func:`_value` does not know."""
+    if isinstance(node, ast.Compare):
+        operands, operation = [node.left, node.comparators[0]], node.ops[0]
+    elif isinstance(node, ast.BinOp):
+        operands, operation = [node.left, node.right], node.op  # type: ignore[assignment]
+    elif _is_partial(node) or (isinstance(node, ast.Constant) and isinstance(node.value, (int, float))):
+        return
+    else:
+        _refuse("policy", text, "only numbers, total.name, old.name and + - * are known")
+    if type(operation) not in _OPERATORS:
+        _refuse("policy", text, "only + - * and < <= > >= are known")
+    for operand in operands:
+        _check_expression(operand, text)
+
+
+def _is_partial(node: ast.expr) -> bool:
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        return False
+    return node.value.id in ("total", "old") and not node.attr.startswith("_")
+
+
+def _value(node: ast.expr, partials: dict[str, Any]) -> Any:
+    if isinstance(node, ast.Compare):
+        left, right = node.left, node.comparators[0]
+        return _OPERATORS[type(node.ops[0])](_value(left, partials), _value(right, partials))
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_value(node.left, partials), _value(node.right, partials))
+    if isinstance(node, ast.Attribute):
+        assert isinstance(node.value, ast.Name)
+        return getattr(partials[node.value.id], node.attr)
+    assert isinstance(node, ast.Constant)
+    return node.value
