@@ -218,7 +218,9 @@ def query(
         raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
     delay = None if watermark is None else _waiting(watermark, "watermark")
     idle = None if idle_timeout is None else fixed_duration(idle_timeout, "idle_timeout")
-    if idle is not None and (delay is None or idle.kind == "integer" or delay.kind == "integer" and delay.amount):
+    if idle is not None and (
+        delay is None or idle.kind == "integer" or (delay.kind == "integer" and delay.amount)
+    ):
         raise ValueError(
             f"idle_timeout={idle_timeout!r} lets event time go on with the clock: it needs timestamps, a "
             f"duration such as '30s', and watermark='...'"

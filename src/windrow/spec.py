@@ -42,9 +42,16 @@ class Spec:
     order: tuple[str, ...] = ()
     empty: Literal["skip", "emit"] = "skip"
     min_count: int = 0
+    emit: Literal["final", "update"] = "final"
+    idle_timeout: Duration | None = None
     windows: tuple[tuple[str, Window], ...] = ()
     rolling_over: Rolling | None = None
     aggregates: tuple[tuple[str, Aggregate], ...] = ()
+
+    @property
+    def corrects(self) -> bool:
+        """Whether late rows may correct what has come out."""
+        return self.allowed_lateness is not None and self.allowed_lateness.amount > 0
 
     @property
     def names_windows(self) -> bool:

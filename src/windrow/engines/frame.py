@@ -20,7 +20,7 @@ from windrow.engines.ranges import counting_sort, first_rows
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
 
-__all__ = ["Frame", "build_frame", "plain_array", "plain_type", "require_columns"]
+__all__ = ["Frame", "build_frame", "encoded_keys", "plain_array", "plain_type", "require_columns"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -158,7 +158,7 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
     rows = None if missing is None else np.flatnonzero(~missing)
     if rows is not None:
         times = times[rows]
-    keys, key_rows = _encoded_keys(query, table, rows)
+    keys, key_rows = encoded_keys(query.by, table, rows)
     order = _order(query, table, rows, axis.ticks(table.column(query.time)) if rows is None else times, keys)
     permutation = order if rows is None else (rows if order is None else rows[order])
     return Frame(
@@ -174,13 +174,13 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
     )
 
 
-def _encoded_keys(query: Spec, table: pa.Table, rows: Ints | None) -> tuple[Any, Ints]:
+def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None) -> tuple[Any, Ints]:
     """Key numbers of the rows, and the first row of each key."""
     count = table.num_rows if rows is None else len(rows)
-    if not query.by:
+    if not by:
         return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
-    codes = _column_codes(table.column(query.by[0]), rows)
-    for name in query.by[1:]:
+    codes = _column_codes(table.column(by[0]), rows)
+    for name in by[1:]:
         more = _column_codes(table.column(name), rows)
         codes = _dense(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
     firsts = first_rows(codes, int(codes.max(initial=-1)) + 1)

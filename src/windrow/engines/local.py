@@ -22,6 +22,7 @@ from windrow.engines.frame import Frame, build_frame, require_columns
 from windrow.engines.inputs import aggregate_column
 from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
 from windrow.engines.tables import read_table
+from windrow.engines.times import check_time_kind
 from windrow.slicing import Slicer, Slices
 from windrow.spec import RejectedRows, Rolling, Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
@@ -36,7 +37,7 @@ def run(query: Spec, data: Any) -> Any:
     table, back = read_table(data)
     require_columns(table, [c for _, a in query.aggregates for c in a.columns])
     frame = build_frame(query, table)
-    _check_time_kind(query, frame)
+    check_time_kind(query, frame.axis)
     if frame.rejected:
         warnings.warn(
             f"{frame.rejected} of {table.num_rows} rows have no time in {query.time!r} and were left out",
@@ -53,19 +54,6 @@ def _levels_to_caller() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("windrow."):
         level, frame = level + 1, frame.f_back
     return level
-
-
-def _check_time_kind(query: Spec, frame: Frame) -> None:
-    what: list[Any] = [w for _, w in query.windows if isinstance(w, (TimeWindow, Session))]
-    if query.rolling_over is not None and query.rolling_over.size is not None:
-        what.append(query.rolling_over)
-    for each in what:
-        if each.uses_integer_time != frame.axis.is_integer:
-            kinds = ("integers", "timestamps") if frame.axis.is_integer else ("timestamps", "integers")
-            raise TypeError(
-                f"column {query.time!r} holds {kinds[0]} but {each!r} is meant for {kinds[1]}: "
-                f"give {'plain integers' if frame.axis.is_integer else 'durations such as 10m'}"
-            )
 
 
 def _windowed(query: Spec, frame: Frame) -> pa.Table:

@@ -21,6 +21,7 @@ that are not.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -211,6 +212,12 @@ class OrderedRows:
     @property
     def nbytes(self) -> int:
         return sum(part.nbytes for part in self._parts())
+
+    def copied(self) -> OrderedRows:
+        """Another with the same rows: what is done to one is not done to the other."""
+        clone = copy.copy(self)
+        clone._pending = list(self._pending)
+        return clone
 
     def state(self) -> dict[str, Any]:
         """All that is held, as plain values, arrays and tables."""

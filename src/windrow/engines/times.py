@@ -15,7 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["TimeAxis", "read_times"]
+from windrow.spec import Spec
+from windrow.windows import Session, TimeWindow
+
+__all__ = ["TimeAxis", "check_time_kind", "read_times"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -84,3 +87,21 @@ def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, npt.NDArray[np.b
         worst = int(times[np.abs(times).argmax()])
         raise OverflowError(f"time column {name!r} holds {worst}, beyond 2**62: scale or filter such rows")
     return axis, times, missing
+
+
+def check_time_kind(query: Spec, axis: TimeAxis) -> None:
+    """Windows and waiting times must count what the time column counts."""
+    what: list[Any] = [w for _, w in query.windows if isinstance(w, (TimeWindow, Session))]
+    if query.rolling_over is not None and query.rolling_over.size is not None:
+        what.append(query.rolling_over)
+    kinds = [(each.uses_integer_time, repr(each)) for each in what]
+    for name, wait in (("watermark", query.watermark), ("allowed_lateness", query.allowed_lateness)):
+        if wait is not None and wait.amount:
+            kinds.append((wait.kind == "integer", f"{name}={wait.argument}"))
+    for uses_integers, shown in kinds:
+        if uses_integers != axis.is_integer:
+            held, meant = ("integers", "timestamps") if axis.is_integer else ("timestamps", "integers")
+            raise TypeError(
+                f"column {query.time!r} holds {held} but {shown} is meant for {meant}: "
+                f"give {'plain integers' if axis.is_integer else 'durations such as 10m'}"
+            )

@@ -2,11 +2,13 @@
 
 A *slice* is a run of neighbouring rows of one key between two edges. No window starts or ends inside a
 slice, so every window is a range of whole slices: rows are folded into slices once, however many windows
-there are, and windows are assembled from slices. Only slices that hold a row exist.
+there are, and windows are assembled from slices. Only slices that hold a row exist. Where sessions take part,
+silence cuts, too: of several gaps only the smallest. Where rows must be combined in order of time, every
+moment is a slice of its own.
 
-Invariant: two rows of a key are in one slice if and only if no edge of any window lies between them; so the
-slices are the fewest that serve all windows. Cost: O(1) a row, O(edges) a slice. Source: [Scotty] section
-III.
+Invariant: two rows of a key are in one slice if and only if no edge of any window lies between them (and no
+gap, and no other cut that was asked for); so the slices are the fewest that serve all windows. Cost: O(1) a
+row, O(log edges) a slice. Source: [Scotty] section III.
 """
 
 from __future__ import annotations
@@ -21,9 +23,17 @@ from numba import njit
 
 from windrow.windows import Arithmetic, TimeWindow
 
-__all__ = ["Slicer", "Slices"]
+__all__ = ["END_OF_TIME", "START_OF_TIME", "Slicer", "Slices"]
 
 Ints = npt.NDArray[np.int64]
+
+#: beyond every time that a row may have
+END_OF_TIME = 2**62
+START_OF_TIME = -END_OF_TIME
+
+#: edges are listed, rather than computed for each slice, where there are at most so many a row
+_LISTED_A_ROW = 4
+_FEW_PROGRESSIONS = 3
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,8 @@ class Slices:
     times: Ints
     #: where the slices of each key start, and the end
     runs: Ints
+    #: the first edge of any window after each slice; slices of a key with the same one may be fused
+    ends: Ints
     #: partials of aggregates over the slices, by aggregate: folded once for all windows
     partials: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False)
 
@@ -46,13 +58,25 @@ class Slices:
 class Slicer:
     """Where to cut for a set of windows.
 
+    ``gap``: the smallest gap of the sessions that take part. ``moments``: cut between any two times.
+    ``apart``: cut between any two rows, for rows of equal time that something else orders.
+
     >>> from windrow.windows import Sliding, Tumbling
     >>> slicer = Slicer([Tumbling(10), Sliding(20, slide=5)])
     >>> slicer.progressions
     (Arithmetic(anchor=0, period=5),)
     """
 
-    def __init__(self, windows: Iterable[TimeWindow]) -> None:
+    def __init__(
+        self,
+        windows: Iterable[TimeWindow],
+        gap: int | None = None,
+        moments: bool = False,
+        apart: bool = False,
+    ) -> None:
+        self.gap = gap
+        self.moments = moments
+        self.apart = apart
         self._listed: list[TimeWindow] = []
         found: set[Arithmetic] = set()
         for window in windows:
@@ -65,18 +89,43 @@ class Slicer:
         self.progressions = tuple(
             sorted(p for p in found if not any(_contains(o, p) for o in found if o != p))
         )
+        self._anchors = np.array([p.anchor for p in self.progressions], np.int64)
+        self._periods = np.array([p.period for p in self.progressions], np.int64)
 
-    def slices(self, times: Ints, runs: Ints) -> Slices:
+    def slices(self, times: Ints, runs: Ints, cut_before: int = START_OF_TIME) -> Slices:
         """Cut rows that are sorted by key and time; ``runs`` says where the rows of each key start, and the
-        end."""
-        anchors = np.array([p.anchor for p in self.progressions], np.int64)
-        periods = np.array([p.period for p in self.progressions], np.int64)
-        listed = np.array(sorted(self._listed_edges(times)), np.int64)
+        end. Rows before ``cut_before`` are cut at every moment."""
+        if self.apart:
+            return Slices(np.arange(len(times) + 1), times, runs, times + 1)
+        anchors, periods, listed = self._edges(times)
         rows = np.empty(len(times) + 1, np.int64)
+        ends = np.empty(len(times), np.int64)
         slice_runs = np.zeros(len(runs), np.int64)
-        count = _cut(times, runs, anchors, periods, listed, rows, slice_runs)
-        rows = rows[: count + 1].copy()
-        return Slices(rows, times[rows[:-1]], slice_runs)
+        gap = END_OF_TIME if self.gap is None else self.gap
+        cut_before = END_OF_TIME if self.moments else cut_before
+        count = _cut(times, runs, anchors, periods, listed, gap, cut_before, rows, ends, slice_runs)
+        rows, ends = rows[: count + 1].copy(), ends[:count].copy()
+        firsts = times[rows[:-1]]
+        return Slices(rows, firsts, slice_runs, firsts + 1 if self.moments else ends)
+
+    def next_edge(self, time: int) -> int:
+        """The first edge of any window after a time."""
+        ahead = [p.next_after(time) for p in self.progressions]
+        ahead += [edge for w in self._listed if (edge := w.next_edge(time)) is not None]
+        return min(ahead, default=END_OF_TIME)
+
+    def _edges(self, times: Ints) -> tuple[Ints, Ints, Ints]:
+        """Edges to be computed (anchors and periods), and edges in a list."""
+        listed = self._listed_edges(times)
+        if len(self.progressions) <= _FEW_PROGRESSIONS or not len(times):
+            return self._anchors, self._periods, np.array(sorted(listed), np.int64)
+        low, high = int(times.min()), int(times.max())
+        if int((high - low) // self._periods.min()) > _LISTED_A_ROW * len(times):
+            return self._anchors, self._periods, np.array(sorted(listed), np.int64)
+        edges = np.unique(_listed_progressions(self._anchors, self._periods, low, high))
+        if listed:
+            edges = np.union1d(edges, np.array(list(listed), np.int64))
+        return self._anchors[:0], self._periods[:0], edges
 
     def _listed_edges(self, times: Ints) -> set[int]:
         """Edges of calendar windows and fixed bands: those next to some row."""
@@ -99,23 +148,56 @@ def _contains(coarse: Arithmetic, fine: Arithmetic) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def _listed_progressions(anchors: Ints, periods: Ints, low: int, high: int) -> Ints:
+    """All edges from the first after low to the first after high, of each progression."""
+    count = 0
+    for p in range(len(anchors)):
+        count += (high - low) // periods[p] + 2
+    found = np.empty(count, np.int64)
+    count = 0
+    for p in range(len(anchors)):
+        edge = low + periods[p] - (low - anchors[p]) % periods[p]
+        while edge <= high + periods[p]:
+            found[count] = edge
+            count += 1
+            edge += periods[p]
+    return found[:count]
+
+
+@njit(cache=True, nogil=True)
 def _cut(
-    times: Ints, runs: Ints, anchors: Ints, periods: Ints, listed: Ints, rows: Ints, slice_runs: Ints
+    times: Ints,
+    runs: Ints,
+    anchors: Ints,
+    periods: Ints,
+    listed: Ints,
+    gap: int,
+    moments_before: int,
+    rows: Ints,
+    ends: Ints,
+    slice_runs: Ints,
 ) -> int:
     count = 0
     for run in range(len(runs) - 1):
         slice_runs[run] = count
         i = runs[run]
+        place = 0
         while i < runs[run + 1]:
             rows[count] = i
-            count += 1
-            edge = np.int64(2**63 - 1)  # the first edge after this row
+            edge = np.int64(END_OF_TIME)  # the first edge after this row
             for p in range(len(anchors)):
                 edge = min(edge, times[i] + periods[p] - (times[i] - anchors[p]) % periods[p])
-            place = np.searchsorted(listed, times[i], side="right")
+            if place < len(listed) and listed[place] <= times[i]:
+                place += np.searchsorted(listed[place:], times[i], side="right")
             if place < len(listed):
                 edge = min(edge, listed[place])
-            while i < runs[run + 1] and times[i] < edge:
+            ends[count] = edge
+            count += 1
+            stop = edge
+            if times[i] < moments_before:
+                stop = min(stop, times[i] + 1)
+            i += 1
+            while i < runs[run + 1] and times[i] < stop and times[i] - times[i - 1] <= gap:
                 i += 1
     slice_runs[len(runs) - 1] = count
     rows[count] = runs[len(runs) - 1]

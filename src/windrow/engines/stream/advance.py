@@ -1,0 +1,118 @@
+"""The watermark of an operator moves: what is due comes out, what nobody needs is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.stream.output import Piece
+from windrow.engines.stream.plan import ROLLING, Plan
+from windrow.engines.stream.state import State
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slices import HeldSlices
+
+__all__ = ["Due", "advanced", "counted", "without_dead_keys"]
+
+
+@dataclass(frozen=True)
+class Due:
+    """What comes out, and what a batch touched."""
+
+    pieces: tuple[Piece, ...] = ()
+    #: results of windows that data decide, or of rolling; and whether they are final
+    tables: tuple[tuple[pa.Table, bool], ...] = ()
+    #: slices that windows which time decides took; the same for each session; rows that others took
+    timed: HeldSlices | None = None
+    sessions: Mapping[int, HeldSlices] = field(default_factory=dict[int, HeldSlices])
+    rows: pa.Table | None = None
+
+    def joined(self, other: Due) -> Due:
+        return replace(self, pieces=self.pieces + other.pieces, tables=self.tables + other.tables)
+
+
+def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = None) -> tuple[State, Due]:
+    """The state at another watermark, and what is due."""
+    touched = Due() if touched is None else touched
+    before, pieces = state.watermark, list[Piece]()
+    state = replace(state, watermark=watermark)
+    if state.time is not None and watermark > before:
+        part, found = state.time.fired(before, watermark)
+        state, pieces = counted(replace(state, time=part), found), [*pieces, *found]
+    sessions = []
+    for each in state.sessions:
+        changed, found = each.fired(touched.sessions.get(each.number), watermark)
+        sessions.append(changed)
+        state, pieces = counted(state, found), [*pieces, *found]
+    state = replace(state, sessions=tuple(sessions))
+    state, tables = _ordered(plan, state)
+    if plan.query.emit == "update" and watermark < END_OF_TIME:
+        state, more, tables = _speculated(plan, state, touched, tables)
+        pieces += more
+    return state, Due(tuple(pieces), tuple(tables))
+
+
+def counted(state: State, pieces: Sequence[Piece]) -> State:
+    """With the windows of these pieces counted."""
+    counts = state.counts
+    for piece in pieces:
+        if piece.results is None:
+            counts = replace(counts, windows_retracted=counts.windows_retracted + len(piece))
+        elif piece.is_final:
+            counts = replace(
+                counts,
+                windows_fired=counts.windows_fired + len(piece) - piece.corrected,
+                windows_corrected=counts.windows_corrected + piece.corrected,
+            )
+    return replace(state, counts=counts)
+
+
+def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool]]]:
+    """Rows that the watermark, and what is allowed, have passed are taken."""
+    if not state.ordered or state.watermark == START_OF_TIME:
+        return state, []
+    closing = state.watermark == END_OF_TIME
+    up_to = END_OF_TIME if closing else state.watermark - plan.allowed
+    parts, tables, fired = {}, [], 0
+    for number, part in state.ordered.items():
+        parts[number] = part.copied()
+        found = parts[number].due(up_to, closing)
+        if found is not None:
+            tables.append((found, True))
+            fired += 0 if number == ROLLING else found.num_rows
+    counts = replace(state.counts, windows_fired=state.counts.windows_fired + fired)
+    return replace(state, ordered=parts, counts=counts), tables
+
+
+def _speculated(
+    plan: Plan, state: State, touched: Due, tables: list[tuple[pa.Table, bool]]
+) -> tuple[State, list[Piece], list[tuple[pa.Table, bool]]]:
+    pieces: list[Piece] = []
+    if state.time is not None and touched.timed is not None:
+        part, pieces = state.time.speculations(touched.timed, state.watermark)
+        state = replace(state, time=part)
+    if ROLLING in state.ordered and touched.rows is not None and touched.rows.num_rows:
+        rolling = state.ordered[ROLLING].copied()
+        found = rolling.speculate(touched.rows)
+        state = replace(state, ordered=state.ordered | {ROLLING: rolling})
+        if found is not None:
+            tables = [*tables, (found, False)]
+    return state, pieces, tables
+
+
+def without_dead_keys(state: State) -> State:
+    """Keys that nothing refers to are forgotten once there may be many, or nothing else is left."""
+    if not len(state.keys) or (state.slices and not state.keys.may_be_stale):
+        return state
+    is_alive = np.zeros(len(state.keys), np.bool_)
+    for numbers in state.key_numbers():
+        is_alive[numbers] = True
+    keys, renumbered = state.keys.only(np.flatnonzero(is_alive))
+    return replace(
+        state,
+        keys=keys,
+        time=None if state.time is None else state.time.with_keys(renumbered),
+        sessions=tuple(part.with_keys(renumbered) for part in state.sessions),
+    )

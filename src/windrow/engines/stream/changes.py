@@ -1,0 +1,82 @@
+"""Windows are added to and removed from a running operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+from windrow.engines.stream.time_part import Kind, TimePart
+from windrow.engines.times import check_time_kind
+from windrow.windows import Session, TimeWindow, Window
+
+__all__ = ["with_window", "without_window"]
+
+
+def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Plan, State]:
+    """With a window that sees rows from now on."""
+    query = plan.query
+    if not isinstance(window, Window):
+        raise TypeError(f"window {name!r} is a {type(window).__name__}: give a wr.Tumbling or the like")
+    if query.rolling_over is not None or not query.names_windows:
+        raise ValueError(
+            "windows can be added to an operator whose windows have names: "
+            "open it with .window(day=wr.Tumbling('24h'))"
+        )
+    if name in dict(query.windows):
+        raise ValueError(f"there is a window {name!r} already: choose another name, or remove it first")
+    number = len(plan.names)
+    changed = replace(
+        plan,
+        query=replace(query, windows=(*query.windows, (name, window))),
+        numbers=(*plan.numbers, number),
+    )
+    if state.axis is not None:
+        check_time_kind(changed.query, state.axis)
+    return changed, _with_query(_with_part(changed, state, number, name, window), changed)
+
+
+def _with_part(plan: Plan, state: State, number: int, name: str, window: Window) -> State:
+    if state.columns is None:  # parts are made with the first table
+        return state
+    if isinstance(window, TimeWindow):
+        kind = Kind(number, window)
+        part = TimePart.empty(plan.query, [kind]) if state.time is None else state.time.with_kind(kind)
+        return replace(state, time=part)
+    if isinstance(window, Session):
+        return replace(state, sessions=(*state.sessions, plan.session_part(number, window)))
+    return replace(state, ordered=state.ordered | {number: plan.ordered_part(name, window)})
+
+
+def without_window(plan: Plan, state: State, name: str) -> tuple[Plan, State]:
+    """Without a window, and without what only it needed."""
+    query = plan.query
+    if name not in dict(query.windows):
+        known = ", ".join(repr(each) for each, _ in query.windows if each) or "no named windows"
+        raise KeyError(f"there is no window {name!r}; the operator has {known}")
+    if len(query.windows) == 1:
+        raise ValueError(f"{name!r} is the only window: finish() the operator instead")
+    place = [each for each, _ in query.windows].index(name)
+    number = plan.numbers[place]
+    changed = replace(
+        plan,
+        query=replace(query, windows=query.windows[:place] + query.windows[place + 1 :]),
+        numbers=plan.numbers[:place] + plan.numbers[place + 1 :],
+    )
+    time = None if state.time is None else state.time.without(number)
+    state = replace(
+        state,
+        time=None if time is None or not time.kinds else time,
+        sessions=tuple(part for part in state.sessions if part.number != number),
+        ordered={k: part for k, part in state.ordered.items() if k != number},
+    )
+    return changed, _with_query(state, changed)
+
+
+def _with_query(state: State, plan: Plan) -> State:
+    """All parts speak of the query as it is now."""
+    return replace(
+        state,
+        time=None if state.time is None else replace(state.time, query=plan.query),
+        sessions=tuple(replace(part, query=plan.query) for part in state.sessions),
+    )

@@ -1,0 +1,69 @@
+"""Windows without rows, for ``empty="emit"``: those between a key's first and last row.
+
+A window without rows comes out once it has fired *and* a later row of its key has come, since only then is
+it known to lie between rows. So each key's first and last time are kept, for as long as the operator runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.slicing.ledger import Found
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slices import HeldSlices, runs_of
+from windrow.slicing.time_windows import TimeWindows
+
+__all__ = ["Filling"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def _nothing() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """The first and the last time of each key, and the last before the latest firing."""
+
+    keys: Ints = field(default_factory=_nothing)
+    firsts: Ints = field(default_factory=_nothing)
+    lasts: Ints = field(default_factory=_nothing)
+    seen: Ints = field(default_factory=_nothing)
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.keys.nbytes
+
+    def with_rows(self, slices: HeldSlices) -> Filling:
+        new, runs = runs_of(slices.keys)
+        keys = np.union1d(self.keys, new)
+        firsts = np.full(len(keys), END_OF_TIME, np.int64)
+        lasts = np.full(len(keys), START_OF_TIME, np.int64)
+        seen = lasts.copy()
+        known = np.searchsorted(keys, self.keys)
+        firsts[known], lasts[known], seen[known] = self.firsts, self.lasts, self.seen
+        places = np.searchsorted(keys, new)
+        firsts[places] = np.minimum(firsts[places], np.minimum.reduceat(slices.firsts, runs[:-1]))
+        lasts[places] = np.maximum(lasts[places], np.maximum.reduceat(slices.lasts, runs[:-1]))
+        return Filling(keys, firsts, lasts, seen)
+
+    def due(self, windows: TimeWindows, low: int, high: int) -> tuple[Found, Mask]:
+        """All windows that fire now, empty or not; and which had to wait for a row, and so are empty."""
+        if not len(self.keys):
+            return Found.none(), np.empty(0, np.bool_)
+        kinds = windows.kinds_between(int(self.firsts.min()), int(self.lasts.max()))
+        found = windows.filling(kinds, self.keys, self.firsts, self.lasts, self.seen, low, high)
+        return found, found.ends <= low
+
+    def after(self, watermark: int) -> Filling:
+        """After everything up to a watermark has fired."""
+        return Filling() if watermark == END_OF_TIME else replace(self, seen=self.lasts)
+
+    def with_keys(self, renumbered: Any) -> Filling:
+        return replace(self, keys=renumbered[self.keys])

@@ -1,0 +1,74 @@
+"""The keys that an operator knows: numbers for key values, and back.
+
+Invariant: numbers are 0 ... n - 1 in the order in which keys first appeared. Keys that nothing refers to any
+more are forgotten, and the others renumbered in the same order.
+Cost: O(known keys + keys of the batch) a batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.frame import Frame, encoded_keys, plain_array
+
+__all__ = ["Keys"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Key values in the order of their numbers; without key columns there is one key, number 0."""
+
+    by: tuple[str, ...]
+    values: pa.Table | None = None
+    #: how many were in use when it was last looked at
+    settled: int = 0
+
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether so many keys came since then that it is time to look again."""
+        return len(self) > 2 * self.settled + 1024
+
+    def __len__(self) -> int:
+        return 0 if self.values is None else self.values.num_rows
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.values is None else int(self.values.nbytes)
+
+    def with_frame(self, frame: Frame) -> tuple[Keys, Ints]:
+        """With the keys of a frame, and the number of each of them."""
+        if not self.by:
+            return self, np.zeros(len(frame.key_rows), np.int64)
+        rows = pa.array(frame.key_rows)
+        new = pa.table({name: frame.raw(name).take(rows) for name in self.by})
+        both = new if self.values is None else pa.concat_tables([self.values, new])
+        codes, firsts = encoded_keys(self.by, both, None)
+        numbers = codes[len(self) :].astype(np.int64)
+        return Keys(self.by, _flat(both.take(pa.array(firsts))), self.settled), numbers
+
+    def columns(self, numbers: Ints) -> dict[str, Any]:
+        """The key columns of results."""
+        if not self.by or self.values is None:
+            return {name: pa.nulls(len(numbers)) for name in self.by}
+        taken = self.values.take(pa.array(numbers))
+        return {name: plain_array(taken.column(name)) for name in self.by}
+
+    def only(self, alive: Ints) -> tuple[Keys, Ints]:
+        """The keys with these numbers, sorted; and the new number of each old one."""
+        renumbered = np.zeros(max(len(self), 1), np.int64)
+        renumbered[alive] = np.arange(len(alive))
+        if self.values is None:
+            return self, renumbered
+        values = _flat(self.values.take(pa.array(alive))) if len(alive) else None
+        return Keys(self.by, values, len(alive)), renumbered
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    return pa.table({name: plain_array(table.column(name)) for name in table.column_names})

@@ -1,0 +1,46 @@
+"""What an operator counts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Metrics"]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Numbers of an operator at one moment. Always rows_in = rows_aggregated + rows_late + rows_rejected.
+
+    >>> Metrics(rows_in=3, rows_aggregated=2, late={"window_fired": 1}).rows_late
+    1
+    """
+
+    rows_in: int = 0
+    rows_aggregated: int = 0
+    #: late rows by reason
+    late: dict[str, int] = field(default_factory=dict[str, int])
+    #: rejected rows by reason
+    rejected: dict[str, int] = field(default_factory=dict[str, int])
+    windows_fired: int = 0
+    windows_corrected: int = 0
+    windows_retracted: int = 0
+    #: slices and rows that are held
+    slices: int = 0
+    rows_held: int = 0
+    keys: int = 0
+    state_bytes: int = 0
+    #: the watermark as a time of the query's time column; None: there is none yet
+    watermark: Any = None
+
+    @property
+    def rows_late(self) -> int:
+        return sum(self.late.values())
+
+    @property
+    def rows_rejected(self) -> int:
+        return sum(self.rejected.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of them, for logs."""
+        return asdict(self) | {"rows_late": self.rows_late, "rows_rejected": self.rows_rejected}

@@ -1,0 +1,181 @@
+"""The operator: what a query is on endless input. docs/streams.md says what it does; this is the order of
+things.
+
+A push goes: rows are checked and set in order; slices are cut and folded once; every window that time or
+silence decides takes what it may, rows for windows that data decide wait; late rows are counted; the
+watermark moves; what is due comes out. All of it works on values: only when nothing has raised does the
+operator take the new state, so that a push that fails has changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.stream.advance import Due, advanced, without_dead_keys
+from windrow.engines.stream.changes import with_window, without_window
+from windrow.engines.stream.keys import Keys
+from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.metrics import Metrics
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.push import pushed
+from windrow.engines.stream.results import result_table
+from windrow.engines.stream.snapshot import restored, snapshot_of
+from windrow.engines.stream.state import State
+from windrow.engines.tables import read_table
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.spec import Spec
+from windrow.windows import Window
+from windrow.windows.times import to_us
+
+__all__ = ["Operator"]
+
+
+class Operator:
+    """Endless input through a query; ``query.open()`` makes one.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> visits = wr.query(time="t", by="who").window(wr.Session(gap=5)).agg(n=wr.count()).open()
+    >>> visits.push(pa.table({"t": [1, 4, 2], "who": ["ann", "ann", "bob"]})).num_rows
+    0
+    >>> visits.advance(8).to_pylist()
+    [{'who': 'bob', 'window_start': 2, 'window_end': 7, 'n': 1}]
+    >>> visits.metrics.rows_in, visits.metrics.watermark
+    (3, 8)
+    """
+
+    def __init__(self, query: Spec, *, clock: Callable[[], float] = monotonic) -> None:
+        self._plan = Plan.of(query)
+        self._state = State(Keys(query.by), None, (), {})
+        self._types: dict[str, Any] = {}
+        self._clock = clock
+        self._last_row = clock()
+        self._is_finished = False
+
+    @classmethod
+    def restored(cls, query: Spec, snapshot: bytes, *, clock: Callable[[], float] = monotonic) -> Operator:
+        """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
+        operator = cls(query, clock=clock)
+        operator._plan, operator._state = restored(operator._plan, snapshot)
+        return operator
+
+    @property
+    def query(self) -> Spec:
+        """The query as it runs now, with windows that were added and without those that were removed."""
+        return self._plan.query
+
+    # -- rows in, results out --------------------------------------------------------------------------------
+
+    def push(self, batch: Any) -> pa.Table:
+        """Take rows; the results that are due."""
+        self._check_open()
+        table, _ = read_table(batch)
+        if not table.num_rows and self._state.columns is not None:
+            return self.poll()
+        plan, state, due = pushed(self._plan, self._state, table)
+        self._last_row = self._clock()
+        return self._accepted(plan, state, due)
+
+    def advance(self, watermark: Any) -> pa.Table:
+        """Rows before this time are complete; the results that are due. A watermark never falls: one that is
+        not above the present one changes nothing."""
+        self._check_open()
+        return self._advanced(self._moment(watermark))
+
+    def poll(self) -> pa.Table:
+        """What is due because nothing came for ``idle_timeout``."""
+        self._check_open()
+        return self._advanced(self._idle_watermark())
+
+    def finish(self) -> pa.Table:
+        """Nothing more comes: everything that is left comes out, and the operator is closed."""
+        self._check_open()
+        result = self._advanced(END_OF_TIME)
+        self._is_finished = True
+        return result
+
+    def late_rows(self) -> pa.Table:
+        """The late rows since this was last asked, with ``late_by`` and ``late_reason``; they are kept by
+        ``late="emit"``."""
+        if self.query.late != "emit":
+            raise ValueError("late rows are only counted: keep them with wr.query(late='emit')")
+        columns = self._state.columns
+        found = self._state.late.joined(None if columns is None else columns.schema)
+        self._state = replace(self._state, late=LateRows())
+        return found
+
+    def _advanced(self, watermark: int) -> pa.Table:
+        if watermark <= self._state.watermark:
+            return self._accepted(self._plan, self._state, Due())
+        state, due = advanced(self._plan, self._state, watermark)
+        return self._accepted(self._plan, state, due)
+
+    def _accepted(self, plan: Plan, state: State, due: Due) -> pa.Table:
+        """The results of a step; only when they are made is the step taken."""
+        result = result_table(plan, state, due, self._types)
+        # results refer to keys, so that these are forgotten last
+        self._plan, self._state = plan, without_dead_keys(state)
+        return result
+
+    def _check_open(self) -> None:
+        if self._is_finished:
+            raise RuntimeError("this operator is finished: open() another one")
+
+    # -- the watermark ---------------------------------------------------------------------------------------
+
+    def _moment(self, watermark: Any) -> int:
+        """A watermark that the user gives, as the query counts time."""
+        axis = self._state.axis
+        is_integer = isinstance(watermark, (int, np.integer)) and not isinstance(watermark, bool)
+        if axis is not None and axis.is_integer != is_integer:
+            wanted = "an integer" if axis.is_integer else "a datetime or ISO 8601 text"
+            raise TypeError(f"watermark {watermark!r}: column {self.query.time!r} asks for {wanted}")
+        moment = int(watermark) if is_integer else to_us(watermark, "watermark")
+        return max(START_OF_TIME, min(moment, END_OF_TIME - 1))
+
+    def _idle_watermark(self) -> int:
+        idle, delay, largest = self.query.idle_timeout, self.query.watermark, self._state.largest
+        if idle is None or delay is None or largest == START_OF_TIME:
+            return self._state.watermark
+        waited = round((self._clock() - self._last_row) * 1e6)
+        return largest - delay.units + waited if waited >= idle.units else self._state.watermark
+
+    # -- state -----------------------------------------------------------------------------------------------
+
+    @property
+    def metrics(self) -> Metrics:
+        """What was counted so far, and what is held now."""
+        state = self._state
+        watermark = None
+        if START_OF_TIME < state.watermark < END_OF_TIME:
+            moment = np.array([state.watermark])
+            watermark = int(moment[0]) if state.axis is None else state.axis.column(moment)[0].as_py()
+        return Metrics(
+            **asdict(state.counts),
+            slices=state.slices,
+            rows_held=state.rows_held,
+            keys=len(state.keys),
+            state_bytes=state.nbytes,
+            watermark=watermark,
+        )
+
+    def snapshot(self) -> bytes:
+        """The whole state as bytes, for ``query.restore``."""
+        self._check_open()
+        return snapshot_of(self._plan, self._state)
+
+    def add_window(self, **named: Window) -> None:
+        """Add windows to the running operator; they see rows that come from now on."""
+        self._check_open()
+        for name, window in named.items():
+            self._plan, self._state = with_window(self._plan, self._state, name, window)
+
+    def remove_window(self, name: str) -> None:
+        """Remove a window; what it holds is forgotten, and nothing more comes out of it."""
+        self._check_open()
+        self._plan, self._state = without_window(self._plan, self._state, name)

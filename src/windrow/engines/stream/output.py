@@ -1,0 +1,70 @@
+"""Results on their way out: windows and their aggregates become one Arrow table of a stable schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.stream.keys import Keys
+from windrow.engines.times import TimeAxis
+from windrow.slicing.ledger import Found
+from windrow.spec import Spec
+from windrow.windows import Session
+
+__all__ = ["Piece", "extra_columns", "piece_table"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Windows that come out together; a retraction has no results."""
+
+    found: Found
+    results: Sequence[Any] | None
+    revisions: Ints | None
+    is_final: bool
+    #: how many of them had come out as final before
+    corrected: int = 0
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+def extra_columns(query: Spec) -> list[str]:
+    """The columns that results of an operator have besides those of a table."""
+    updates = query.emit == "update"
+    if not updates and not query.corrects:
+        return []
+    has_sessions = any(isinstance(window, Session) for _, window in query.windows)
+    retracted = ["retracted"] if has_sessions else []
+    return ["revision", *retracted, *(["is_final"] if updates else [])]
+
+
+def piece_table(query: Spec, names: Sequence[str], keys: Keys, axis: TimeAxis, piece: Piece) -> pa.Table:
+    """Results in the order of windows, then keys, then time; ``names`` of windows by their numbers."""
+    found = piece.found
+    order = found.order()
+    found = found.take(order)
+    columns: dict[str, Any] = dict(keys.columns(found.keys))
+    if query.names_windows:
+        columns["window"] = pa.array(names, pa.string()).take(pa.array(found.windows))
+    columns["window_start"] = axis.column(found.starts)
+    columns["window_end"] = axis.column(found.ends)
+    for k, (name, _) in enumerate(query.aggregates):
+        if piece.results is None:
+            columns[name] = pa.nulls(len(found))
+        else:
+            columns[name] = piece.results[k].take(pa.array(order))
+    revisions = np.zeros(len(found), np.int64) if piece.revisions is None else piece.revisions[order]
+    extras = {
+        "revision": pa.array(revisions, pa.int64()),
+        "retracted": pa.array(np.full(len(found), piece.results is None)),
+        "is_final": pa.array(np.full(len(found), piece.is_final)),
+    }
+    return pa.table(columns | {name: extras[name] for name in extra_columns(query)})

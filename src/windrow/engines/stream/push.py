@@ -1,0 +1,237 @@
+"""A batch of rows into an operator's state: judged, folded, held; then the watermark moves."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.delta_windows import without_delta
+from windrow.engines.frame import Frame, build_frame, plain_array
+from windrow.engines.ordered import OrderedRows
+from windrow.engines.stream.advance import Due, advanced, counted
+from windrow.engines.stream.batch import Batch, fold_batch
+from windrow.engines.stream.intake import with_time
+from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.output import Piece
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+from windrow.engines.times import read_times
+from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slices import HeldSlices
+from windrow.windows import Delta
+
+__all__ = ["WatermarkJump", "pushed"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class WatermarkJump(UserWarning):
+    """A row far ahead of all others moved the watermark: what comes now may all be late."""
+
+
+def pushed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]:
+    """The state after a batch, and what is due."""
+    if state.columns is None:
+        plan, state = plan.begun(state, table)
+    assert state.columns is not None
+    table = state.columns.conform(table)
+    rows, timeless = with_time(table, plan.query.time)
+    arrivals = _arrivals(table, plan.query.time, state.counts.rows_in)
+    rejected = Counter({"no_time": timeless} if timeless else {})
+    state = replace(state, counts=replace(state.counts, rows_in=state.counts.rows_in + table.num_rows))
+    if not rows.num_rows:
+        return plan, _with_rejected(state, rejected), Due()
+    axis, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
+    taking = _Taking(plan, replace(state, axis=axis), rows, times, arrivals)
+    state, due = taking.result(rejected)
+    before = state.watermark
+    state, fired = advanced(plan, state, taking.next_watermark(), due)
+    _warn_of_jump(plan, before, state.watermark, times)
+    return plan, state, due.joined(fired)
+
+
+def _arrivals(table: pa.Table, time: str, before: int) -> Ints:
+    numbers = np.arange(before, before + table.num_rows)
+    column = table.column(time)
+    return numbers[np.asarray(column.is_valid())] if column.null_count else numbers
+
+
+def _with_rejected(state: State, rejected: Counter[str]) -> State:
+    counts = state.counts
+    return replace(state, counts=replace(counts, rejected=dict(Counter(counts.rejected) + rejected)))
+
+
+@dataclass
+class _Taking:
+    """One batch on its way in."""
+
+    plan: Plan
+    state: State
+    rows: pa.Table
+    times: Ints
+    arrivals: Ints
+
+    def result(self, rejected: Counter[str]) -> tuple[State, Due]:
+        count = self.rows.num_rows
+        self.taken = np.zeros(count, np.bool_)
+        #: whether a row is in a window of each sort at all, in the order of the reasons
+        self.inside = [np.zeros(count, np.bool_) for _ in REASONS]
+        due = self._into_slices() if self.plan.cuts_slices else Due()
+        touched_rows = self._into_ordered()
+        self._count(rejected)
+        due = replace(due, rows=touched_rows)
+        return self.state, due
+
+    @property
+    def watermark(self) -> int:
+        return self.state.watermark
+
+    @property
+    def late_before(self) -> int:
+        """Rows before this are too late to correct anything."""
+        if self.watermark == START_OF_TIME:
+            return START_OF_TIME
+        return self.watermark - self.plan.allowed
+
+    def next_watermark(self) -> int:
+        delay = self.plan.query.watermark
+        return self.watermark if delay is None else max(self.watermark, self.state.largest - delay.units)
+
+    # -- windows that time or silence decides ----------------------------------------------------------------
+
+    def _into_slices(self) -> Due:
+        plan, state = self.plan, self.state
+        frame = build_frame(plan.query, self.rows)
+        keys, numbers = state.keys.with_frame(frame)
+        cuts_late = bool(state.sessions) or plan.query.corrects
+        late_before = self.late_before if cuts_late else START_OF_TIME
+        batch = fold_batch(frame, numbers, plan.slicer, plan.aggregates, late_before, plan.query.order)
+        self.state = state = replace(state, keys=keys)
+        due = Due(timed=self._into_time(frame, batch), sessions=self._into_sessions(frame, batch))
+        if plan.query.corrects and due.timed is not None and self.watermark > START_OF_TIME:
+            due = replace(due, pieces=self._corrections(due.timed, late_before))
+        return due
+
+    def _corrections(self, touched: HeldSlices, late_before: int) -> tuple[Piece, ...]:
+        """What late rows correct of what has fired."""
+        assert self.state.time is not None
+        within = touched.take(np.flatnonzero(touched.firsts >= late_before))
+        part, pieces = self.state.time.corrections(within, self.watermark)
+        self.state = counted(replace(self.state, time=part), pieces)
+        return tuple(pieces)
+
+    def _into_time(self, frame: Frame, batch: Batch) -> HeldSlices | None:
+        part = self.state.time
+        if part is None:
+            return None
+        taken, inside = part.judged(batch, self.watermark)
+        self.state = replace(self.state, time=part.added(batch, taken, self.watermark))
+        self._mark(frame, batch, taken, inside, 0)
+        return batch.slices.take(np.flatnonzero(taken)) if self.plan.counts_revisions else None
+
+    def _into_sessions(self, frame: Frame, batch: Batch) -> dict[int, HeldSlices]:
+        touched: dict[int, HeldSlices] = {}
+        parts = []
+        for part in self.state.sessions:
+            changed, taken = part.added(batch, self.watermark)
+            parts.append(changed)
+            self._mark(frame, batch, taken, np.ones(len(taken), np.bool_), 1)
+            if self.plan.counts_revisions:
+                touched[part.number] = batch.slices.take(np.flatnonzero(taken))
+        self.state = replace(self.state, sessions=tuple(parts))
+        return touched
+
+    def _mark(self, frame: Frame, batch: Batch, taken: Mask, inside: Mask, reason: int) -> None:
+        """Note for rows, where they lie in the table, what is known of their slices."""
+        for rows, slices in ((self.taken, taken), (self.inside[reason], inside)):
+            if slices.all():
+                rows[:] = True
+            else:
+                in_order = batch.rows_of(slices, len(frame))
+                places = np.arange(len(frame)) if frame.permutation is None else frame.permutation
+                rows[places[in_order]] = True
+
+    # -- windows that data decide ----------------------------------------------------------------------------
+
+    def _into_ordered(self) -> pa.Table | None:
+        if not self.state.ordered:
+            return None
+        in_time = self.times >= self.late_before
+        parts = {}
+        windows: dict[int, Any] = {number: window for number, _, window in self.plan.numbered}
+        for number, part in self.state.ordered.items():
+            inside = self._inside(windows.get(number))
+            wanted = in_time & inside
+            parts[number] = _pushed_copy(part, self.rows, self.arrivals, wanted)
+            self.taken |= wanted
+            self.inside[2] |= inside
+        self.state = replace(self.state, ordered=parts)
+        return self.rows.filter(pa.array(in_time))
+
+    def _inside(self, window: Any) -> Mask:
+        if isinstance(window, Delta):
+            without = without_delta(plain_array(self.rows.column(window.column)))
+            if without is not None:
+                return np.asarray(~without)
+        return np.ones(self.rows.num_rows, np.bool_)
+
+    # -- late rows -------------------------------------------------------------------------------------------
+
+    def _count(self, rejected: Counter[str]) -> None:
+        inside = self.inside[0] | self.inside[1] | self.inside[2]
+        outside = int((~inside & ~self.taken).sum())
+        if outside:
+            rejected["no_window"] += outside
+        late = np.flatnonzero(inside & ~self.taken)
+        counts, kept = self.state.counts, self.state.late
+        found = dict(counts.late)
+        if len(late):
+            which = np.argmax(np.stack([mask[late] for mask in self.inside]), axis=0)
+            reasons = [REASONS[k] for k in which.tolist()]
+            found = dict(Counter(found) + Counter(reasons))
+            if self.plan.query.late == "emit":
+                assert self.state.axis is not None
+                rows = self.rows.take(pa.array(late))
+                kept = kept.with_rows(rows, self.state.axis, self.watermark - self.times[late], reasons)
+        counts = replace(
+            counts,
+            rows_aggregated=counts.rows_aggregated + int(self.taken.sum()),
+            late=found,
+            rejected=dict(Counter(counts.rejected) + rejected),
+        )
+        largest = max(self.state.largest, int(self.times.max()))
+        self.state = replace(self.state, counts=counts, late=kept, largest=largest)
+
+
+def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:
+    clone = part.copied()
+    if wanted.all():
+        clone.push(rows, arrivals)
+    elif wanted.any():
+        clone.push(rows.filter(pa.array(wanted)), arrivals[wanted])
+    return clone
+
+
+def _warn_of_jump(plan: Plan, before: int, after: int, times: Ints) -> None:
+    """A row far ahead of the others of its batch makes them, or what comes next, late: say so."""
+    if after == before or len(times) < 2:
+        return
+    delay = plan.query.watermark
+    assert delay is not None or after == before
+    middle, largest = int(np.median(times)), int(times.max())
+    usual = max(1, int(np.median(np.abs(times - middle))), 0 if delay is None else delay.units)
+    if largest - middle > 10_000 * usual:
+        warnings.warn(
+            f"a row is {largest - middle:,} {'units' if delay is None or delay.kind == 'integer' else 'us'} "
+            f"ahead of the middle of its batch and moved the watermark: rows that come now may all be late. "
+            f"Filter such rows, or give the watermark with advance() instead of watermark=",
+            WatermarkJump,
+            stacklevel=4,
+        )

@@ -1,0 +1,83 @@
+"""Results of an operator as tables of one schema, whatever came out first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.local import run
+from windrow.engines.ordered import REVISION
+from windrow.engines.stream.advance import Due
+from windrow.engines.stream.output import extra_columns, piece_table
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+
+__all__ = ["result_table"]
+
+_EXTRA_TYPES = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
+
+
+def result_table(plan: Plan, state: State, due: Due, known: dict[str, Any]) -> pa.Table:
+    """What is due as one table. ``known``: types of columns as they are found out, kept by the caller."""
+    if state.columns is None:
+        return _nothing(plan)
+    assert state.axis is not None
+    tables = [
+        piece_table(plan.query, plan.names, state.keys, state.axis, piece)
+        for piece in due.pieces
+        if len(piece)
+    ]
+    tables += [_with_extras(plan, table, is_final) for table, is_final in due.tables]
+    if not known:
+        known.update({field.name: field.type for field in _template(plan, state).schema})
+    if not tables:
+        return pa.schema(list(known.items())).empty_table()
+    return _typed(pa.concat_tables(tables, promote_options="permissive"), known)
+
+
+def _template(plan: Plan, state: State) -> pa.Table:
+    """What the query gives for a table without rows."""
+    assert state.columns is not None
+    return _with_extras(plan, run(plan.query, state.columns.schema.empty_table()), is_final=True)
+
+
+def _nothing(plan: Plan) -> pa.Table:
+    """Before the first table: the columns, of no type yet."""
+    query = plan.query
+    names = [*query.by, "window"] if query.names_windows else [*query.by]
+    if query.rolling_over is None:
+        names += ["window_start", "window_end"]
+    names += [name for name, _ in query.aggregates]
+    fields = [(name, pa.null()) for name in names]
+    return pa.schema([*fields, *((name, _EXTRA_TYPES[name]) for name in extra_columns(query))]).empty_table()
+
+
+def _with_extras(plan: Plan, table: pa.Table, is_final: bool) -> pa.Table:
+    """Results of windows that data decide, or of rolling, with the columns that others have."""
+    rows = table.num_rows
+    for name in extra_columns(plan.query):
+        if name == REVISION and REVISION in table.column_names:
+            continue
+        values = {"revision": 0, "retracted": False, "is_final": is_final}
+        table = table.append_column(name, pa.array(np.full(rows, values[name]), _EXTRA_TYPES[name]))
+    return table
+
+
+def _typed(table: pa.Table, known: dict[str, Any]) -> pa.Table:
+    """Columns in the types they had before, or become known now; a column of nulls has no type of its own."""
+    for place, field in enumerate(table.schema):
+        wanted = known.get(field.name, pa.null())
+        if pa.types.is_null(wanted):
+            known[field.name] = field.type
+        elif field.type != wanted:
+            table = table.set_column(place, field.name, _cast(table.column(place), wanted))
+    return table
+
+
+def _cast(column: Any, wanted: Any) -> Any:
+    try:
+        return column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return column  # a wider type than before, such as integers that no longer fit

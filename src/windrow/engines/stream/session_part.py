@@ -1,0 +1,154 @@
+"""One Session window of an operator: its open sessions, and what came out of them.
+
+Without corrections a session comes out once and is forgotten. With them (``allowed_lateness``, or
+``emit="update"``) a ledger says which sessions stand: a session that is no longer there under its old edges
+is retracted, and what took its place comes out under its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines.stream.batch import JOINERS, Batch
+from windrow.engines.stream.output import Piece
+from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.sessions import SessionSpans, SessionStore
+from windrow.slicing.slicer import END_OF_TIME
+from windrow.slicing.slices import HeldSlices
+from windrow.spec import Spec
+from windrow.windows import Session
+
+__all__ = ["SessionPart"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SessionPart:
+    """A Session window by its number in the query."""
+
+    query: Spec
+    number: int
+    store: SessionStore
+    ledger: Ledger
+
+    @classmethod
+    def empty(cls, query: Spec, number: int, window: Session, moments: bool) -> SessionPart:
+        moments = moments or window.max_size is not None
+        return cls(query, number, SessionStore(window, JOINERS, moments), Ledger.empty())
+
+    @property
+    def keeps_ledger(self) -> bool:
+        return self.query.corrects or self.query.emit == "update"
+
+    def added(self, batch: Batch, watermark: int) -> tuple[SessionPart, Mask]:
+        """With the rows of a batch, in two steps; and which slices were taken."""
+        slices = self._cut_for_me(batch.slices)
+        taken = ~batch.is_late
+        store = self.store.added(slices if taken.all() else slices.take(np.flatnonzero(taken)))
+        late = np.flatnonzero(batch.is_late)
+        if len(late):
+            accepted = late[store.takes(slices.keys[late], slices.firsts[late], watermark)]
+            taken[accepted] = True
+            store = store.added(slices.take(accepted))
+        return replace(self, store=store), taken
+
+    def _cut_for_me(self, slices: HeldSlices) -> HeldSlices:
+        """Moments are told apart by their times, not by the edges of other windows."""
+        return replace(slices, ends=slices.firsts + 1) if self.store.moments else slices
+
+    def fired(self, touched: HeldSlices | None, watermark: int) -> tuple[SessionPart, list[Piece]]:
+        """The sessions that are due; ``touched``: slices taken since, sorted by key and time."""
+        spans = self.store.spans()
+        found = self._found(spans)
+        if self.keeps_ledger:
+            part, pieces = self._revised(spans, found, touched, watermark)
+        else:
+            due = np.flatnonzero(spans.ends <= watermark)
+            part, pieces = self, list(self._piece(spans, found, due, None, is_final=True))
+        return part._forgotten(spans, watermark), pieces
+
+    def _found(self, spans: SessionSpans) -> Found:
+        return Found(np.full(len(spans), self.number, np.int64), spans.keys, spans.starts, spans.ends)
+
+    def _piece(
+        self,
+        spans: SessionSpans,
+        found: Found,
+        chosen: Ints,
+        revisions: Ints | None,
+        is_final: bool,
+        corrected: int = 0,
+    ) -> Iterator[Piece]:
+        if len(chosen):
+            assert self.store.slices is not None
+            fronts, stops = spans.fronts[chosen], spans.stops[chosen]
+            partials = self.store.slices.partials
+            results = partials.results(fronts, stops, "disjoint", self.query.min_count)
+            yield Piece(found.take(chosen), results, revisions, is_final, corrected)
+
+    def _revised(
+        self, spans: SessionSpans, found: Found, touched: HeldSlices | None, watermark: int
+    ) -> tuple[SessionPart, list[Piece]]:
+        places = self.ledger.places(found)
+        stands = places >= 0
+        is_due = spans.ends <= watermark
+        changed = _holds_any(spans, touched)
+        out = changed | ~stands
+        out[stands] |= is_due[stands] & ~self.ledger.final[places[stands]]
+        out &= is_due | (changed & (self.query.emit == "update"))
+        pieces = list(self._retracted(places))
+        kept = np.zeros(len(self.ledger), np.bool_)
+        kept[places[stands]] = True
+        ledger = self.ledger.only(kept)
+        for final in (True, False):
+            chosen = np.flatnonzero(out & (is_due == final))
+            ledger, revisions, corrected = ledger.entered(found.take(chosen), final)
+            pieces += self._piece(spans, found, chosen, revisions, final, corrected)
+        return replace(self, ledger=ledger), pieces
+
+    def _retracted(self, places: Ints) -> Iterator[Piece]:
+        """Sessions that came out and are there no more."""
+        gone = np.ones(len(self.ledger), np.bool_)
+        gone[places[places >= 0]] = False
+        if gone.any():
+            yield Piece(self.ledger.found.take(gone), None, self.ledger.revisions[gone] + 1, is_final=True)
+
+    def _forgotten(self, spans: SessionSpans, watermark: int) -> SessionPart:
+        until = watermark
+        if self.query.corrects and watermark < END_OF_TIME:
+            assert self.query.allowed_lateness is not None
+            until = watermark - self.query.allowed_lateness.units - 1
+        store = self.store.forgotten(spans, until, watermark)
+        ledger = self.ledger
+        if len(ledger):
+            ledger = ledger.only(ledger.found.ends > until)
+        return replace(self, store=store, ledger=ledger)
+
+    def with_keys(self, renumbered: Ints) -> SessionPart:
+        return replace(self, store=self.store.with_keys(renumbered), ledger=self.ledger.with_keys(renumbered))
+
+    def keys(self) -> Iterator[Ints]:
+        yield from self.store.keys()
+        yield self.ledger.found.keys
+
+
+def _holds_any(spans: SessionSpans, touched: Any) -> Mask:
+    """Which sessions hold one of these slices."""
+    holds = np.zeros(len(spans), np.bool_)
+    if touched is None or not len(touched):
+        return holds
+    # sessions and slices are sorted by key and time: the last session that starts by a slice holds it
+    keys = np.concatenate([spans.keys, touched.keys])
+    times = np.concatenate([spans.starts, touched.firsts])
+    is_slice = np.concatenate([np.zeros(len(spans), np.bool_), np.ones(len(touched), np.bool_)])
+    order = np.lexsort([is_slice, times, keys])
+    last = np.maximum.accumulate(np.where(is_slice[order], -1, order))
+    holds[last[is_slice[order]]] = True
+    return holds

@@ -1,0 +1,233 @@
+"""An operator's state as bytes, and back.
+
+One value in the codec of :mod:`windrow.state`: versioned, checksummed, no pickle. It says of which query it
+is. A query that differs is refused, with all differences named; windows and aggregates may have been added,
+and start empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from windrow.engines.partials import Partials
+from windrow.engines.stream.changes import with_window
+from windrow.engines.stream.filling import Filling
+from windrow.engines.stream.intake import Columns
+from windrow.engines.stream.keys import Keys
+from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import Counts, State
+from windrow.engines.times import TimeAxis
+from windrow.monoids.base import Aggregate
+from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.slices import HeldSlices
+from windrow.slicing.store import Block
+from windrow.spec import Spec
+from windrow.state.codec import pack, unpack
+
+__all__ = ["ChangedQuery", "restored", "snapshot_of"]
+
+_KIND = "operator"
+
+
+class ChangedQuery(ValueError):
+    """A snapshot is of another query."""
+
+
+# -- out -----------------------------------------------------------------------------------------------------
+
+
+def snapshot_of(plan: Plan, state: State) -> bytes:
+    described = _described(plan.query)
+    return pack(_KIND, {"query": described, "numbers": list(plan.numbers), "state": _state(plan, state)})
+
+
+def _described(query: Spec) -> dict[str, Any]:
+    """What a query is, as text: enough to tell two apart."""
+    return {
+        "settings": {
+            "time": query.time,
+            "by": repr(query.by),
+            "order": repr(query.order),
+            "watermark": _shown(query.watermark),
+            "allowed_lateness": _shown(query.allowed_lateness),
+            "late": query.late,
+            "empty": query.empty,
+            "min_count": str(query.min_count),
+            "emit": query.emit,
+            "idle_timeout": _shown(query.idle_timeout),
+            "rolling": repr(query.rolling_over),
+        },
+        "windows": {name: repr(window) for name, window in query.windows},
+        "aggregates": {name: _told(aggregate) for name, aggregate in query.aggregates},
+    }
+
+
+def _shown(duration: Any) -> str:
+    return "none" if duration is None or not duration.amount else str(duration)
+
+
+def _told(aggregate: Aggregate) -> str:
+    monoid = aggregate.monoid
+    rules = f", nulls={monoid.nulls}" if monoid.nulls != "skip" else ""
+    return repr(aggregate) + rules + (f", nan={monoid.nan}" if monoid.nan != "propagate" else "")
+
+
+def _state(plan: Plan, state: State) -> dict[str, Any]:
+    return {
+        "moments": plan.moments,
+        "schema": None if state.columns is None else state.columns.schema.empty_table(),
+        "watermark": state.watermark,
+        "largest": state.largest,
+        "counts": asdict(state.counts),
+        "keys": state.keys.values,
+        "late": list(state.late.tables),
+        "time": None if state.time is None else _time(state),
+        "sessions": {part.number: _session(part) for part in state.sessions},
+        "ordered": {number: rows.state() for number, rows in state.ordered.items()},
+    }
+
+
+def _time(state: State) -> dict[str, Any]:
+    part = state.time
+    assert part is not None
+    return {
+        "epoch": part.epoch,
+        "epochs": {kind.number: kind.epoch for kind in part.kinds},
+        "span": part.store.span,
+        "blocks": {number: _slices(block.slices) for number, block in part.store.blocks.items()},
+        "ledger": _ledger(part.ledger),
+        "filling": [part.filling.keys, part.filling.firsts, part.filling.lasts, part.filling.seen],
+    }
+
+
+def _session(part: Any) -> dict[str, Any]:
+    store = part.store
+    return {
+        "slices": None if store.slices is None else _slices(store.slices),
+        "closed": [store.closed_keys, store.closed_ends],
+        "ledger": _ledger(part.ledger),
+    }
+
+
+def _slices(slices: HeldSlices) -> dict[str, Any]:
+    columns = [slices.keys, slices.firsts, slices.lasts, slices.ends, slices.epochs, slices.since]
+    return {"columns": columns, "order": list(slices.order), "partials": slices.partials.state()}
+
+
+def _ledger(ledger: Ledger) -> list[Any]:
+    found = ledger.found
+    return [found.windows, found.keys, found.starts, found.ends, ledger.revisions, ledger.final]
+
+
+# -- in ------------------------------------------------------------------------------------------------------
+
+
+def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
+    """The state of a snapshot, for a query that it fits."""
+    stored = unpack(_KIND, snapshot)
+    query = plan.query
+    _check_same(stored["query"], _described(query))
+    windows = dict(query.windows)
+    known = {name: windows[name] for name in stored["query"]["windows"]}
+    old = Plan(
+        replace(query, windows=tuple(known.items())), tuple(stored["numbers"]), stored["state"]["moments"]
+    )
+    places = [
+        list(stored["query"]["aggregates"]).index(name) if name in stored["query"]["aggregates"] else None
+        for name, _ in query.aggregates
+    ]
+    state = _Reader(old, places).state(stored["state"])
+    for name, window in query.windows:
+        if name not in known:
+            old, state = with_window(old, state, name, window)
+    return old, state
+
+
+def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
+    settings = given["settings"]
+    changes = [
+        f"{name} was {value}, is {settings.get(name)}"
+        for name, value in was["settings"].items()
+        if settings.get(name) != value
+    ]
+    for what in ("windows", "aggregates"):
+        for name, value in was[what].items():
+            found = given[what].get(name)
+            shown = f"{what[:-1]} {name!r}" if name else "the window"
+            if found is None:
+                changes.append(f"{shown} ({value}) is missing")
+            elif found != value:
+                changes.append(f"{shown} was {value}, is {found}")
+    if changes:
+        raise ChangedQuery(
+            f"the snapshot is of another query: {'; '.join(changes)}. Restore it with the query it was made "
+            f"of; windows and aggregates may be added to that, and nothing else changed"
+        )
+
+
+class _Reader:
+    """Parts from plain values."""
+
+    def __init__(self, plan: Plan, places: Sequence[int | None]) -> None:
+        self._plan = plan
+        self._places = places
+
+    def state(self, stored: dict[str, Any]) -> State:
+        plan = self._plan
+        state = State(
+            Keys(plan.query.by, stored["keys"], len(stored["keys"] or ())),
+            None,
+            (),
+            {},
+            watermark=stored["watermark"],
+            largest=stored["largest"],
+            late=LateRows(tuple(stored["late"])),
+            counts=Counts(**stored["counts"]),
+        )
+        if stored["schema"] is None:
+            return state
+        columns = Columns(stored["schema"].schema)
+        axis = TimeAxis(columns.schema.field(plan.query.time).type)
+        state = plan.with_parts(replace(state, columns=columns, axis=axis))
+        return replace(
+            state,
+            time=None if state.time is None else self._time(state.time, stored["time"]),
+            sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
+            ordered={k: _restored_rows(rows, stored["ordered"][k]) for k, rows in state.ordered.items()},
+        )
+
+    def _time(self, part: Any, stored: dict[str, Any]) -> Any:
+        blocks = {number: Block(self._slices(slices)) for number, slices in stored["blocks"].items()}
+        epochs = stored["epochs"]
+        return replace(
+            part,
+            epoch=stored["epoch"],
+            kinds=part.kinds.with_epochs(epochs),
+            store=replace(part.store, span=stored["span"], blocks=blocks),
+            ledger=_read_ledger(stored["ledger"]),
+            filling=Filling(*stored["filling"]),
+        )
+
+    def _session(self, part: Any, stored: dict[str, Any]) -> Any:
+        slices = None if stored["slices"] is None else self._slices(stored["slices"])
+        keys, ends = stored["closed"]
+        store = replace(part.store, slices=slices, closed_keys=keys, closed_ends=ends)
+        return replace(part, store=store, ledger=_read_ledger(stored["ledger"]))
+
+    def _slices(self, stored: dict[str, Any]) -> HeldSlices:
+        partials = Partials.restored(self._plan.aggregates, stored["partials"], self._places)
+        keys, firsts, lasts, ends, epochs, since = stored["columns"]
+        return HeldSlices(keys, firsts, lasts, ends, epochs, since, partials, tuple(stored["order"]))
+
+
+def _restored_rows(rows: Any, stored: dict[str, Any]) -> Any:
+    rows.restore(stored)
+    return rows
+
+
+def _read_ledger(stored: list[Any]) -> Ledger:
+    windows, keys, starts, ends, revisions, final = stored
+    return Ledger(Found(windows, keys, starts, ends), revisions, final)

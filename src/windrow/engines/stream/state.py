@@ -1,0 +1,78 @@
+"""All that an operator knows, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines.ordered import OrderedRows
+from windrow.engines.stream.intake import Columns
+from windrow.engines.stream.keys import Keys
+from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.session_part import SessionPart
+from windrow.engines.stream.time_part import TimePart
+from windrow.engines.times import TimeAxis
+from windrow.slicing.slicer import START_OF_TIME
+
+__all__ = ["Counts", "State"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was counted since the operator was opened."""
+
+    rows_in: int = 0
+    rows_aggregated: int = 0
+    late: dict[str, int] = field(default_factory=dict[str, int])
+    rejected: dict[str, int] = field(default_factory=dict[str, int])
+    windows_fired: int = 0
+    windows_corrected: int = 0
+    windows_retracted: int = 0
+
+
+@dataclass(frozen=True)
+class State:
+    """An operator's state; nothing in it is changed in place."""
+
+    keys: Keys
+    time: TimePart | None
+    sessions: tuple[SessionPart, ...]
+    #: windows that data decide, or rolling, by number of the window
+    ordered: dict[int, OrderedRows]
+    #: the first table's columns; None: no table has come yet
+    columns: Columns | None = None
+    axis: TimeAxis | None = None
+    watermark: int = START_OF_TIME
+    #: the largest time seen
+    largest: int = START_OF_TIME
+    late: LateRows = field(default_factory=LateRows)
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def slices(self) -> int:
+        held = 0 if self.time is None else len(self.time.store)
+        return held + sum(len(part.store) for part in self.sessions)
+
+    @property
+    def rows_held(self) -> int:
+        return sum(rows.rows for rows in self.ordered.values())
+
+    @property
+    def nbytes(self) -> int:
+        found = self.keys.nbytes + self.late.nbytes + sum(rows.nbytes for rows in self.ordered.values())
+        parts: list[Any] = [*self.sessions] if self.time is None else [self.time, *self.sessions]
+        found += sum(part.store.nbytes + part.ledger.nbytes for part in parts)
+        return found + (0 if self.time is None else self.time.filling.nbytes)
+
+    def key_numbers(self) -> Iterator[Ints]:
+        """Everything that refers to keys."""
+        if self.time is not None:
+            yield from self.time.keys()
+        for part in self.sessions:
+            yield from part.keys()

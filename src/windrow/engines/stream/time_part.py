@@ -1,0 +1,279 @@
+"""The windows of an operator that time alone decides: Tumbling, Sliding, Cumulative, Fixed.
+
+All share one store of slices. Windows that are due are found and assembled for all kinds and keys together:
+kinds of similar size in one group, so that the eager store can give whole blocks for what all of a group have
+in common. A few kinds slide Two-Stacks over the slices, many ask a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines.stream.batch import JOINERS, Batch
+from windrow.engines.stream.filling import Filling
+from windrow.engines.stream.output import Piece
+from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slices import HeldSlices
+from windrow.slicing.store import SliceStore
+from windrow.slicing.time_windows import TimeWindows
+from windrow.spec import Spec
+from windrow.windows import TimeWindow
+
+__all__ = ["Kind", "TimePart"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: more kinds of windows than this in a group ask a tree instead of sliding one by one
+_FEW_KINDS = 4
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A window of the query: its number, and the epoch since which it is there."""
+
+    number: int
+    window: TimeWindow
+    epoch: int = 0
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The windows of a query, made ready once."""
+
+    each: tuple[Kind, ...]
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self.each)
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    def with_epochs(self, epochs: Mapping[int, int]) -> Kinds:
+        return Kinds(tuple(replace(kind, epoch=epochs[kind.number]) for kind in self.each))
+
+    @cached_property
+    def windows(self) -> TimeWindows:
+        return TimeWindows([(kind.number, kind.window) for kind in self.each])
+
+    @cached_property
+    def groups(self) -> list[tuple[int, TimeWindows]]:
+        """Kinds that are there since the same epoch and are of similar size: read together."""
+        found: dict[tuple[int, int], list[Kind]] = {}
+        for kind in self.each:
+            size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
+            found.setdefault((kind.epoch, size), []).append(kind)
+        return [
+            (epoch, TimeWindows([(k.number, k.window) for k in kinds])) for (epoch, _), kinds in found.items()
+        ]
+
+
+@dataclass(frozen=True)
+class TimePart:
+    """Time windows, their slices, and what came out of them."""
+
+    query: Spec
+    kinds: Kinds
+    store: SliceStore
+    ledger: Ledger
+    epoch: int = 0
+    filling: Filling = field(default_factory=Filling)
+
+    @classmethod
+    def empty(cls, query: Spec, kinds: Sequence[Kind]) -> TimePart:
+        made = Kinds(tuple(kinds))
+        return cls(query, made, SliceStore.empty(JOINERS, made.windows.longest), Ledger.empty())
+
+    @property
+    def windows(self) -> TimeWindows:
+        return self.kinds.windows
+
+    @property
+    def keeps_ledger(self) -> bool:
+        return self.query.corrects or self.query.emit == "update"
+
+    # -- rows in ---------------------------------------------------------------------------------------------
+
+    def judged(self, batch: Batch, watermark: int) -> tuple[Mask, Mask]:
+        """Which slices some window takes, and which are in some window at all."""
+        latest = self.windows.latest_ends(self.windows.kinds(batch.times), batch.times)
+        inside = latest > START_OF_TIME
+        taken = inside & (latest > watermark)
+        return (taken | (inside & ~batch.is_late) if self.query.corrects else taken), inside
+
+    def added(self, batch: Batch, taken: Mask, watermark: int) -> TimePart:
+        slices = batch.slices if taken.all() else batch.slices.take(np.flatnonzero(taken))
+        if not len(slices):
+            return self
+        since = slices.since
+        if self.query.corrects and (slices.firsts < batch.late_before).any():
+            # too late to be seen by what has fired
+            since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
+        epochs = np.full(len(slices), self.epoch, np.int64) if self.epoch else None
+        slices = replace(slices, since=since, epochs=epochs)
+        filling = self.filling.with_rows(slices) if self.query.empty == "emit" else self.filling
+        return replace(self, store=self.store.added(slices), filling=filling)
+
+    # -- results out -----------------------------------------------------------------------------------------
+
+    def corrections(self, touched: HeldSlices, watermark: int) -> tuple[TimePart, list[Piece]]:
+        """Windows that have fired and hold one of these slices."""
+        return self._emitted(self._holding(touched, START_OF_TIME, watermark), is_final=True, masked=True)
+
+    def speculations(self, touched: HeldSlices, watermark: int) -> tuple[TimePart, list[Piece]]:
+        """Windows that have not fired and hold one of these slices."""
+        return self._emitted(self._holding(touched, watermark, END_OF_TIME), is_final=False)
+
+    def _holding(self, touched: HeldSlices, low: int, high: int) -> Iterator[tuple[int, Found]]:
+        if len(touched):
+            for epoch, windows in self.kinds.groups:
+                kinds = windows.kinds(touched.firsts)
+                yield epoch, windows.holding(kinds, touched.keys, touched.firsts, low, high)
+
+    def _emitted(
+        self, asked: Iterator[tuple[int, Found]], is_final: bool, masked: bool = False
+    ) -> tuple[TimePart, list[Piece]]:
+        part, pieces = self, list[Piece]()
+        for epoch, found in asked:
+            if not len(found):
+                continue
+            found, results = self._read(epoch, found, masked)
+            part, piece = part._entered(found, results, is_final)
+            pieces.append(piece)
+        return part, pieces
+
+    def _read(self, epoch: int, found: Found, masked: bool) -> tuple[Found, Sequence[Any]]:
+        """The results of windows; those that see no row are left out."""
+        slices = self._visible(self.store.between(int(found.starts.min()), int(found.ends.max())), epoch)
+        assert slices is not None, "a window that holds a row has a slice"
+        fronts, stops = TimeWindows.ranges(found, slices)
+        if masked and slices.since is not None:
+            slices, fronts, stops = _seen_by_each(slices, found, fronts, stops)
+        held = np.flatnonzero(stops > fronts)
+        results = slices.partials.results(fronts[held], stops[held], "any", self.query.min_count)
+        return found.take(held), results
+
+    def _entered(self, found: Found, results: Sequence[Any], is_final: bool) -> tuple[TimePart, Piece]:
+        if not self.keeps_ledger:
+            return self, Piece(found, results, None, is_final)
+        ledger, revisions, corrected = self.ledger.entered(found, is_final)
+        return replace(self, ledger=ledger), Piece(found, results, revisions, is_final, corrected)
+
+    def fired(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
+        """The windows that end in (low, high]."""
+        part, pieces = self, list[Piece]()
+        if self.query.empty == "emit":
+            part, pieces = self._filled(low, high)
+        else:
+            for epoch, windows in self.kinds.groups:
+                for found, results in self._due(epoch, windows, low, high):
+                    part, piece = part._entered(found, results, is_final=True)
+                    pieces.append(piece)
+        return part._forgotten(high), pieces
+
+    def _due(
+        self, epoch: int, windows: TimeWindows, low: int, high: int
+    ) -> Iterator[tuple[Found, Sequence[Any]]]:
+        start = windows.horizon(low) if low > START_OF_TIME else START_OF_TIME
+        slices = self._visible(self.store.between(start, high, windows.common(low, high)), epoch)
+        if slices is None:
+            return
+        for few in [windows] if len(windows) > _FEW_KINDS else windows.one_by_one():
+            due = few.due(few.kinds(slices.firsts), slices, low, high)
+            if len(due):
+                shape = "any" if len(few) > 1 else ("disjoint" if few.is_disjoint else "sliding")
+                min_count = self.query.min_count
+                yield due.found, slices.partials.results(due.fronts, due.stops, shape, min_count)
+
+    def _visible(self, slices: HeldSlices | None, epoch: int) -> HeldSlices | None:
+        if slices is None or not epoch:
+            return slices
+        if slices.epochs is None:
+            return None
+        kept = np.flatnonzero(slices.epochs >= epoch)
+        return slices.take(kept) if len(kept) else None
+
+    def _filled(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
+        """With windows without rows, for keys that have a row after them."""
+        part, pieces = self, list[Piece]()
+        for epoch, windows in self.kinds.groups:
+            found, deferred = self.filling.due(windows, low, high)
+            if not len(found):
+                continue
+            if deferred.any() and self.keeps_ledger:  # what came out as a correction does not come out again
+                again = deferred & (self.ledger.places(found) >= 0)
+                found, deferred = found.take(~again), deferred[~again]
+            slices = self._visible(self.store.between(int(found.starts.min()), int(found.ends.max())), epoch)
+            if slices is None:
+                slices = part._any_slice()
+                fronts = stops = np.zeros(len(found), np.int64)
+            else:
+                fronts, stops = TimeWindows.ranges(found, slices)
+            stops = np.where(deferred, fronts, stops)
+            kept = np.flatnonzero((stops > fronts) | ~windows.is_fixed(found.windows))
+            found, fronts, stops = found.take(kept), fronts[kept], stops[kept]
+            results = slices.partials.results(fronts, stops, "any", self.query.min_count)
+            part, piece = part._entered(found, results, is_final=True)
+            pieces.append(piece)
+        return replace(part, filling=part.filling.after(high)), pieces
+
+    def _any_slice(self) -> HeldSlices:
+        return next(self.store.all())
+
+    def _forgotten(self, watermark: int) -> TimePart:
+        """Without what no window can need any more."""
+        allowed = 0 if self.query.allowed_lateness is None else self.query.allowed_lateness.units
+        until = watermark if watermark == END_OF_TIME else watermark - allowed
+        horizon = END_OF_TIME if until == END_OF_TIME else self.windows.horizon(until)
+        ledger = self.ledger
+        if len(ledger) and (ledger.found.ends <= until).any():
+            ledger = ledger.only(ledger.found.ends > until)
+        return replace(self, store=self.store.dropped_before(horizon), ledger=ledger)
+
+    # -- housekeeping ----------------------------------------------------------------------------------------
+
+    def with_keys(self, renumbered: Ints) -> TimePart:
+        return replace(
+            self,
+            store=self.store.with_keys(renumbered),
+            ledger=self.ledger.with_keys(renumbered),
+            filling=self.filling.with_keys(renumbered),
+        )
+
+    def keys(self) -> Iterator[Ints]:
+        yield from self.store.keys()
+        yield self.ledger.found.keys
+        yield self.filling.keys
+
+    def with_kind(self, kind: Kind) -> TimePart:
+        """With another window, which sees rows from now on."""
+        epoch = self.epoch + 1
+        kinds = Kinds((*self.kinds, replace(kind, epoch=epoch)))
+        store = replace(self.store, longest=kinds.windows.longest)
+        return replace(self, kinds=kinds, epoch=epoch, store=store)
+
+    def without(self, number: int) -> TimePart:
+        kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))
+        ledger = self.ledger.only(self.ledger.found.windows != number)
+        return replace(self, kinds=kinds, ledger=ledger)
+
+
+def _seen_by_each(
+    slices: HeldSlices, found: Found, fronts: Ints, stops: Ints
+) -> tuple[HeldSlices, Ints, Ints]:
+    """The slices of each window without those that came too late for it, one window after the other."""
+    assert slices.since is not None
+    counts = stops - fronts
+    places = np.repeat(fronts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+    owners = np.repeat(np.arange(len(found)), counts)
+    seen = slices.since[places] < found.ends[owners]
+    held = np.bincount(owners[seen], minlength=len(found))
+    stops = np.cumsum(held)
+    return slices.take(places[seen]), stops - held, stops

@@ -1,0 +1,116 @@
+"""Which windows have come out already, and how often: the numbers behind ``revision``.
+
+Invariant: sorted by (window, key, start, end), each once. Kept only as long as a window can come out again.
+Cost: O(n log n) a batch of results, n being what is kept and what is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Found", "Ledger"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Windows by what they are: number in the query, key, edges."""
+
+    windows: Ints
+    keys: Ints
+    starts: Ints
+    ends: Ints
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def take(self, places: Any) -> Found:
+        return Found(self.windows[places], self.keys[places], self.starts[places], self.ends[places])
+
+    def joined(self, other: Found) -> Found:
+        return Found(
+            np.concatenate([self.windows, other.windows]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.starts, other.starts]),
+            np.concatenate([self.ends, other.ends]),
+        )
+
+    def order(self) -> Ints:
+        return np.lexsort([self.ends, self.starts, self.keys, self.windows])
+
+    def same_as_before(self) -> Mask:
+        """Which are equal to the one before; they are sorted."""
+        same = np.zeros(len(self), np.bool_)
+        if len(self) > 1:
+            same[1:] = (
+                (self.windows[1:] == self.windows[:-1])
+                & (self.keys[1:] == self.keys[:-1])
+                & (self.starts[1:] == self.starts[:-1])
+                & (self.ends[1:] == self.ends[:-1])
+            )
+        return same
+
+    @staticmethod
+    def none() -> Found:
+        nothing = np.empty(0, np.int64)
+        return Found(nothing, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Windows that came out, with the revision that they came out as."""
+
+    found: Found
+    revisions: Ints
+    #: whether the last that came out was final
+    final: Mask
+
+    @classmethod
+    def empty(cls) -> Ledger:
+        return cls(Found.none(), np.empty(0, np.int64), np.empty(0, np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    @property
+    def nbytes(self) -> int:
+        return 41 * len(self)
+
+    def places(self, asked: Found) -> Ints:
+        """Where each of these windows is in the ledger; -1: it has not come out. None is asked for twice."""
+        both = self.found.joined(asked)
+        order = both.order()
+        same = both.take(order).same_as_before()
+        places = np.full(len(asked), -1, np.int64)
+        second = np.flatnonzero(same)
+        places[order[second] - len(self)] = order[second - 1]
+        return places
+
+    def entered(self, out: Found, is_final: bool) -> tuple[Ledger, Ints, int]:
+        """With windows that come out now; the revision of each; and how many had been final before."""
+        places = self.places(out)
+        known = places >= 0
+        revisions = np.where(known, self.revisions[places] + 1 if len(self) else 0, 0)
+        corrected = int(self.final[places[known]].sum())
+        kept = np.ones(len(self), np.bool_)
+        kept[places[known]] = False
+        found = self.found.take(kept).joined(out)
+        order = found.order()
+        ledger = Ledger(
+            found.take(order),
+            np.concatenate([self.revisions[kept], revisions])[order],
+            np.concatenate([self.final[kept], np.full(len(out), is_final)])[order],
+        )
+        return ledger, revisions, corrected
+
+    def only(self, kept: Any) -> Ledger:
+        return Ledger(self.found.take(kept), self.revisions[kept], self.final[kept])
+
+    def with_keys(self, renumbered: Ints) -> Ledger:
+        return replace(self, found=replace(self.found, keys=renumbered[self.found.keys]))

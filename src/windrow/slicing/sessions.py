@@ -1,0 +1,237 @@
+"""Sessions over endless input: slices of one Session window, fused as rows bridge them.
+
+Each session that has not fired is one slice (or, for aggregates that depend on order and for sessions of a
+largest size, which a late row may split anew, one slice a moment). Rows that are in time join what they
+touch. A row that comes too late to change what has fired is judged alone; see docs/streams.md.
+
+Invariant: the sessions of a key are disjoint. What has fired and cannot be changed any more is forgotten but
+for its end, and that only as long as a late row could otherwise slip in before it.
+Cost: linear in the open sessions a batch. Source: [Scotty] section III, figure 4, case 3 (fusing slices).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
+from windrow.slicing.store import Joiners
+from windrow.windows import Session
+
+__all__ = ["SessionSpans", "SessionStore"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def _nothing() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class SessionSpans:
+    """Sessions [start, end) and the slices [front, stop) that make them up."""
+
+    keys: Ints
+    starts: Ints
+    ends: Ints
+    fronts: Ints
+    stops: Ints
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class SessionStore:
+    """The slices of one Session window."""
+
+    window: Session
+    joiners: Joiners
+    #: every moment has a slice of its own
+    moments: bool
+    slices: HeldSlices | None = None
+    #: until when the sessions of a key are closed, for keys where it matters
+    closed_keys: Ints = field(default_factory=_nothing)
+    closed_ends: Ints = field(default_factory=_nothing)
+
+    def __len__(self) -> int:
+        return 0 if self.slices is None else len(self.slices)
+
+    @property
+    def nbytes(self) -> int:
+        held = 0 if self.slices is None else self.slices.nbytes
+        return held + self.closed_keys.nbytes + self.closed_ends.nbytes
+
+    def spans(self) -> SessionSpans:
+        """The sessions as they are now."""
+        if self.slices is None or not len(self.slices):
+            return SessionSpans(*(_nothing() for _ in range(5)))
+        held = self.slices
+        found = np.empty((len(held), 4), np.int64)
+        longest = self.window.max_size_us or 0
+        count = _spans(held.keys, held.firsts, held.lasts, self.window.gap_us, longest, found)
+        fronts, stops, starts, ends = (np.ascontiguousarray(found[:count, k]) for k in range(4))
+        return SessionSpans(held.keys[fronts], starts, ends, fronts, stops)
+
+    def added(self, slices: HeldSlices) -> SessionStore:
+        """With slices that join whatever they touch; they are sorted by key and time."""
+        if not len(slices):
+            return self
+        if self.slices is None or not len(self.slices):
+            both = slices
+        else:
+            both = concat([self.slices, slices], self.joiners.partials, self.joiners.columns)
+            if not both.order:
+                both = both.take(merge_order(both.keys, both.firsts, len(self.slices)))
+        if both.order:
+            return replace(self, slices=sorted_and_fused(both))
+        if self.moments:
+            return replace(self, slices=sorted_and_fused(both, is_sorted=True))
+        store = replace(self, slices=both)
+        spans = store.spans()
+        return replace(store, slices=both.folded(np.append(spans.fronts, len(both))))
+
+    def takes(self, keys: Ints, times: Ints, watermark: int) -> Mask:
+        """Which of these late rows, each judged alone, join a session that has not fired."""
+        taken = np.zeros(len(keys), np.bool_)
+        if not len(keys):
+            return taken
+        spans = self.spans()
+        closed = self._closed_at(keys, spans, watermark)
+        held = self.slices
+        if held is None or not len(held):
+            open_keys = firsts = lasts = np.empty(0, np.int64)
+        else:
+            is_open = np.repeat(spans.ends > watermark, spans.stops - spans.fronts)
+            open_keys, firsts, lasts = held.keys[is_open], held.firsts[is_open], held.lasts[is_open]
+        run_keys, runs = runs_of(open_keys)
+        longest = self.window.max_size_us or 0
+        gap = self.window.gap_us
+        _judge(keys, times, closed, run_keys, runs, firsts, lasts, gap, longest, watermark, taken)
+        return taken
+
+    def _closed_at(self, keys: Ints, spans: SessionSpans, watermark: int) -> Ints:
+        """For each row, the end of the last session of its key that has fired."""
+        fired = spans.ends <= watermark
+        known = np.concatenate([self.closed_keys, spans.keys[fired]])
+        ends = np.concatenate([self.closed_ends, spans.ends[fired]])
+        order = np.lexsort([ends, known])
+        places = np.searchsorted(known[order], keys, side="right") - 1
+        found = np.full(len(keys), START_OF_TIME, np.int64)
+        mine = (places >= 0) & (known[order][places] == keys) if len(known) else np.zeros(len(keys), np.bool_)
+        found[mine] = ends[order][places[mine]]
+        return found
+
+    def forgotten(self, spans: SessionSpans, until: int, watermark: int) -> SessionStore:
+        """Without the sessions that end at or before ``until``; what late rows need to know stays."""
+        gone = spans.ends <= until
+        keys = np.concatenate([self.closed_keys, spans.keys[gone]])
+        ends = np.concatenate([self.closed_ends, spans.ends[gone]])
+        order = np.lexsort([ends, keys])
+        keys, ends = keys[order], ends[order]
+        last = np.append(keys[1:] != keys[:-1], True) if len(keys) else np.zeros(0, np.bool_)
+        keys, ends = keys[last], ends[last]
+        matters = ends > np.minimum(watermark, self._first_open(keys, spans, watermark)) - self.window.gap_us
+        slices = self.slices
+        if gone.any() and slices is not None:
+            slices = slices.take(np.flatnonzero(np.repeat(~gone, spans.stops - spans.fronts)))
+        return replace(self, slices=slices, closed_keys=keys[matters], closed_ends=ends[matters])
+
+    @staticmethod
+    def _first_open(keys: Ints, spans: SessionSpans, watermark: int) -> Ints:
+        """Where the first session that has not fired starts, of each key."""
+        is_open = spans.ends > watermark
+        open_keys, starts = spans.keys[is_open], spans.starts[is_open]
+        places = np.searchsorted(open_keys, keys)
+        found = np.full(len(keys), END_OF_TIME, np.int64)
+        inside = places < len(open_keys)
+        mine = np.flatnonzero(inside)[open_keys[places[inside]] == keys[inside]]
+        found[mine] = starts[places[mine]]
+        return found
+
+    def with_keys(self, renumbered: Ints) -> SessionStore:
+        slices = None if self.slices is None else self.slices.with_keys(renumbered)
+        return replace(self, slices=slices, closed_keys=renumbered[self.closed_keys])
+
+    def keys(self) -> list[Ints]:
+        return [self.closed_keys] if self.slices is None else [self.closed_keys, self.slices.keys]
+
+
+@njit(cache=True, nogil=True)
+def _spans(keys: Ints, firsts: Ints, lasts: Ints, gap: int, longest: int, out: Any) -> int:
+    """Rows of (front, stop, start, end)."""
+    count = 0
+    front = 0
+    last = lasts[0]
+    for i in range(1, len(keys) + 1):
+        is_near = i < len(keys) and keys[i] == keys[front] and firsts[i] - last <= gap
+        if is_near and (longest == 0 or firsts[i] - firsts[front] < longest):
+            last = max(last, lasts[i])
+            continue
+        end = last + gap
+        if longest > 0:
+            end = min(end, firsts[front] + longest)
+        out[count, 0] = front
+        out[count, 1] = i
+        out[count, 2] = firsts[front]
+        out[count, 3] = end
+        count += 1
+        if i < len(keys):
+            front = i
+            last = lasts[i]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _judge(
+    keys: Ints,
+    times: Ints,
+    closed: Ints,
+    run_keys: Ints,
+    runs: Ints,
+    firsts: Ints,
+    lasts: Ints,
+    gap: int,
+    longest: int,
+    watermark: int,
+    taken: Any,
+) -> None:
+    for i in range(len(keys)):
+        if times[i] < closed[i]:
+            continue
+        run = np.searchsorted(run_keys, keys[i])
+        low = high = 0
+        if run < len(run_keys) and run_keys[run] == keys[i]:
+            low, high = runs[run], runs[run + 1]
+        taken[i] = _end_with(times[i], firsts[low:high], lasts[low:high], gap, longest) > watermark
+
+
+@njit(cache=True, nogil=True)
+def _end_with(time: int, firsts: Ints, lasts: Ints, gap: int, longest: int) -> Any:
+    """The end of the session that a row would be in, together with these slices."""
+    start = last = np.int64(0)
+    started = holds = placed = False
+    i = 0
+    while i < len(firsts) or not placed:
+        if not placed and (i == len(firsts) or time < firsts[i]):
+            first, final, is_row = np.int64(time), np.int64(time), True
+            placed = True
+        else:
+            first, final, is_row = firsts[i], lasts[i], False
+            if not placed and time <= final:
+                is_row = placed = True
+            i += 1
+        if not started or first - last > gap or (longest > 0 and first - start >= longest):
+            if holds:
+                break
+            start, last, started = first, final, True
+        last = max(last, final)
+        holds = holds or is_row
+    end = last + gap
+    return min(end, start + longest) if longest > 0 else end

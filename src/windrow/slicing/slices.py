@@ -1,0 +1,190 @@
+"""The slice manager: slices of all keys in columns, and what becomes of them when rows come in any order.
+
+Slices are sorted by key, then by time. A batch of rows comes as slices of its own, and both are merged. In
+terms of [Scotty] figure 4: a row inside a slice is added to it (case 1.1); rows before the first or after the
+last row of a slice move its ends (1.2, 1.3); a row where no slice is makes one (2); and where a session's gap
+is bridged, slices are fused (3). Slices are never split: edges are known before rows are folded, and for
+aggregates that depend on order every moment has a slice of its own, so that a late row finds its place
+between its neighbours.
+
+*Layers* keep apart what some windows may see and others not. A row that came after the watermark W, too late
+to correct windows that had fired, goes to layer ``since`` = W: only windows that end after W see it. A row
+that came after a window had been added goes to the next ``epoch``, and the new window sees nothing older.
+
+Invariant: sorted by (key, end, epoch, since), each combination once. Cost: one linear merge a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from windrow.slicing.slicer import START_OF_TIME
+
+__all__ = ["HeldSlices", "Partials", "merge_order", "runs_of"]
+
+Ints = npt.NDArray[np.int64]
+Self = TypeVar("Self", bound="Partials")
+
+
+class Partials(Protocol):
+    """Partial aggregates of slices, whatever they are made of."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def take(self: Self, places: Any) -> Self: ...
+
+    def folded(self: Self, starts: Ints) -> Self: ...
+
+
+@dataclass(frozen=True)
+class HeldSlices:
+    """Slices in columns, sorted by key and time."""
+
+    keys: Ints
+    #: time of the first and of the last row
+    firsts: Ints
+    lasts: Ints
+    #: the edge up to which a slice reaches: every window holds all of it or nothing
+    ends: Ints
+    #: layers; None: all are the lowest
+    epochs: Ints | None
+    since: Ints | None
+    partials: Any
+    #: columns that order rows of equal time, where a query has them
+    order: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def nbytes(self) -> int:
+        columns = (self.keys, self.firsts, self.lasts, self.ends, self.epochs, self.since)
+        return int(sum(c.nbytes for c in columns if c is not None) + self.partials.nbytes)
+
+    def take(self, places: Any) -> HeldSlices:
+        return HeldSlices(
+            self.keys[places],
+            self.firsts[places],
+            self.lasts[places],
+            self.ends[places],
+            None if self.epochs is None else self.epochs[places],
+            None if self.since is None else self.since[places],
+            self.partials.take(places),
+            tuple(column.take(np.arange(len(self))[places]) for column in self.order),
+        )
+
+    def folded(self, starts: Ints) -> HeldSlices:
+        """Neighbours fused; ``starts`` says where each run of them starts, and the end."""
+        if len(starts) - 1 == len(self):
+            return self
+        heads = starts[:-1]
+        return HeldSlices(
+            self.keys[heads],
+            np.minimum.reduceat(self.firsts, heads),
+            np.maximum.reduceat(self.lasts, heads),
+            np.maximum.reduceat(self.ends, heads),
+            None if self.epochs is None else self.epochs[heads],
+            None if self.since is None else self.since[heads],
+            self.partials.folded(starts),
+        )
+
+    def with_keys(self, renumbered: Ints) -> HeldSlices:
+        """The same with other numbers for keys, in the same order."""
+        return replace(self, keys=renumbered[self.keys])
+
+
+def concat(parts: Sequence[HeldSlices], join_partials: Any, join_columns: Any) -> HeldSlices:
+    """Slices one after the other, in no order yet."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def joined(name: str, default: int) -> Any:
+        columns = [getattr(part, name) for part in parts]
+        if all(column is None for column in columns):
+            return None
+        pairs = zip(parts, columns, strict=True)
+        return np.concatenate([np.full(len(p), default, np.int64) if c is None else c for p, c in pairs])
+
+    return HeldSlices(
+        joined("keys", 0),
+        joined("firsts", 0),
+        joined("lasts", 0),
+        joined("ends", 0),
+        joined("epochs", 0),
+        joined("since", START_OF_TIME),
+        join_partials([part.partials for part in parts]),
+        tuple(join_columns(columns) for columns in zip(*(part.order for part in parts), strict=True)),
+    )
+
+
+def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
+    """Slices sorted, those of one place and layer fused; slices that came first stay first."""
+    if slices.order:  # rows of equal time are apart, and are ordered by more than time
+        ranks = [_ranks(column) for column in reversed(slices.order)]
+        return slices.take(np.lexsort([*ranks, slices.ends, slices.keys]))
+    epochs = np.zeros(1, np.int64) if slices.epochs is None else slices.epochs
+    since = np.zeros(1, np.int64) if slices.since is None else slices.since
+    if not is_sorted:
+        layers = [c for c in (slices.since, slices.epochs) if c is not None]
+        places = np.lexsort([*layers, slices.ends, slices.keys])
+        slices = slices.take(places)
+        epochs = epochs if slices.epochs is None else slices.epochs
+        since = since if slices.since is None else slices.since
+    return slices.folded(_groups(slices.keys, slices.ends, epochs, since))
+
+
+def _ranks(column: Any) -> Ints:
+    import pyarrow.compute as pc
+
+    return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _groups(keys: Ints, ends: Ints, epochs: Ints, since: Ints) -> Ints:
+    """Where each run of slices of one place and layer starts, and the end; a layer of one element is one."""
+    found = np.empty(len(keys) + 1, np.int64)
+    count = 0
+    for i in range(len(keys)):
+        same = i > 0 and keys[i] == keys[i - 1] and ends[i] == ends[i - 1]
+        if same and len(epochs) > 1:
+            same = epochs[i] == epochs[i - 1]
+        if same and len(since) > 1:
+            same = since[i] == since[i - 1]
+        if not same:
+            found[count] = i
+            count += 1
+    found[count] = len(keys)
+    return found[: count + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def merge_order(keys: Ints, ends: Ints, cut: int) -> Ints:
+    """The order that merges rows [0, cut) and [cut, n), each sorted by key and end; the first come first."""
+    count = len(keys)
+    order = np.empty(count, np.int64)
+    a, b = 0, cut
+    for i in range(count):
+        if b == count or (a < cut and (keys[a] < keys[b] or (keys[a] == keys[b] and ends[a] <= ends[b]))):
+            order[i] = a
+            a += 1
+        else:
+            order[i] = b
+            b += 1
+    return order
+
+
+def runs_of(keys: Ints) -> tuple[Ints, Ints]:
+    """The distinct keys of sorted keys, and where the slices of each start, with the end."""
+    if not len(keys):
+        return keys, np.zeros(1, np.int64)
+    heads = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    return keys[heads], np.append(heads, len(keys))

@@ -1,0 +1,174 @@
+"""The slice store: slices of all keys, in blocks of time.
+
+A block holds the slices that end in one stretch of time. A batch changes the blocks its rows fall into and no
+others; what no window needs any more is dropped block by block. The *lazy* store reads slices one by one when
+windows are due. The *eager* store keeps, besides, the partial of each whole block for each key (made when
+first needed, and again after a change): a window then reads slices only in the blocks at its two ends, and
+one partial a block in between, so that a window of n slices costs O(sqrt(n)) reads instead of O(n).
+
+Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
+the old one is still what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
+
+__all__ = ["Joiners", "SliceStore"]
+
+Ints = npt.NDArray[np.int64]
+
+#: blocks that the longest window should span: a power of two near the square root of usual slice counts
+_BLOCKS = 32
+#: a batch that touches more blocks than this, small ones, makes blocks longer
+_MOST_TOUCHED = 8
+_SMALL = 4096
+
+
+@dataclass(frozen=True)
+class Joiners:
+    """How columns of slices are put one after the other; slicing does not know what they are made of."""
+
+    partials: Callable[[list[Any]], Any]
+    columns: Callable[[Any], Any]
+
+
+@dataclass(eq=False)
+class Block:
+    """The slices that end in one stretch of time."""
+
+    slices: HeldSlices
+    _whole: HeldSlices | None = None
+
+    def whole(self) -> HeldSlices | None:
+        """One slice a key, for all of the block; None where layers keep slices apart."""
+        if self.slices.epochs is not None or self.slices.since is not None:
+            return None
+        if self._whole is None:
+            self._whole = self.slices.folded(runs_of(self.slices.keys)[1])
+        return self._whole
+
+
+@dataclass(frozen=True)
+class SliceStore:
+    """Slices in blocks of time; see the module."""
+
+    joiners: Joiners
+    #: how long the longest window is: blocks are never longer
+    longest: int
+    span: int
+    eager: bool = True
+    blocks: Mapping[int, Block] = field(default_factory=dict[int, Block])
+
+    @classmethod
+    def empty(cls, joiners: Joiners, longest: int, eager: bool = True) -> SliceStore:
+        return cls(joiners, longest, max(1, longest // _BLOCKS), eager)
+
+    def __len__(self) -> int:
+        return sum(len(block.slices) for block in self.blocks.values())
+
+    @property
+    def nbytes(self) -> int:
+        return sum(block.slices.nbytes for block in self.blocks.values())
+
+    def all(self) -> Iterator[HeldSlices]:
+        return (self.blocks[number].slices for number in sorted(self.blocks))
+
+    def added(self, slices: HeldSlices) -> SliceStore:
+        """With the slices of a batch, which are sorted by key and time."""
+        if not len(slices):
+            return self
+        parts = list(self._by_block(slices))
+        changed = dict(self.blocks)
+        for number, part in parts:
+            changed[number] = Block(self._merged(changed.get(number), part))
+        store = replace(self, blocks=changed)
+        small = sum(len(changed[number].slices) for number, _ in parts) < _SMALL * len(parts)
+        if len(parts) > _MOST_TOUCHED and small and self.span < self.longest:
+            return store.with_span(min(self.span * 4, self.longest))
+        return store
+
+    def _by_block(self, slices: HeldSlices) -> Iterator[tuple[int, HeldSlices]]:
+        numbers = (slices.ends - 1) // self.span
+        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
+            yield int(numbers[0]), slices
+            return
+        order = np.argsort(numbers, kind="stable")
+        heads = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order[0]] - 1))
+        for first, end in zip(heads, [*heads[1:], len(order)], strict=True):
+            yield int(numbers[order[first]]), slices.take(order[first:end])
+
+    def _merged(self, block: Block | None, part: HeldSlices) -> HeldSlices:
+        if block is None:
+            return sorted_and_fused(part)
+        both = concat([block.slices, part], self.joiners.partials, self.joiners.columns)
+        if both.epochs is not None or both.since is not None or both.order:
+            return sorted_and_fused(both)
+        order = merge_order(both.keys, both.ends, len(block.slices))
+        return sorted_and_fused(both.take(order), is_sorted=True)
+
+    def with_span(self, span: int) -> SliceStore:
+        """The same slices in blocks of another length."""
+        store = replace(self, span=span, blocks={})
+        for part in self.all():
+            store = store.added(part)
+        return store
+
+    def between(self, low: int, high: int, core: tuple[int, int] | None = None) -> HeldSlices | None:
+        """The slices that end in (low, high], sorted by key and time; None: there are none.
+
+        ``core``: a stretch that every window asked for contains. The eager store gives one slice a key for
+        each block inside it."""
+        parts = [part for part in self._parts(low, high, core) if len(part)]
+        if not parts:
+            return None
+        found = concat(parts, self.joiners.partials, self.joiners.columns)
+        if len(parts) == 1:
+            return found
+        # Blocks do not overlap and come in order, so a stable sort by key is enough
+        return found.take(np.argsort(found.keys, kind="stable"))
+
+    def _parts(self, low: int, high: int, core: tuple[int, int] | None) -> Iterator[HeldSlices]:
+        for number in sorted(n for n in self.blocks if n * self.span < high and (n + 1) * self.span > low):
+            block = self.blocks[number]
+            first, last = number * self.span, (number + 1) * self.span
+            if self.eager and core is not None and core[0] <= first and last <= core[1]:
+                whole = block.whole()
+                if whole is not None:
+                    yield whole
+                    continue
+            ends = block.slices.ends
+            if first >= low and last <= high:
+                yield block.slices
+            else:
+                yield block.slices.take(np.flatnonzero((ends > low) & (ends <= high)))
+
+    def dropped_before(self, time: int) -> SliceStore:
+        """Without the slices that end at or before a time."""
+        kept: dict[int, Block] = {}
+        for number, block in self.blocks.items():
+            if (number + 1) * self.span <= time:
+                continue
+            if number * self.span >= time:
+                kept[number] = block
+                continue
+            alive = block.slices.ends > time
+            if alive.all():
+                kept[number] = block
+            elif alive.any():
+                kept[number] = Block(block.slices.take(np.flatnonzero(alive)))
+        return self if kept == self.blocks else replace(self, blocks=kept)
+
+    def with_keys(self, renumbered: Ints) -> SliceStore:
+        blocks = {n: Block(block.slices.with_keys(renumbered)) for n, block in self.blocks.items()}
+        return replace(self, blocks=blocks)
+
+    def keys(self) -> Iterable[Ints]:
+        return (block.slices.keys for block in self.blocks.values())

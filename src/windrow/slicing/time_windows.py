@@ -1,0 +1,467 @@
+"""The windows of a query that time alone decides, all at once: which are due, which hold a row.
+
+The windows of one kind are numbered: window k starts at ``anchor + k * slide``, or is the k-th of a list
+where they are no arithmetic progression (calendar windows, cumulative ones, a fixed band). Neither starts nor
+ends fall with k, so that "the first that ends after t" and "the last that starts by t" answer all questions;
+the kernels ask them for every kind of a query in one call, so that a thousand windows cost no more calls than
+one.
+
+Cost: O(log slices) a window that comes out, O(kinds x keys) a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from windrow.slicing.ledger import Found
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slices import HeldSlices, runs_of
+from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
+
+__all__ = ["DueWindows", "Kinds", "TimeWindows"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class DueWindows:
+    """Windows, and the slices [front, stop) that each holds."""
+
+    found: Found
+    fronts: Ints
+    stops: Ints
+
+    def __len__(self) -> int:
+        return len(self.fronts)
+
+
+#: more windows than this at once are a mistake, such as empty windows up to a row in the year 9999
+_MOST_WINDOWS = 100_000_000
+
+#: sizes, slides (0: a list), anchors, first and end of the list of each kind; and the lists
+Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+
+
+class TimeWindows:
+    """Kinds of windows, by their number in the query.
+
+    >>> from windrow.windows import Sliding
+    >>> windows = TimeWindows([(0, Sliding(10, slide=5))])
+    >>> windows.horizon(12)
+    5
+    """
+
+    def __init__(self, numbered: Sequence[tuple[int, TimeWindow]]) -> None:
+        self.numbered = tuple(numbered)
+        self.numbers = np.array([number for number, _ in numbered], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.numbered)
+
+    @cached_property
+    def _arithmetic(self) -> list[tuple[int, int, int] | None]:
+        return [_progression(window) for _, window in self.numbered]
+
+    @cached_property
+    def has_lists(self) -> bool:
+        return any(each is None for each in self._arithmetic)
+
+    @cached_property
+    def _without_lists(self) -> Kinds:
+        return self._kinds([])
+
+    def kinds(self, times: Ints) -> Kinds:
+        """All kinds for the kernels; lists hold the windows that hold one of these times."""
+        return self._kinds(np.unique(times)) if self.has_lists else self._without_lists
+
+    def _kinds(self, moments: Any, spans: tuple[int, int] | None = None) -> Kinds:
+        rows: list[tuple[int, ...]] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for (_, window), arithmetic in zip(self.numbered, self._arithmetic, strict=True):
+            if arithmetic is not None:
+                rows.append((*arithmetic, 0, 0))
+                continue
+            listed = _windows_holding(window, moments) if spans is None else _windows_in(window, *spans)
+            rows.append((0, 0, 0, len(starts), len(starts) + len(listed)))
+            starts += [start for start, _ in listed]
+            ends += [end for _, end in listed]
+        columns = np.array(rows, np.int64).reshape(len(rows), 5)
+        sizes, slides, anchors, heads, tails = (np.ascontiguousarray(columns[:, k]) for k in range(5))
+        return sizes, slides, anchors, heads, tails, np.array(starts, np.int64), np.array(ends, np.int64)
+
+    def kinds_between(self, low: int, high: int) -> Kinds:
+        """All kinds; lists hold every window that overlaps [low, high]."""
+        return self._kinds([], (low, high)) if self.has_lists else self._without_lists
+
+    def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> DueWindows:
+        """The windows that hold one of these slices and end in (low, high]."""
+        keys, runs = runs_of(slices.keys)
+        columns = (runs, slices.firsts, slices.lasts, slices.ends)
+        room = np.empty((64 + 2 * len(slices), 5), np.int64)
+        count = _due(*kinds, *columns, low, high, room)
+        if count > len(room):
+            room = np.empty((count, 5), np.int64)
+            _due(*kinds, *columns, low, high, room)
+        kind, run, starts, fronts, stops = (np.ascontiguousarray(room[:count, k]) for k in range(5))
+        return DueWindows(self._found(kinds, kind, keys[run], starts), fronts, stops)
+
+    def holding(self, kinds: Kinds, keys: Ints, times: Ints, low: int, high: int) -> Found:
+        """The windows with an end in (low, high] that hold one of these times, each once; sorted by key and
+        time."""
+        room = np.empty((64 + 4 * len(times), 3), np.int64)
+        count = _holding(*kinds, keys, times, low, high, room)
+        if count > len(room):
+            room = np.empty((count, 3), np.int64)
+            _holding(*kinds, keys, times, low, high, room)
+        kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
+        return self._found(kinds, kind, key, k)
+
+    def _found(self, kinds: Kinds, kind: Ints, keys: Ints, k: Ints) -> Found:
+        """Windows by their number k of a kind."""
+        sizes, slides, anchors, heads, _, starts, ends = kinds
+        if not len(starts):
+            begins = anchors[kind] + k * slides[kind]
+            return Found(self.numbers[kind], keys, begins, begins + sizes[kind])
+        listed = slides[kind] == 0
+        place = np.where(listed, heads[kind] + k, 0)
+        begins = np.where(listed, starts[place], anchors[kind] + k * slides[kind])
+        return Found(self.numbers[kind], keys, begins, np.where(listed, ends[place], begins + sizes[kind]))
+
+    def latest_ends(self, kinds: Kinds, times: Ints) -> Ints:
+        """The latest end of the windows that hold each time; START_OF_TIME: none does."""
+        found = np.empty(len(times), np.int64)
+        _latest_ends(*kinds, times, found)
+        return found
+
+    def filling(
+        self, kinds: Kinds, keys: Ints, firsts: Ints, lasts: Ints, seen: Ints, low: int, high: int
+    ) -> Found:
+        """The windows between the first and the last row of each key that end in (low, high], or by low if
+        they start after the last row ``seen`` before: with rows or not."""
+        room = np.empty((64 + 4 * len(keys), 3), np.int64)
+        count = _filling(*kinds, keys, firsts, lasts, seen, low, high, room)
+        if count > _MOST_WINDOWS:
+            raise ValueError(
+                f"more than {_MOST_WINDOWS:,} windows lie between the first and the last row: leave "
+                f"empty='emit' out, use longer windows, or filter rows far away in time"
+            )
+        if count > len(room):
+            room = np.empty((count, 3), np.int64)
+            _filling(*kinds, keys, firsts, lasts, seen, low, high, room)
+        kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
+        return self._found(kinds, kind, key, k)
+
+    def is_fixed(self, numbers: Ints) -> Mask:
+        """Which of these windows are fixed bands."""
+        fixed = [number for number, window in self.numbered if isinstance(window, Fixed)]
+        return np.isin(numbers, np.array(fixed, np.int64))
+
+    def one_by_one(self) -> list[TimeWindows]:
+        return [self] if len(self) == 1 else self._alone
+
+    @cached_property
+    def _alone(self) -> list[TimeWindows]:
+        return [TimeWindows([each]) for each in self.numbered]
+
+    @cached_property
+    def is_disjoint(self) -> bool:
+        """Whether no time is in two windows; asked of one kind."""
+        return not any(isinstance(window, (Sliding, Cumulative)) for _, window in self.numbered)
+
+    def common(self, low: int, high: int) -> tuple[int, int] | None:
+        """What all windows that end in (low, high] have in common; None: nothing, or not known."""
+        if self.has_lists or low == START_OF_TIME or high == END_OF_TIME:
+            return None
+        first, last = START_OF_TIME, END_OF_TIME
+        for size, slide, anchor in filter(None, self._arithmetic):
+            earliest = (low - anchor - size) // slide + 1
+            latest = (high - anchor - size) // slide
+            if earliest <= latest:
+                first = max(first, anchor + latest * slide)
+                last = min(last, anchor + earliest * slide + size)
+        return (first, last) if START_OF_TIME < first < last else None
+
+    @staticmethod
+    def ranges(found: Found, slices: HeldSlices) -> tuple[Ints, Ints]:
+        """The slices [front, stop) that each window holds."""
+        keys, runs = runs_of(slices.keys)
+        fronts, stops = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
+        _ranges(found.keys, found.starts, found.ends, keys, runs, slices.ends, fronts, stops)
+        return fronts, stops
+
+    def horizon(self, time: int) -> int:
+        """The earliest start of all windows that end after a time: what ends before it is needed no more."""
+        return min((_first_start(window, time) for _, window in self.numbered), default=END_OF_TIME)
+
+    @property
+    def longest(self) -> int:
+        """About how long the longest window is."""
+        return max((_length(window) for _, window in self.numbered), default=1)
+
+
+def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
+    """Size, slide and anchor."""
+    if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
+        size = window.size.units
+        slide = window.slide.units if isinstance(window, Sliding) else size
+        return size, slide, window.offset.units % slide
+    return None
+
+
+def _first_start(window: TimeWindow, time: int) -> int:
+    """Where the first window that ends after a time starts."""
+    progression = _progression(window)
+    if progression is not None:
+        size, slide, anchor = progression
+        return anchor + ((time - anchor - size) // slide + 1) * slide
+    return next((start for start, _ in window.windows_ending_in(time, END_OF_TIME)), END_OF_TIME)
+
+
+def _length(window: TimeWindow) -> int:
+    progression = _progression(window)
+    if progression is not None:
+        return progression[0]
+    first = next(iter(window.windows_ending_in(0, END_OF_TIME)), None)
+    return 1 if first is None else max(1, max(end - start for start, end in window.assign(first[0])))
+
+
+def _windows_holding(window: TimeWindow, moments: Any) -> list[tuple[int, int]]:
+    """The windows that hold one of these sorted times, by start, then end."""
+    held: set[tuple[int, int]] = set()
+    i = 0
+    while i < len(moments):
+        held.update(window.assign(int(moments[i])))
+        edge = window.next_edge(int(moments[i]))
+        i = len(moments) if edge is None else int(np.searchsorted(moments, edge))
+    return sorted(held)
+
+
+def _windows_in(window: TimeWindow, low: int, high: int) -> list[tuple[int, int]]:
+    last = max((end for _, end in window.assign(high)), default=high)
+    return sorted(window.windows_ending_in(low, last))
+
+
+# -- kernels -------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def _first_ending_after(
+    size: int, slide: int, anchor: int, head: int, tail: int, ends: Ints, time: int
+) -> Any:
+    if slide > 0:
+        return (time - anchor - size) // slide + 1
+    return np.searchsorted(ends[head:tail], time, side="right")
+
+
+@njit(cache=True, nogil=True)
+def _last_starting_by(
+    size: int, slide: int, anchor: int, head: int, tail: int, starts: Ints, time: int
+) -> Any:
+    if slide > 0:
+        return (time - anchor) // slide
+    return np.searchsorted(starts[head:tail], time, side="right") - 1
+
+
+@njit(cache=True, nogil=True)
+def _from(values: Ints, low: int, high: int, wanted: int) -> Any:
+    """The first place in [low, high) with a value above the wanted one, near low more often than not."""
+    step = 1
+    while low + step < high and values[low + step] <= wanted:
+        low += step
+        step *= 2
+    return low + np.searchsorted(values[low : min(low + step + 1, high)], wanted, side="right")
+
+
+@njit(cache=True, nogil=True)
+def _due(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    runs: Ints,
+    times: Ints,
+    lasts: Ints,
+    ends: Ints,
+    low: int,
+    high: int,
+    out: Any,
+) -> int:
+    """Rows of (kind, run, k, front, stop); counts them all, writes those that there is room for."""
+    count = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
+        if earliest > latest:
+            continue
+        for run in range(len(runs) - 1):
+            first, last = runs[run], runs[run + 1]
+            k = max(earliest, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[first]))
+            final = min(
+                latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[last - 1])
+            )
+            front = stop = first
+            while k <= final:
+                start = anchor + k * slide if slide > 0 else list_starts[head + k]
+                end = start + size if slide > 0 else list_ends[head + k]
+                front = _from(ends, front, last, start)
+                stop = _from(ends, max(front, stop), last, end)
+                if front == stop:
+                    if front == last:
+                        break
+                    # the next slice decides which window is next
+                    k = max(
+                        k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
+                    )
+                    continue
+                if count < len(out):
+                    out[count, 0] = kind
+                    out[count, 1] = run
+                    out[count, 2] = k
+                    out[count, 3] = front
+                    out[count, 4] = stop
+                count += 1
+                k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _holding(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    keys: Ints,
+    times: Ints,
+    low: int,
+    high: int,
+    out: Any,
+) -> int:
+    """Rows of (kind, key, k)."""
+    count = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
+        done = earliest - 1
+        for i in range(len(keys)):
+            if i > 0 and keys[i] != keys[i - 1]:
+                done = earliest - 1
+            k = max(done + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i]))
+            final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i]))
+            while k <= final:
+                if count < len(out):
+                    out[count, 0] = kind
+                    out[count, 1] = keys[i]
+                    out[count, 2] = k
+                count += 1
+                done = k
+                k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _filling(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    keys: Ints,
+    firsts: Ints,
+    lasts: Ints,
+    seen: Ints,
+    low: int,
+    high: int,
+    out: Any,
+) -> int:
+    """Rows of (kind, key, k)."""
+    count = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
+        for i in range(len(keys)):
+            k = earliest
+            if seen[i] > START_OF_TIME:
+                k = min(k, _last_starting_by(size, slide, anchor, head, tail, list_starts, seen[i]) + 1)
+            k = max(k, _first_ending_after(size, slide, anchor, head, tail, list_ends, firsts[i]))
+            final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[i]))
+            if final - k >= _MOST_WINDOWS:
+                return final - k + 1
+            while k <= final:
+                if count < len(out):
+                    out[count, 0] = kind
+                    out[count, 1] = keys[i]
+                    out[count, 2] = k
+                count += 1
+                k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _latest_ends(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    times: Ints,
+    out: Ints,
+) -> None:
+    for i in range(len(times)):
+        found = np.int64(START_OF_TIME)
+        for kind in range(len(sizes)):
+            size, slide, anchor, head, tail = (
+                sizes[kind],
+                slides[kind],
+                anchors[kind],
+                heads[kind],
+                tails[kind],
+            )
+            first = _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i])
+            last = _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i])
+            if first <= last:
+                end = anchor + last * slide + size if slide > 0 else list_ends[head + last]
+                found = max(found, end)
+        out[i] = found
+
+
+@njit(cache=True, nogil=True)
+def _ranges(
+    window_keys: Ints,
+    starts: Ints,
+    ends: Ints,
+    keys: Ints,
+    runs: Ints,
+    slice_ends: Ints,
+    fronts: Ints,
+    stops: Ints,
+) -> None:
+    for i in range(len(window_keys)):
+        run = np.searchsorted(keys, window_keys[i])
+        if run == len(keys) or keys[run] != window_keys[i]:
+            fronts[i] = stops[i] = 0
+            continue
+        mine = slice_ends[runs[run] : runs[run + 1]]
+        fronts[i] = runs[run] + np.searchsorted(mine, starts[i], side="right")
+        stops[i] = runs[run] + np.searchsorted(mine, ends[i], side="right")
