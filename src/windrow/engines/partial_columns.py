@@ -72,8 +72,9 @@ class Column(ABC):
     def folded(self, starts: Ints) -> Column: ...
 
     @abstractmethod
-    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
-        """Lowered, as an Arrow array; what stands for ranges without a value is not defined."""
+    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+        """Lowered, as an Arrow array; ``values`` says how many values each range holds, and what stands for
+        ranges without one is not defined."""
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
@@ -119,9 +120,9 @@ class NativeColumn(Column):
         members = self._natively(fold_partials, self.form, self.members, starts[:-1], starts[1:])
         return replace(self, members=members, skipped=self._skipped_folded(starts))
 
-    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
         if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
-            return self.as_plain().results(fronts, stops, shape)
+            return self.as_plain().results(fronts, stops, shape, values)
         out, valid = self._natively(partial_results, self.form, self.members, fronts, stops, shape)
         if self.moments is not None:
             return as_moments(out, self.moments)
@@ -180,7 +181,7 @@ class PickColumn(Column):
             skipped=self._skipped_folded(starts),
         )
 
-    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
         references, _ = partial_results(self.form, self._with_references(), fronts, stops, shape)
         return self._values_at(references)
 
@@ -228,17 +229,18 @@ class PlainColumn(Column):
     def _fold(self, front: int, stop: int) -> Any:
         return functools.reduce(self.aggregate.monoid.combine, self.objects[front:stop])
 
-    def results(self, fronts: Ints, stops: Ints, shape: str) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
         monoid = self.aggregate.monoid
         answer = self._slide if shape != "any" else self._fold_each
-        return result_array(monoid, self._named(lambda: answer(fronts.tolist(), stops.tolist())))
+        ranges = (fronts.tolist(), stops.tolist(), values.tolist())
+        return result_array(monoid, self._named(lambda: answer(*ranges)))
 
-    def _slide(self, fronts: list[int], stops: list[int]) -> list[Any]:
+    def _slide(self, fronts: list[int], stops: list[int], values: list[int]) -> list[Any]:
         """Two-Stacks over the slices: each in once, out once."""
         monoid = _of_partials(self.aggregate.monoid)
         window, first, last = TwoStacksLite(monoid), 0, 0
         found = []
-        for front, stop in zip(fronts, stops, strict=True):
+        for front, stop, count in zip(fronts, stops, values, strict=True):
             if front >= last:
                 window, first, last = TwoStacksLite(monoid), front, front
             for i in range(last, stop):
@@ -246,15 +248,12 @@ class PlainColumn(Column):
             last = max(last, stop)
             window.evict_many(front - first)
             first = front
-            found.append(self._lowered(window.query_partial()) if stop > front else None)
+            found.append(monoid.lower(window.query_partial()) if count else None)
         return found
 
-    def _fold_each(self, fronts: list[int], stops: list[int]) -> list[Any]:
-        pairs = zip(fronts, stops, strict=True)
-        return [self._lowered(self._fold(f, s)) if s > f else None for f, s in pairs]
-
-    def _lowered(self, partial: Any) -> Any:
-        return None if partial is self.aggregate.monoid.identity else self.aggregate.monoid.lower(partial)
+    def _fold_each(self, fronts: list[int], stops: list[int], values: list[int]) -> list[Any]:
+        lower, ranges = self.aggregate.monoid.lower, zip(fronts, stops, values, strict=True)
+        return [lower(self._fold(f, s)) if count else None for f, s, count in ranges]
 
     def _named(self, operation: Callable[[], Any]) -> Any:
         return named(self.aggregate.monoid, _where, (), operation)

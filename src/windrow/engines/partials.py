@@ -129,7 +129,7 @@ def _result(
         return count_column(RowRanges(np.zeros(len(rows), np.int64), rows), min_count)
     skipped = column.skipped_in(fronts, stops)
     values = rows if skipped is None else rows - skipped
-    found = column.results(fronts, stops, shape)
+    found = column.results(fronts, stops, shape, values)
     nulls = np.zeros(1, np.int64) if skipped is None else skipped
     return with_nulls(aggregate.monoid, found, values, nulls, min_count)
 
