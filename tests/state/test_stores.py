@@ -45,10 +45,12 @@ def test_scan_gives_the_keys_of_a_prefix_in_order(store: Store) -> None:
 
 def test_a_guard_must_hold(store: Store) -> None:
     store.write([(b"owner", b"me")])
-    store.write([(b"key", b"1")], guard=(b"owner", b"me"))
+    store.write([(b"key", b"1")], guards=[(b"owner", b"me")])
     for guard in ((b"owner", b"you"), (b"missing", b"me")):
         with pytest.raises(WindowTaken, match="open it anew"):
-            store.write([(b"key", b"2"), (b"other", b"2")], deletes=[b"owner"], guard=guard)
+            store.write(
+                [(b"key", b"2"), (b"other", b"2")], deletes=[b"owner"], guards=[(b"owner", b"me"), guard]
+            )
     assert store.get_many([b"key", b"other", b"owner"]) == [b"1", None, b"me"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
-from windrow.state.store import Guard, Item, Store, check_guard
+from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["MemoryStore"]
 
@@ -32,11 +32,10 @@ class MemoryStore(Store):
         deletes: Iterable[bytes] = (),
         *,
         sync: bool = False,
-        guard: Guard | None = None,
+        guards: Sequence[Guard] = (),
     ) -> None:
         with self._lock:
-            if guard is not None:
-                check_guard(guard, self.values.get(guard[0]))
+            check_guards(guards, [self.values.get(key) for key, _ in guards])
             self.values.update(puts)
             for key in deletes:
                 self.values.pop(key, None)

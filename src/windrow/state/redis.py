@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from windrow.state.errors import StateError, StoreUnavailable
-from windrow.state.store import Guard, Item, Store, check_guard
+from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["InsecureStore", "RedisStore"]
 
@@ -74,18 +74,19 @@ class RedisStore(Store):
         deletes: Iterable[bytes] = (),
         *,
         sync: bool = False,
-        guard: Guard | None = None,
+        guards: Sequence[Guard] = (),
     ) -> None:
         items = {self._prefix + key: value for key, value in puts}
         names = [self._prefix + key for key in deletes]
         if items or names:
-            self._repeatedly(lambda: self._transaction(items, names, guard))
+            self._repeatedly(lambda: self._transaction(items, names, guards))
 
-    def _transaction(self, items: dict[bytes, bytes], names: list[bytes], guard: Guard | None) -> None:
+    def _transaction(self, items: dict[bytes, bytes], names: list[bytes], guards: Sequence[Guard]) -> None:
         with self._client.pipeline(transaction=True) as pipe:
-            if guard is not None:
-                pipe.watch(self._prefix + guard[0])
-                check_guard(guard, pipe.get(self._prefix + guard[0]))
+            if guards:
+                watched = [self._prefix + key for key, _ in guards]
+                pipe.watch(*watched)
+                check_guards(guards, pipe.mget(watched))
                 pipe.multi()
             if items:
                 pipe.mset(items)

@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from windrow.state.errors import CorruptState, StateError, StoreUnavailable
-from windrow.state.store import Guard, Item, Store, check_guard
+from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["RocksDBStore"]
 
@@ -58,7 +58,7 @@ class RocksDBStore(Store):
         deletes: Iterable[bytes] = (),
         *,
         sync: bool = False,
-        guard: Guard | None = None,
+        guards: Sequence[Guard] = (),
     ) -> None:
         batch = self._rocks.WriteBatch(raw_mode=True)
         for key, value in puts:
@@ -66,8 +66,7 @@ class RocksDBStore(Store):
         for key in deletes:
             batch.delete(key)
         with self._lock:
-            if guard is not None:
-                check_guard(guard, self.get(guard[0]))
+            check_guards(guards, self.get_many([key for key, _ in guards]))
             try:
                 if sync:
                     self._db.write(batch, self._synced)

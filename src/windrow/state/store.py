@@ -19,7 +19,7 @@ from typing import Any
 
 from windrow.state.errors import WindowTaken
 
-__all__ = ["Guard", "Item", "Store", "block_key", "check_guard", "key_of", "prefix_of", "windows"]
+__all__ = ["Guard", "Item", "Store", "block_key", "check_guards", "key_of", "prefix_of", "windows"]
 
 Item = tuple[bytes, bytes]
 #: a key and the value that it must have for a write to happen
@@ -49,7 +49,7 @@ class Store(ABC):
         deletes: Iterable[bytes] = (),
         *,
         sync: bool = False,
-        guard: Guard | None = None,
+        guards: Sequence[Guard] = (),
     ) -> None:
         """Put and delete, all or nothing. ``sync``: return when it is as safe as can be."""
 
@@ -101,9 +101,9 @@ class Store(ABC):
 _STARTING = threading.Lock()
 
 
-def check_guard(guard: Guard, found: bytes | None) -> None:
-    """Raise if the guarded key has another value."""
-    if found != guard[1]:
+def check_guards(guards: Sequence[Guard], found: Sequence[bytes | None]) -> None:
+    """Raise if a guarded key has another value."""
+    if any(value != guard[1] for guard, value in zip(guards, found, strict=True)):
         raise WindowTaken(
             "this window was opened again or deleted since, here or by another process, and only the last to "
             "open it may write: open it anew to go on from what is stored"

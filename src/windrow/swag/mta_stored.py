@@ -22,20 +22,30 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, get_args
 
 from windrow.monoids.base import Monoid, as_monoid
 from windrow.state.blocks import MOST_PAIRS, BlockCodec
+from windrow.state.checkpoints import SPILLED, Metrics, write_batches
 from windrow.state.codec import Codec
 from windrow.state.errors import StateError, UnstorableValue
 from windrow.state.store import Store, key_of, prefix_of
-from windrow.state.stored_levels import SPILLED, Metrics, StoredLevels
+from windrow.state.stored_levels import StoredLevels
 from windrow.state.stored_queue import NULLS, TIMES, StoredQueue
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree, Policy
 
-__all__ = ["Durability", "StoredAMTA", "StoredLogMTA", "StoredTree", "delete_window", "open_window"]
+__all__ = [
+    "Durability",
+    "StoredAMTA",
+    "StoredLogMTA",
+    "StoredTree",
+    "delete_window",
+    "flush_together",
+    "open_window",
+]
 
 Durability = Literal["buffered", "flush", "each"]
 
@@ -94,12 +104,16 @@ class StoredTree(MonoidTree):
 
     def _before(self) -> None:
         if self._is_closed:
-            raise StateError(f"window {self.window_id!r} is closed: open it again to use it")
+            self._check_open()
         if self._levels.pending >= self._buffer:
             if self._durability == "buffered":
                 self._levels.checkpoint(self._keys.manifest, self._manifest())
             elif self._durability == "flush":
                 self._levels.spill(self._keys.spilled)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StateError(f"window {self.window_id!r} is closed: open it again to use it")
 
     def _forget(self, count: int) -> None:
         self._evicted += count
@@ -113,14 +127,7 @@ class StoredTree(MonoidTree):
 
     def flush(self, *, sync: bool = True) -> None:
         """Return once all operations so far are stored; with ``sync``, as safely as the store can."""
-        if self._is_closed:
-            raise StateError(f"window {self.window_id!r} is closed: open it again to use it")
-        with contextlib.suppress(Exception):  # this checkpoint takes over what that one did not write
-            self._levels.settle(wait=True)
-        self._levels.checkpoint(
-            self._keys.manifest, self._manifest(), sync=sync, deletes=(self._keys.spilled,)
-        )
-        self._levels.settle(wait=True)
+        flush_together([self], sync=sync)
 
     def close(self) -> None:
         """Flush, and use the window no more. The store stays open."""
@@ -277,6 +284,48 @@ def _block_size(manifests: Codec, monoid: Monoid) -> int:
     except UnstorableValue:
         return _MOST_IN_A_BLOCK
     return max(1, min(_MOST_IN_A_BLOCK, _BLOCK_BYTES // (2 * size)))
+
+
+def flush_together(
+    windows: Sequence[StoredTree], puts: Iterable[tuple[bytes, bytes]] = (), *, sync: bool = True
+) -> None:
+    """Flush windows of one store, and other items, in one atomic write: all of it is stored, or nothing.
+
+    >>> import windrow as wr
+    >>> from windrow.state import MemoryStore
+    >>> store = MemoryStore()
+    >>> keys = [wr.swag.AMTA.open(store, f"sum of {key}", wr.sum, durability="flush") for key in "ab"]
+    >>> for window in keys:
+    ...     window.insert(1)
+    >>> flush_together(keys, [(b"offset", b"17")])
+    """
+    for window in windows:
+        window._check_open()
+        with contextlib.suppress(Exception):  # this checkpoint takes over what that one did not write
+            window._levels.checkpoints.settle(wait=True)
+    if not windows:
+        return
+    store = windows[0]._levels.store
+    if any(window._levels.store is not store for window in windows):
+        raise ValueError("windows of different stores cannot be flushed together: flush those of each store")
+    batches = [
+        window._levels.checkpoints.prepare(
+            window._keys.manifest, window._manifest(), deletes=(window._keys.spilled,)
+        )
+        for window in windows
+    ]
+    future = store.writer.submit(write_batches, store, batches, tuple(puts), sync=sync)
+    for window, batch in zip(windows, batches, strict=True):
+        batch.owner.follow(batch, future)
+        window._levels.pending = 0
+    errors = []
+    for batch in batches:
+        try:
+            batch.owner.settle(wait=True)
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def delete_window(store: Store, window_id: str) -> None:
