@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["CHUNK_ROWS", "chunked", "conformed"]
+__all__ = ["CHUNK_ROWS", "chunked", "conformed", "conformed_table"]
 
 #: enough rows that the fixed cost of a chunk does not matter, few enough to stay in the processor's cache
 CHUNK_ROWS = 1 << 16
@@ -38,3 +38,9 @@ def conformed(column: Any, kind: Any) -> Any:
     if pa.types.is_decimal(column.type) and pa.types.is_decimal(kind) and column.type.scale > kind.scale:
         column = pc.round(column, ndigits=kind.scale)
     return column.cast(kind)
+
+
+def conformed_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table of results with the types that were promised."""
+    columns = [conformed(table.column(field.name), field.type) for field in schema]
+    return pa.table(columns, schema=schema)

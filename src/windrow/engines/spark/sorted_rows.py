@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.frame import plain_array
+from windrow.engines.frame import Frame, plain_array
 from windrow.engines.spark.runs import KeyRuns
-from windrow.engines.times import read_times
+from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
 
-__all__ = ["RowReader", "SortedRows", "columns_of"]
+__all__ = ["RowReader", "SortedRows", "TimedFrame", "columns_of"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -52,11 +52,7 @@ class SortedRows:
         )
 
     def describe(self, query: Spec, row: int) -> str:
-        """Where a row comes from, for messages: its time and its key."""
-        moment = self.table.column(query.time)[row].as_py()
-        key = [self.table.column(name)[row].as_py() for name in query.by]
-        told = f"the row with {query.time}={moment!s}"
-        return told + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
+        return told(self.table, query.time, query.by, row)
 
 
 class RowReader:
@@ -76,6 +72,47 @@ class RowReader:
             starts[1:] |= lost[:-1] & ~lost[1:]
             self._last_missing = bool(lost[-1])
         return SortedRows(table, times, starts, lost)
+
+
+@dataclass(frozen=True)
+class TimedFrame(Frame):
+    """A frame whose rows are told by their time: in a partition, numbers of rows mean nothing to anybody."""
+
+    time: str = ""
+
+    @classmethod
+    def of(cls, query: Spec, rows: SortedRows, axis: TimeAxis) -> TimedFrame:
+        """Sorted rows, which are in processing order already; each of them has a time."""
+        starts = rows.starts.copy()
+        starts[:1] = True
+        return cls(
+            table=rows.table,
+            by=query.by,
+            axis=axis,
+            permutation=None,
+            order=None,
+            unordered_times=rows.times,
+            unordered_keys=np.cumsum(starts) - 1,
+            key_rows=np.flatnonzero(starts),
+            rejected=0,
+            time=query.time,
+        )
+
+    @classmethod
+    def like(cls, frame: Frame, time: str) -> TimedFrame:
+        """The same frame."""
+        return cls(**{f.name: getattr(frame, f.name) for f in fields(Frame)}, time=time)
+
+    def describe(self, position: int) -> str:
+        row = position if self.permutation is None else int(self.permutation[position])
+        return told(self.table, self.time, self.by, row)
+
+
+def told(table: pa.Table, time: str, by: Sequence[str], row: int) -> str:
+    """Where a row comes from, for messages: its time and its key."""
+    key = [table.column(name)[row].as_py() for name in by]
+    where = f"the row with {time}={table.column(time)[row].as_py()!s}"
+    return where + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
 
 
 def columns_of(table: pa.Table, names: Sequence[str]) -> list[Any]:

@@ -1,0 +1,31 @@
+"""Windows from the slices of many tasks: what runs behind the shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.engines.spark.assembly import Assembly
+from windrow.engines.spark.chunks import CHUNK_ROWS, chunked, conformed_table
+from windrow.engines.spark.shipped import unpacked
+from windrow.engines.spark.slice_runs import SliceTable
+from windrow.engines.times import TimeAxis
+
+__all__ = ["assemble_batches"]
+
+
+def assemble_batches(
+    payload: bytes, source: pa.Schema, schema: pa.Schema, batches: Iterable[Any], rows: int = CHUNK_ROWS
+) -> Iterator[Any]:
+    """What mapInArrow runs on sorted slices. ``source`` is the schema of the rows that were folded,
+    ``schema`` that of the results."""
+    query = unpacked(payload)
+    tables = SliceTable(query, source)
+    assembly = Assembly(query, TimeAxis(source.field(query.time).type))
+    for table in chunked(batches, rows):
+        for found in assembly.push(tables.run(table)):
+            yield from conformed_table(found, schema).to_batches()
+    for found in assembly.finish():
+        yield from conformed_table(found, schema).to_batches()

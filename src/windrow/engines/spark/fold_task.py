@@ -1,0 +1,75 @@
+"""Rows into slices, on the side of the shuffle where they lie: a table of partials by (key, slice) for each
+chunk of rows.
+
+Rows need no order here. Cost: one pass over a chunk, and a shuffle of one row for each key and slice that the
+chunk holds, however many windows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.frame import Frame, build_frame
+from windrow.engines.partial_columns import PlainColumn
+from windrow.engines.partials import Partials
+from windrow.engines.spark.chunks import chunked
+from windrow.engines.spark.plans import smallest_gap
+from windrow.engines.spark.shipped import unpacked
+from windrow.engines.spark.slice_runs import SliceRun, SliceTable
+from windrow.engines.spark.sorted_rows import TimedFrame
+from windrow.slicing import Slicer
+from windrow.spec import Spec
+from windrow.windows import TimeWindow
+
+__all__ = ["FOLD_ROWS", "fold_batches", "folded_slices", "slicer_of"]
+
+#: rows that are folded at once: the more, the fewer partials leave for the same key and slice
+FOLD_ROWS = 1 << 18
+
+
+def fold_batches(payload: bytes, part: int, batches: Iterable[Any], rows: int = FOLD_ROWS) -> Iterator[Any]:
+    """What mapInArrow runs before the shuffle. ``part`` is the number of the partition."""
+    query = unpacked(payload)
+    slicer = slicer_of(query)
+    tables: SliceTable | None = None
+    for chunk, table in enumerate(chunked(batches, rows)):
+        if tables is None:
+            tables = SliceTable(query, table.schema)
+        frame = TimedFrame.like(build_frame(query, table), query.time)
+        firsts, run = folded_slices(query, frame, slicer)
+        keys = [frame.raw(name).take(pa.array(frame.key_rows[frame.keys[firsts]])) for name in query.by]
+        yield from tables.table(keys, run, (part << 32) + chunk).to_batches()
+
+
+def slicer_of(query: Spec) -> Slicer:
+    timed = [window for _, window in query.windows if isinstance(window, TimeWindow)]
+    return Slicer(timed, gap=smallest_gap(query))
+
+
+def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> tuple[Any, SliceRun]:
+    """The slices of a frame, and for each the position of its first row.
+
+    Integers whose sum over a slice might leave 64 bits make slices of one row each: these always fit, and
+    whoever fuses them sees to the rest."""
+    slices = slicer.slices(frame.times, frame.run_starts)
+    aggregates = [aggregate for _, aggregate in query.aggregates]
+    partials = Partials.of_rows(frame, aggregates, slices.rows)
+    starts, ends = slices.rows, slices.ends
+    if _overflown(query, frame, partials):
+        ends = np.repeat(ends, np.diff(starts))
+        starts = np.arange(len(frame) + 1)
+        partials = Partials.of_rows(frame, aggregates, starts)
+    times = frame.times
+    keys = frame.table.select([]).slice(0, 0)
+    return starts[:-1], SliceRun(keys, times[starts[:-1]], times[starts[1:] - 1], ends, partials)
+
+
+def _overflown(query: Spec, frame: Frame, partials: Partials) -> bool:
+    """Whether an aggregate that adds integers had to be kept as Python objects."""
+    adds = [aggregate.monoid.adds_integers for _, aggregate in query.aggregates]
+    pairs = zip(adds, partials.columns, strict=True)
+    return any(a and isinstance(column, PlainColumn) for a, column in pairs) and len(frame) > len(partials)

@@ -1,0 +1,51 @@
+"""Sessions with a longest size, over rows in order: where one is cut depends on where it began.
+
+Rows of the session that is still open are kept, and no others. Source: the sessions of
+:mod:`windrow.engines.ranges`, which this feeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.engines.aggregate import RowRanges
+from windrow.engines.frame import build_frame
+from windrow.engines.inputs import aggregate_column
+from windrow.engines.local import result_table
+from windrow.engines.ranges import session_ranges
+from windrow.engines.spark.assembly import ranges_where
+from windrow.spec import Spec
+from windrow.windows import Session
+
+__all__ = ["LimitedSessions"]
+
+
+class LimitedSessions:
+    """The sessions of some keys; rows of a key come in order."""
+
+    def __init__(self, query: Spec, name: str, window: Session) -> None:
+        self._query = replace(query, order=())  # the rows have it already
+        self._name = name
+        self._window = window
+        self._rows: list[pa.Table] = []
+
+    def push(self, table: pa.Table, arrivals: Any) -> None:
+        """Hold rows; they have a time each."""
+        self._rows.append(table)
+
+    def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
+        """The sessions that no later row can belong to: all but the last, or all with ``closing``."""
+        table = pa.concat_tables(self._rows)
+        frame = build_frame(self._query, table)
+        ranges = session_ranges(frame.times, frame.run_starts, self._window)
+        if not closing:
+            begin = int(ranges.fronts[-1])
+            assert frame.permutation is None, "rows of one key, in order"
+            self._rows = [table.slice(begin)]
+            ranges = ranges_where(ranges, slice(0, -1))
+        over = RowRanges(ranges.fronts, ranges.stops, disjoint=True)
+        columns = [aggregate_column(frame, a, over, self._query.min_count) for _, a in self._query.aggregates]
+        return result_table(self._query, frame, self._name, ranges, columns) if len(ranges) else None

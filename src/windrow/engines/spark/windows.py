@@ -1,0 +1,102 @@
+"""Queries with windows on Spark.
+
+Plan by slices: fold where rows lie, shuffle partials, assemble. Plan in order: shuffle rows, sort, one pass.
+:mod:`windrow.engines.spark.plans` chooses. Rows without a time are in no window and are filtered out first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.spark.assemble_task import assemble_batches
+from windrow.engines.spark.fold_task import fold_batches
+from windrow.engines.spark.frames import (
+    arranged,
+    arrow_schema,
+    column,
+    needed_columns,
+    spark_field,
+    ties_matter,
+)
+from windrow.engines.spark.ordered_task import order_batches
+from windrow.engines.spark.plans import plan_of, smallest_gap
+from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.slice_runs import SliceTable
+from windrow.engines.spark.types import result_type
+from windrow.engines.times import TimeAxis
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+__all__ = ["result_schema", "windowed"]
+
+
+def windowed(query: Spec, frame: DataFrame) -> DataFrame:
+    """The results of all windows, lazily."""
+    names = list(dict.fromkeys([*needed_columns(query), *query.order]))
+    rows = frame.select(*map(column, names)).where(column(query.time).isNotNull())
+    if plan_of(query, arrow_schema(frame, names)).slices:
+        return _by_slices(query, rows)
+    return _in_order(query, rows)
+
+
+def result_schema(query: Spec, source: pa.Schema) -> pa.Schema:
+    """Keys, window name, edges and aggregates, as Arrow has them."""
+    edge = TimeAxis(source.field(query.time).type).column(np.empty(0, np.int64)).type
+    fields: list[tuple[str, Any]] = [(name, source.field(name).type) for name in query.by]
+    fields += [("window", pa.string())] if query.names_windows else []
+    fields += [("window_start", edge), ("window_end", edge)]
+    fields += [(name, result_type(aggregate, source)) for name, aggregate in query.aggregates]
+    return pa.schema(fields)
+
+
+def _spark_schema(query: Spec, rows: DataFrame, results: pa.Schema) -> StructType:
+    """The same as Spark has it; keys keep their fields."""
+    from pyspark.sql.types import StructType
+
+    keys = [rows.schema[name] for name in query.by]
+    return StructType([*keys, *(spark_field(field.name, field.type) for field in list(results)[len(keys) :])])
+
+
+def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
+    from pyspark.sql.types import StructField, StructType
+
+    source = arrow_schema(rows)
+    results = result_schema(query, source)
+    tables = SliceTable(query, source)
+    payload = packed(query)
+
+    def fold(batches: Iterable[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        return fold_batches(payload, 0 if context is None else context.partitionId(), batches)
+
+    def assemble(batches: Iterable[Any]) -> Iterator[Any]:
+        return assemble_batches(payload, source, results, batches)
+
+    keys = [StructField(f"k{k}", rows.schema[name].dataType) for k, name in enumerate(query.by)]
+    partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
+    slices = rows.mapInArrow(fold, StructType([*keys, *partials]))
+    spread = slices.repartition(*tables.key_names) if keys else slices.coalesce(1)
+    cell = "end" if smallest_gap(query) is None else "first"
+    in_order = spread.sortWithinPartitions(*tables.key_names, cell, "part")
+    return in_order.mapInArrow(assemble, _spark_schema(query, rows, results))
+
+
+def _in_order(query: Spec, rows: DataFrame) -> DataFrame:
+    source = arrow_schema(rows)
+    results = result_schema(query, source)
+    payload = packed(query)
+
+    def task(batches: Iterable[Any]) -> Iterator[Any]:
+        return order_batches(payload, results, batches)
+
+    in_order = arranged(query, rows, [column(name) for name in query.by], ties_matter(query, source))
+    return in_order.mapInArrow(task, _spark_schema(query, rows, results))
