@@ -56,7 +56,16 @@ class StoredLevels:
         if block is None:
             self._fetch([(at, number)])
             block = at.held[number]
-        pair: Pair = block[position - number * self._block]
+        return self._in_block(block, level, position)
+
+    def _in_block(self, block: Block, level: int, position: int) -> Pair:
+        offset = position % self._block
+        pair: Pair | None = block[offset] if offset < len(block) else None
+        if pair is None:
+            raise CorruptState(
+                f"block {position // self._block} of level {level} lacks pair {position}: an older copy "
+                f"was put back"
+            )
         return pair
 
     def get_many(self, keys: Iterable[Key]) -> list[Pair]:
@@ -74,9 +83,8 @@ class StoredLevels:
         return [self._pair(fetched, level, position) for level, position in keys]
 
     def _pair(self, fetched: dict[tuple[int, int], Block], level: int, position: int) -> Pair:
-        number, offset = divmod(position, self._block)
-        block = fetched.get((level, number))
-        return self.get(level, position) if block is None else block[offset]
+        block = fetched.get((level, position // self._block))
+        return self.get(level, position) if block is None else self._in_block(block, level, position)
 
     def _fetch(self, wanted: list[tuple[LevelEnds, int]]) -> dict[tuple[int, int], Block]:
         """Read blocks that are not held: from what is read ahead, else all at once from the store."""

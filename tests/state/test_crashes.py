@@ -1,0 +1,84 @@
+"""kill -9 at random moments, again and again: the window is what was confirmed, and goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import windrow as wr
+from windrow.state import RedisStore, StoreUnavailable
+
+LOOP = Path(__file__).parent / "crash_loop.py"
+
+
+def crash(kind: str, place: Any, kills: int, durability: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(LOOP), kind, str(place), str(kills), durability],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("durability", "kills"), [("buffered", 50), ("flush", 10), ("each", 8)])
+def test_killed_on_disk(tmp_path: Path, durability: str, kills: int) -> None:
+    report = crash("rocksdb", tmp_path / "db", kills, durability)
+    assert report.startswith(f"{kills} kills")
+    assert int(report.split()[2]) > 20
+
+
+@pytest.mark.parametrize(("durability", "kills"), [("buffered", 25), ("flush", 8)])
+def test_killed_on_redis(start_redis: Callable[..., Any], durability: str, kills: int) -> None:
+    report = crash("redis", start_redis().url, kills, durability)
+    assert int(report.split()[2]) > 20
+
+
+def test_a_redis_that_is_away_for_five_seconds(start_redis: Callable[..., Any]) -> None:
+    """Operations wait and go on, and nothing is lost."""
+    server = start_redis()
+    store = RedisStore(server.url, wait=30)
+    window = wr.swag.AMTA.open(store, "w", wr.sum, buffer=16, cache=8, block=4)
+    for number in range(200):
+        window.insert(number)
+    window.flush()
+    server.kill()
+    back = threading.Timer(5, server.start)
+    back.start()
+    start = time.monotonic()
+    for number in range(200, 400):
+        window.insert(number)
+        window.evict()
+    assert window.query() == sum(range(200, 400))
+    window.flush()
+    assert time.monotonic() - start > 4
+    back.join()
+    window.close()
+    assert wr.swag.AMTA.open(store, "w", wr.sum).query() == sum(range(200, 400))
+    store.close()
+
+
+def test_a_redis_that_stays_away_is_an_error_after_the_time_allowed(start_redis: Callable[..., Any]) -> None:
+    server = start_redis()
+    store = RedisStore(server.url, wait=0.3)
+    window = wr.swag.AMTA.open(store, "w", wr.sum, durability="flush")
+    for number in range(100):
+        window.insert(number)
+    window.flush()
+    server.kill()
+    window.insert(100)
+    with pytest.raises(StoreUnavailable, match=r"did not answer for 0\.3 s"):
+        window.flush()
+    server.start()
+    assert wr.swag.AMTA.open(RedisStore(server.url), "w", wr.sum, durability="flush").query() == sum(
+        range(100)
+    )
+    store.close()
