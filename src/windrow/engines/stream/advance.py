@@ -38,7 +38,8 @@ def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = Non
     touched = Due() if touched is None else touched
     before, pieces = state.watermark, list[Piece]()
     state = replace(state, watermark=watermark)
-    if state.time is not None and watermark > before:
+    # a row may let empty windows out that fired before it came
+    if state.time is not None and (watermark > before or plan.query.empty == "emit"):
         part, found = state.time.fired(before, watermark)
         state, pieces = counted(replace(state, time=part), found), [*pieces, *found]
     sessions = []

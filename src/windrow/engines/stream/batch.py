@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.engines.frame import Frame
 from windrow.engines.partials import Partials
 from windrow.monoids.base import Aggregate
-from windrow.slicing.slicer import Slicer
+from windrow.slicing.slicer import END_OF_TIME, Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Joiners
 
@@ -58,9 +58,10 @@ def fold_batch(
     aggregates: tuple[Aggregate, ...],
     late_before: int,
     order: tuple[str, ...],
+    cuts_moments: bool = False,
 ) -> Batch:
     """Rows of a frame as slices; ``numbers`` are the operator's numbers of the frame's keys."""
-    cut = slicer.slices(frame.times, frame.run_starts, late_before)
+    cut = slicer.slices(frame.times, frame.run_starts, END_OF_TIME if cuts_moments else late_before)
     keys = np.repeat(numbers, np.diff(cut.runs))
     columns: tuple[Any, ...] = tuple(frame.column(name) for name in order) if slicer.apart else ()
     slices = HeldSlices(

@@ -64,6 +64,11 @@ class Plan:
         return Slicer(timed, min(gaps, default=None), self.moments, apart)
 
     @cached_property
+    def cuts_moments(self) -> bool:
+        """Whether a late row may split sessions anew, so that they need every moment apart."""
+        return any(isinstance(w, Session) and w.max_size is not None for _, _, w in self.numbered)
+
+    @cached_property
     def cuts_slices(self) -> bool:
         return any(isinstance(window, (TimeWindow, Session)) for _, _, window in self.numbered)
 

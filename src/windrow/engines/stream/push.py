@@ -112,7 +112,9 @@ class _Taking:
         keys, numbers = state.keys.with_frame(frame)
         cuts_late = bool(state.sessions) or plan.query.corrects
         late_before = self.late_before if cuts_late else START_OF_TIME
-        batch = fold_batch(frame, numbers, plan.slicer, plan.aggregates, late_before, plan.query.order)
+        batch = fold_batch(
+            frame, numbers, plan.slicer, plan.aggregates, late_before, plan.query.order, plan.cuts_moments
+        )
         self.state = state = replace(state, keys=keys)
         due = Due(timed=self._into_time(frame, batch), sessions=self._into_sessions(frame, batch))
         if plan.query.corrects and due.timed is not None and self.watermark > START_OF_TIME:

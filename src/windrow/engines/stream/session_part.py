@@ -103,7 +103,7 @@ class SessionPart:
         out = changed | ~stands
         out[stands] |= is_due[stands] & ~self.ledger.final[places[stands]]
         out &= is_due | (changed & (self.query.emit == "update"))
-        pieces = list(self._retracted(places))
+        pieces = list(self._retracted(places, watermark))
         kept = np.zeros(len(self.ledger), np.bool_)
         kept[places[stands]] = True
         ledger = self.ledger.only(kept)
@@ -113,12 +113,16 @@ class SessionPart:
             pieces += self._piece(spans, found, chosen, revisions, final, corrected)
         return replace(self, ledger=ledger), pieces
 
-    def _retracted(self, places: Ints) -> Iterator[Piece]:
+    def _retracted(self, places: Ints, watermark: int) -> Iterator[Piece]:
         """Sessions that came out and are there no more."""
         gone = np.ones(len(self.ledger), np.bool_)
         gone[places[places >= 0]] = False
-        if gone.any():
-            yield Piece(self.ledger.found.take(gone), None, self.ledger.revisions[gone] + 1, is_final=True)
+        is_passed = self.ledger.found.ends <= watermark
+        for final in (True, False):
+            chosen = np.flatnonzero(gone & (is_passed == final))
+            if len(chosen):
+                revisions = self.ledger.revisions[chosen] + 1
+                yield Piece(self.ledger.found.take(chosen), None, revisions, is_final=final)
 
     def _forgotten(self, spans: SessionSpans, watermark: int) -> SessionPart:
         until = watermark
