@@ -3,9 +3,12 @@ what it costs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from windrow.engines.picks import picked_input
 from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
-from windrow.windows import Cumulative, Delta, Policy, Rows, Sliding, TimeWindow, Window
+from windrow.windows import Cumulative, Delta, Policy, Rows, Session, Sliding, TimeWindow, Window
 
 __all__ = ["explain"]
 
@@ -26,6 +29,9 @@ def explain(query: Spec) -> str:
       n = sum(len): Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window; \
 native code where sum compiles for the data
     state: none is kept after the table is done
+    on endless input, open() keeps:
+      time windows: up to 1440 slices a key and window length, one partial each (eager: blocks of slices \
+have partials of their own)
     """
     order = [*query.by, query.time, *query.order]
     lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
@@ -44,7 +50,34 @@ native code where sum compiles for the data
         cost = _POLICY if over.policy else _SLIDE
         lines += [f"  {result} = {a!r}: {_how(a, cost, over.policy)}" for result, a in query.aggregates]
     lines.append("state: none is kept after the table is done")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_endless(query)])
+
+
+def _endless(query: Spec) -> Iterator[str]:
+    """What an operator keeps, for the same query on endless input."""
+    from windrow.engines.stream.time_part import MOST_LAZY, Kind, Kinds
+
+    yield "on endless input, open() keeps:"
+    timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if isinstance(w, TimeWindow)]
+    ordered = [n for n, a in query.aggregates if not a.monoid.commutative and not _remembers_time(a, query)]
+    if timed:
+        count = Kinds(tuple(timed)).slices_a_window
+        store = "eager: blocks of slices have partials of their own" if count > MOST_LAZY else "lazy"
+        which = f"a slice a moment, since {ordered[0]} depends on order" if ordered else f"{count} slices"
+        yield f"  time windows: up to {which} a key and window length, one partial each ({store})"
+    for name, window in query.windows:
+        if isinstance(window, Session):
+            single = not ordered and window.max_size is None
+            what = "one partial an open session" if single else "a partial a moment of open sessions"
+            yield f"  {name or 'sessions'}: {what}"
+        elif not isinstance(window, TimeWindow):
+            yield f"  {name or repr(window)}: the rows of windows that are not complete, and rows not yet due"
+    if query.rolling_over is not None:
+        yield "  rolling: the rows that later results reach back to, and rows not yet due"
+
+
+def _remembers_time(aggregate: Aggregate, query: Spec) -> bool:
+    return picked_input(aggregate.monoid) is not None and not query.order
 
 
 def _overlaps(window: Window) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 
 __all__ = ["Joiners", "SliceStore"]
@@ -45,6 +46,8 @@ class Block:
     """The slices that end in one stretch of time."""
 
     slices: HeldSlices
+    #: slices are cut where windows start and nowhere else
+    is_fused: bool = False
     _whole: HeldSlices | None = None
 
     def whole(self) -> HeldSlices | None:
@@ -165,6 +168,19 @@ class SliceStore:
             elif alive.any():
                 kept[number] = Block(block.slices.take(np.flatnonzero(alive)))
         return self if kept == self.blocks else replace(self, blocks=kept)
+
+    def fused(self, starts: Slicer, until: int) -> SliceStore:
+        """With slices before a time fused that only the ends of windows kept apart: windows that end by then
+        have come out, and the others are told apart by their starts."""
+        done = [n for n, b in self.blocks.items() if (n + 1) * self.span <= until and not b.is_fused]
+        if not done:
+            return self
+        changed = dict(self.blocks)
+        for number in done:
+            slices = changed[number].slices
+            ends = np.minimum(starts.edges_after(slices.firsts), (number + 1) * self.span)
+            changed[number] = Block(sorted_and_fused(replace(slices, ends=ends)), is_fused=True)
+        return replace(self, blocks=changed)
 
     def with_keys(self, renumbered: Ints) -> SliceStore:
         blocks = {n: Block(block.slices.with_keys(renumbered)) for n, block in self.blocks.items()}

@@ -41,7 +41,11 @@ def _with_part(plan: Plan, state: State, number: int, name: str, window: Window)
         return state
     if isinstance(window, TimeWindow):
         kind = Kind(number, window)
-        part = TimePart.empty(plan.query, [kind]) if state.time is None else state.time.with_kind(kind)
+        part = (
+            TimePart.empty(plan.query, [kind], plan.moments)
+            if state.time is None
+            else state.time.with_kind(kind)
+        )
         return replace(state, time=part)
     if isinstance(window, Session):
         return replace(state, sessions=(*state.sessions, plan.session_part(number, window)))

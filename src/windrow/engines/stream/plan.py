@@ -106,7 +106,7 @@ class Plan:
             ordered[ROLLING] = self.ordered_part("", self.query.rolling_over)
         return replace(
             state,
-            time=TimePart.empty(self.query, kinds) if kinds else None,
+            time=TimePart.empty(self.query, kinds, self.moments) if kinds else None,
             sessions=tuple(
                 self.session_part(number, w) for number, _, w in self.numbered if isinstance(w, Session)
             ),

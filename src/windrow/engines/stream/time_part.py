@@ -19,18 +19,20 @@ from windrow.engines.stream.batch import JOINERS, Batch
 from windrow.engines.stream.filling import Filling
 from windrow.engines.stream.output import Piece
 from windrow.slicing.ledger import Found, Ledger
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME, Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import SliceStore
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec
-from windrow.windows import TimeWindow
+from windrow.windows import Sliding, TimeWindow, Tumbling
 
-__all__ = ["Kind", "TimePart"]
+__all__ = ["MOST_LAZY", "Kind", "Kinds", "TimePart"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+#: windows of more slices than this read whole blocks from an eager store
+MOST_LAZY = 64
 #: more kinds of windows than this in a group ask a tree instead of sliding one by one
 _FEW_KINDS = 4
 
@@ -64,6 +66,20 @@ class Kinds:
         return TimeWindows([(kind.number, kind.window) for kind in self.each])
 
     @cached_property
+    def slices_a_window(self) -> int:
+        """How many slices the longest window is cut into, at most."""
+        longest = self.windows.longest
+        cuts = Slicer(kind.window for kind in self.each).progressions
+        return sum(-(-longest // cut.period) for cut in cuts) or 1
+
+    @cached_property
+    def starts(self) -> Slicer | None:
+        """Where windows start; None: they end nowhere else."""
+        edges = Slicer(kind.window for kind in self.each)
+        starts = Slicer(_starting_where(kind.window) for kind in self.each)
+        return None if starts.progressions == edges.progressions else starts
+
+    @cached_property
     def groups(self) -> list[tuple[int, TimeWindows]]:
         """Kinds that are there since the same epoch and are of similar size: read together."""
         found: dict[tuple[int, int], list[Kind]] = {}
@@ -83,13 +99,16 @@ class TimePart:
     kinds: Kinds
     store: SliceStore
     ledger: Ledger
+    #: every moment is a slice of its own, and stays one
+    keeps_moments: bool = False
     epoch: int = 0
     filling: Filling = field(default_factory=Filling)
 
     @classmethod
-    def empty(cls, query: Spec, kinds: Sequence[Kind]) -> TimePart:
+    def empty(cls, query: Spec, kinds: Sequence[Kind], moments: bool = False) -> TimePart:
         made = Kinds(tuple(kinds))
-        return cls(query, made, SliceStore.empty(JOINERS, made.windows.longest), Ledger.empty())
+        store = SliceStore.empty(JOINERS, made.windows.longest, eager=made.slices_a_window > MOST_LAZY)
+        return cls(query, made, store, Ledger.empty(), moments)
 
     @property
     def windows(self) -> TimeWindows:
@@ -235,7 +254,10 @@ class TimePart:
         ledger = self.ledger
         if len(ledger) and (ledger.found.ends <= until).any():
             ledger = ledger.only(ledger.found.ends > until)
-        return replace(self, store=self.store.dropped_before(horizon), ledger=ledger)
+        store = self.store.dropped_before(horizon)
+        if self.kinds.starts is not None and until < END_OF_TIME and not self.keeps_moments:
+            store = store.fused(self.kinds.starts, until)
+        return replace(self, store=store, ledger=ledger)
 
     # -- housekeeping ----------------------------------------------------------------------------------------
 
@@ -263,6 +285,13 @@ class TimePart:
         kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))
         ledger = self.ledger.only(self.ledger.found.windows != number)
         return replace(self, kinds=kinds, ledger=ledger)
+
+
+def _starting_where(window: TimeWindow) -> TimeWindow:
+    """A window whose edges are the starts of this one, where that is easily said."""
+    if isinstance(window, Sliding) and not window.size.is_calendar:
+        return Tumbling(window.slide, offset=window.offset)
+    return window
 
 
 def _seen_by_each(
