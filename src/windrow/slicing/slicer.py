@@ -86,9 +86,7 @@ class Slicer:
             else:
                 found.update(progressions)
         #: the edges as arithmetic progressions, without those that another one contains
-        self.progressions = tuple(
-            sorted(p for p in found if not any(_contains(o, p) for o in found if o != p))
-        )
+        self.progressions = tuple(sorted(_fewest(found)))
         self._anchors = np.array([p.anchor for p in self.progressions], np.int64)
         self._periods = np.array([p.period for p in self.progressions], np.int64)
 
@@ -113,6 +111,17 @@ class Slicer:
         ahead = [p.next_after(time) for p in self.progressions]
         ahead += [edge for w in self._listed if (edge := w.next_edge(time)) is not None]
         return min(ahead, default=END_OF_TIME)
+
+    def edges_after(self, times: Ints) -> Ints:
+        """The first edge of any window after each time."""
+        found = np.full(len(times), END_OF_TIME, np.int64)
+        for anchor, period in self.progressions:
+            np.minimum(found, times + period - (times - anchor) % period, out=found)
+        listed = np.array(sorted(self._listed_edges(times)), np.int64)
+        if len(listed):
+            places = np.searchsorted(listed, times, side="right")
+            found = np.minimum(found, np.append(listed, END_OF_TIME)[places])
+        return found
 
     def _edges(self, times: Ints) -> tuple[Ints, Ints, Ints]:
         """Edges to be computed (anchors and periods), and edges in a list."""
@@ -142,9 +151,14 @@ class Slicer:
         return found
 
 
-def _contains(coarse: Arithmetic, fine: Arithmetic) -> bool:
-    """Whether every member of the second is one of the first."""
-    return fine.period % coarse.period == 0 and (fine.anchor - coarse.anchor) % coarse.period == 0
+def _fewest(progressions: Iterable[Arithmetic]) -> list[Arithmetic]:
+    """Without those that another one contains; that one's period is shorter, and it is kept or contained
+    itself."""
+    kept: list[Arithmetic] = []
+    for p in sorted(progressions, key=lambda each: each.period):
+        if not any(p.period % o.period == 0 and (p.anchor - o.anchor) % o.period == 0 for o in kept):
+            kept.append(p)
+    return kept
 
 
 @njit(cache=True, nogil=True)

@@ -75,6 +75,19 @@ class TimeWindows:
         return any(each is None for each in self._arithmetic)
 
     @cached_property
+    def _progressions(self) -> tuple[Ints, Ints, Ints]:
+        """Sizes, slides and anchors of the kinds that are arithmetic."""
+        rows = np.array([each for each in self._arithmetic if each is not None], np.int64).reshape(-1, 3)
+        sizes, slides, anchors = (np.ascontiguousarray(rows[:, k]) for k in range(3))
+        return sizes, slides, anchors
+
+    @cached_property
+    def _others(self) -> list[TimeWindow]:
+        """The windows of the kinds that are lists."""
+        pairs = zip(self.numbered, self._arithmetic, strict=True)
+        return [window for (_, window), each in pairs if each is None]
+
+    @cached_property
     def _without_lists(self) -> Kinds:
         return self._kinds([])
 
@@ -181,14 +194,15 @@ class TimeWindows:
         """What all windows that end in (low, high] have in common; None: nothing, or not known."""
         if self.has_lists or low == START_OF_TIME or high == END_OF_TIME:
             return None
-        first, last = START_OF_TIME, END_OF_TIME
-        for size, slide, anchor in filter(None, self._arithmetic):
-            earliest = (low - anchor - size) // slide + 1
-            latest = (high - anchor - size) // slide
-            if earliest <= latest:
-                first = max(first, anchor + latest * slide)
-                last = min(last, anchor + earliest * slide + size)
-        return (first, last) if START_OF_TIME < first < last else None
+        sizes, slides, anchors = self._progressions
+        earliest = (low - anchors - sizes) // slides + 1
+        latest = (high - anchors - sizes) // slides
+        some = earliest <= latest
+        if not some.any():
+            return None
+        first = int((anchors + latest * slides)[some].max())
+        last = int((anchors + earliest * slides + sizes)[some].min())
+        return (first, last) if first < last else None
 
     @staticmethod
     def ranges(found: Found, slices: HeldSlices) -> tuple[Ints, Ints]:
@@ -200,9 +214,11 @@ class TimeWindows:
 
     def horizon(self, time: int) -> int:
         """The earliest start of all windows that end after a time: what ends before it is needed no more."""
-        return min((_first_start(window, time) for _, window in self.numbered), default=END_OF_TIME)
+        sizes, slides, anchors = self._progressions
+        found = int((anchors + ((time - anchors - sizes) // slides + 1) * slides).min(initial=END_OF_TIME))
+        return min([found, *(_first_start(window, time) for window in self._others)])
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """About how long the longest window is."""
         return max((_length(window) for _, window in self.numbered), default=1)
@@ -219,10 +235,6 @@ def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
 
 def _first_start(window: TimeWindow, time: int) -> int:
     """Where the first window that ends after a time starts."""
-    progression = _progression(window)
-    if progression is not None:
-        size, slide, anchor = progression
-        return anchor + ((time - anchor - size) // slide + 1) * slide
     return next((start for start, _ in window.windows_ending_in(time, END_OF_TIME)), END_OF_TIME)
 
 
