@@ -10,15 +10,14 @@ fails, those that wait behind it are given up as well, and all their blocks are 
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.state.blocks import Block, BlockCodec
+from windrow.state.blocks import BlockCodec
 from windrow.state.codec import Codec
 from windrow.state.errors import StateError
 from windrow.state.level_ends import LevelEnds, Run
@@ -57,10 +56,8 @@ class Batch:
     """What one checkpoint of one window writes."""
 
     owner: Checkpoints
-    key: bytes
-    #: the value for the key, made in the background
-    value: Callable[[], bytes]
-    blocks: list[tuple[LevelEnds, int, Block]]
+    puts: list[Item]
+    blocks: list[tuple[LevelEnds, int]]
     deletes: Sequence[bytes]
     #: blocks to delete afterwards
     dead: list[Run]
@@ -88,7 +85,10 @@ class Checkpoints:
     def begin(
         self, key: bytes, manifest: Callable[[Any], bytes], *, sync: bool = False, **options: Any
     ) -> None:
-        """Write what changed and a manifest, in the background: ``manifest(layout)`` gives its bytes."""
+        """Write what changed and a manifest, in the background: ``manifest(layout)`` gives its bytes.
+
+        They are encoded here: a thread that does it would take as long, and make this one wait for it.
+        """
         while len(self._under_way) >= _MOST_UNDER_WAY:
             self._finish_first()
         batch = self.prepare(key, manifest, **options)
@@ -105,13 +105,21 @@ class Checkpoints:
         """Collect what a checkpoint writes; without the tails and what they make superfluous for a spill."""
         self.settle()
         levels = self.levels.values()
-        blocks = [(at, number, block) for at in levels for number, block in at.changed(is_spill)]
+        changed = [(at, number, block) for at in levels for number, block in at.changed(is_spill)]
         if not is_spill:
             self.dead += [run for at in levels for run in at.bury()]
         dead = [] if is_spill else list(self.dead)
-        value = functools.partial(manifest, self.layout())
+        batch = Batch(self, [], [(at, number) for at, number, _ in changed], deletes, dead)
+        try:
+            batch.puts.append((key, manifest(self.layout())))
+            for at, number, block in changed:
+                place = block_key(self._prefix, at.level, number)
+                batch.puts.append((place, self._codec.encode(place, block)))
+        except BaseException:
+            self._take_back([batch])
+            raise
         self.metrics.checkpoints += 1
-        return Batch(self, key, value, blocks, deletes, dead)
+        return batch
 
     def follow(self, batch: Batch, future: Future[None]) -> None:
         """Note that a batch is on its way."""
@@ -135,17 +143,22 @@ class Checkpoints:
         self._under_way.clear()
         for batch in failed:
             _error(batch)  # waits: the background gives up those behind the first
-            for at, number, _ in batch.blocks:
-                at.take_back(number)
-        for batch in failed:
-            self._release(batch)
+        self._take_back(failed)
         self.is_broken = False
         raise error
 
+    def _take_back(self, failed: list[Batch]) -> None:
+        """Let the next checkpoint write the blocks of those that failed."""
+        for batch in failed:
+            for at, number in batch.blocks:
+                at.take_back(number)
+        for batch in failed:
+            self._release(batch)
+
     def _release(self, batch: Batch) -> None:
-        for at, number, _ in batch.blocks:
+        for at, number in batch.blocks:
             at.written(number)
-        for at in {at.level: at for at, _, _ in batch.blocks}.values():
+        for at in {at.level: at for at, _ in batch.blocks}.values():
             at.trim(self._most_cached)
 
     def layout(self) -> dict[str, Any]:
@@ -154,12 +167,6 @@ class Checkpoints:
         return {"levels": levels, "dead": list(self.dead)}
 
     # -- in the background -----------------------------------------------------------------------------------
-
-    def encoded(self, batch: Batch) -> Iterable[Item]:
-        yield batch.key, batch.value()
-        for at, number, block in batch.blocks:
-            key = block_key(self._prefix, at.level, number)
-            yield key, self._codec.encode(key, block)
 
     def delete(self, runs: list[Run]) -> None:
         keys = (block_key(self._prefix, level, n) for level, a, b in runs for n in range(a, b + 1))
@@ -176,7 +183,7 @@ def write_batches(
     if any(owner.is_broken for owner in owners):
         raise StateError("an earlier checkpoint failed")
     try:
-        items = [item for batch in batches for item in batch.owner.encoded(batch)]
+        items = [item for batch in batches for item in batch.puts]
         deletes = [key for batch in batches for key in batch.deletes]
         store.write([*items, *puts], deletes, sync=sync, guards=[owner.guard for owner in owners])
         for batch in batches:

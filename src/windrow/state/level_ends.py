@@ -43,8 +43,10 @@ class LevelEnds:
     saving: dict[int, int] = field(default_factory=dict)
     #: first and last number of neighbouring blocks that are in the store or on the way, oldest first
     runs: deque[list[int]] = field(default_factory=deque)
+    #: blocks that were read ahead and are not decoded yet
+    raw: dict[int, bytes] = field(default_factory=dict)
     #: what is being read ahead, and up to which block
-    ahead: Future[dict[int, Block]] | None = None
+    ahead: Future[list[tuple[int, bytes | None]]] | None = None
     ahead_until: int = -1
 
     def put(self, position: int, pair: Pair) -> None:
@@ -75,6 +77,8 @@ class LevelEnds:
         old, self.head_block = self.head_block, number
         for block in range(old, number) if gone < len(self.held) else [n for n in self.held if n < number]:
             self.held.pop(block, None)
+        if self.raw:
+            self.raw = {block: data for block, data in self.raw.items() if block >= number}
         if self.unsaved:
             self.unsaved = [block for block in self.unsaved if block >= number]
 
@@ -87,13 +91,13 @@ class LevelEnds:
             del self.held[number]
 
     def take_ahead(self) -> None:
-        """Hold what was read ahead; waits for it. Where that failed, a miss will say so."""
+        """Keep what was read ahead; waits for it. Where that failed, a miss will say so."""
         future, self.ahead = self.ahead, None
         if future is None or future.exception() is not None:
             return
-        for number, block in future.result().items():
-            if number >= self.head_block:
-                self.held.setdefault(number, block)
+        for number, data in future.result():
+            if number >= self.head_block and number not in self.held and data is not None:
+                self.raw[number] = data
 
     def stored_end(self, number: int) -> int:
         """The end of the run of stored blocks that a block is in; the block itself if it is in none."""
@@ -111,7 +115,7 @@ class LevelEnds:
             return
         if not self.tail_is_saved and self.tail_block >= self.head_block:
             self._note(self.tail_block)
-            yield self.tail_block, self.tail.copy()  # it goes on while the background encodes it
+            yield self.tail_block, self.tail
         self.tail_is_saved = True
 
     def _note(self, number: int) -> None:

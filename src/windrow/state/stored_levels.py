@@ -22,7 +22,10 @@ from windrow.state.level_ends import LevelEnds, Run
 from windrow.state.levels import Key, Pair
 from windrow.state.store import Guard, Store, block_key
 
-__all__ = ["StoredLevels"]
+__all__ = ["NULLS", "TIMES", "StoredLevels"]
+
+#: levels that no tree reaches, for what else a window keeps
+NULLS, TIMES = 254, 255
 
 
 class StoredLevels:
@@ -54,9 +57,22 @@ class StoredLevels:
         number = position // self._block
         block = at.held.get(number)
         if block is None:
-            self._fetch([(at, number)])
+            self._fetch([(at, number), *self._below(level, position)])
             block = at.held[number]
         return self._in_block(block, level, position)
+
+    def _below(self, level: int, position: int) -> list[tuple[LevelEnds, int]]:
+        """Blocks with the descendants of a pair, as long as those of a level are in one block.
+
+        Whoever searches a tree reads one pair a level on the way down, and waits for the store once for
+        several levels.
+        """
+        found: list[tuple[LevelEnds, int]] = []
+        for down in range(1, min(level if level < NULLS else 0, self._block.bit_length() - 1) + 1):
+            at, number = self._levels.get(level - down), (position << down) // self._block
+            if at is not None and number not in at.held and at.head_block <= number < at.stored_end(number):
+                found.append((at, number))
+        return found
 
     def _in_block(self, block: Block, level: int, position: int) -> Pair:
         offset = position % self._block
@@ -88,11 +104,14 @@ class StoredLevels:
 
     def _fetch(self, wanted: list[tuple[LevelEnds, int]]) -> dict[tuple[int, int], Block]:
         """Read blocks that are not held: from what is read ahead, else all at once from the store."""
+        fetched: dict[tuple[int, int], Block] = {}
         for at, number in wanted:
             if at.ahead is not None and number <= at.ahead_until:
                 at.take_ahead()
+            if number in at.raw:
+                place, data = (at.level, number), at.raw.pop(number)
+                at.held[number] = fetched[place] = self._decoded(place, self._key(*place), data)
         missing = [(at, number) for at, number in wanted if number not in at.held]
-        fetched: dict[tuple[int, int], Block] = {}
         if missing:
             self.metrics.misses += 1
             blocks = self._read([(at.level, number) for at, number in missing])
@@ -102,10 +121,13 @@ class StoredLevels:
         return fetched
 
     def _read(self, places: list[tuple[int, int]]) -> list[Block]:
-        keys = [block_key(self._prefix, level, number) for level, number in places]
+        keys = [self._key(*place) for place in places]
         found = self.store.get_many(keys)
         self.metrics.blocks_read += len(keys)
         return [self._decoded(*item) for item in zip(places, keys, found, strict=True)]
+
+    def _key(self, level: int, number: int) -> bytes:
+        return block_key(self._prefix, level, number)
 
     def _decoded(self, place: tuple[int, int], key: bytes, data: bytes | None) -> Block:
         where = f"block {place[1]} of level {place[0]}"
@@ -119,20 +141,20 @@ class StoredLevels:
     def _read_ahead(self, at: LevelEnds) -> None:
         """Ask for the blocks after those held at the head, if fewer than half of the cache is left."""
         number = at.head_block
-        while number in at.held:
+        while number in at.held or number in at.raw:
             number += 1
         end = min(at.head_block + self._most_cached, at.stored_end(number))
         if at.ahead is not None or number - at.head_block >= (self._most_cached + 1) // 2 or number >= end:
             return
         # what is held may not be written yet
-        wanted = [(at.level, n) for n in range(number, end) if n not in at.held]
+        wanted = [n for n in range(number, end) if n not in at.held]
         self.metrics.prefetches += 1
         at.ahead_until = end - 1
-        at.ahead = self.store.reader.submit(self._ahead, wanted)
+        at.ahead = self.store.reader.submit(self._ahead, at.level, wanted)
 
-    def _ahead(self, wanted: list[tuple[int, int]]) -> dict[int, Block]:
-        blocks = self._read(wanted)
-        return {number: block for (_, number), block in zip(wanted, blocks, strict=True)}
+    def _ahead(self, level: int, numbers: list[int]) -> list[tuple[int, bytes | None]]:
+        self.metrics.blocks_read += len(numbers)
+        return list(zip(numbers, self.store.get_many([self._key(level, n) for n in numbers]), strict=True))
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -156,10 +178,12 @@ class StoredLevels:
         number = before // self._block
         if number != at.head_block:
             self.pending += self._block
+            is_jump = number - at.head_block > self._most_cached
             at.move_head(number)
             if at.ahead is not None and at.ahead.done():
                 at.take_ahead()
-            self._read_ahead(at)
+            if not is_jump:  # after which the search for new results reads what it needs
+                self._read_ahead(at)
 
     def checkpoint(self, key: bytes, manifest: Callable[[Any], bytes], **options: Any) -> None:
         """Begin to write all that changed, and a manifest: ``manifest(layout)`` gives its bytes."""

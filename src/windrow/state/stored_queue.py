@@ -11,10 +11,7 @@ from typing import Any
 
 from windrow.state.stored_levels import StoredLevels
 
-__all__ = ["NULLS", "TIMES", "StoredQueue"]
-
-#: levels that no tree reaches
-NULLS, TIMES = 254, 255
+__all__ = ["StoredQueue"]
 
 
 class StoredQueue:

@@ -37,20 +37,20 @@ Records = dict[tuple[str, ...], type]
 class Writer:
     """Appends values to ``out``."""
 
-    __slots__ = ("constants", "depth", "out", "records")
+    __slots__ = ("_numbers", "constants", "depth", "out", "records")
 
     def __init__(self, records: Records, constants: tuple[Any, ...]) -> None:
         self.out = bytearray()
         self.records = records
         self.constants = constants
         self.depth = 0
+        self._numbers = {id(constant): number for number, constant in enumerate(constants)}
 
     def write(self, value: Any) -> None:
-        for number, constant in enumerate(self.constants):
-            if value is constant:
-                self.out += b"#"
-                self.length(number)
-                return
+        if self._numbers and id(value) in self._numbers:
+            self.out += b"#"
+            self.length(self._numbers[id(value)])
+            return
         function = _WRITERS.get(type(value))
         if function is not None:
             function(self, value)

@@ -31,8 +31,8 @@ from windrow.state.checkpoints import SPILLED, Metrics, write_batches
 from windrow.state.codec import Codec
 from windrow.state.errors import StateError, UnstorableValue
 from windrow.state.store import Store, key_of, prefix_of
-from windrow.state.stored_levels import StoredLevels
-from windrow.state.stored_queue import NULLS, TIMES, StoredQueue
+from windrow.state.stored_levels import NULLS, TIMES, StoredLevels
+from windrow.state.stored_queue import StoredQueue
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree, Policy
