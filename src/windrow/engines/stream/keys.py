@@ -44,10 +44,14 @@ class Keys:
 
     def with_frame(self, frame: Frame) -> tuple[Keys, Ints]:
         """With the keys of a frame, and the number of each of them."""
-        if not self.by:
-            return self, np.zeros(len(frame.key_rows), np.int64)
         rows = pa.array(frame.key_rows)
-        new = pa.table({name: frame.raw(name).take(rows) for name in self.by})
+        new = {name: frame.raw(name).take(rows) for name in self.by}
+        return self.with_values(pa.table(new), len(rows))
+
+    def with_values(self, new: pa.Table, count: int = 1) -> tuple[Keys, Ints]:
+        """With these key values, and the number of each of them; without key columns there are ``count``."""
+        if not self.by:
+            return self, np.zeros(count, np.int64)
         both = new if self.values is None else pa.concat_tables([self.values, new])
         codes, firsts = encoded_keys(self.by, both, None)
         numbers = codes[len(self) :].astype(np.int64)

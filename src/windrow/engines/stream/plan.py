@@ -14,7 +14,7 @@ from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.state import State
 from windrow.engines.stream.time_part import Kind, TimePart
-from windrow.engines.times import TimeAxis, check_time_kind, read_times
+from windrow.engines.times import check_time_kind, read_times
 from windrow.monoids.base import Aggregate
 from windrow.slicing.slicer import Slicer
 from windrow.spec import Spec
@@ -69,6 +69,10 @@ class Plan:
         return any(isinstance(w, Session) and w.max_size is not None for _, _, w in self.numbered)
 
     @cached_property
+    def has_sessions(self) -> bool:
+        return any(isinstance(window, Session) for _, _, window in self.numbered)
+
+    @cached_property
     def cuts_slices(self) -> bool:
         return any(isinstance(window, (TimeWindow, Session)) for _, _, window in self.numbered)
 
@@ -119,7 +123,3 @@ class Plan:
     def ordered_part(self, name: str, window: Any) -> OrderedRows:
         is_rolling = not isinstance(window, Window)
         return OrderedRows(self.query, name, window, counts_revisions=is_rolling and self.counts_revisions)
-
-
-def axis_of(query: Spec, table: pa.Table) -> TimeAxis:
-    return read_times(table.column(query.time), query.time)[0]

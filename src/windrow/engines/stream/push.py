@@ -12,21 +12,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.delta_windows import without_delta
-from windrow.engines.frame import Frame, build_frame, plain_array
+from windrow.engines.frame import build_frame, plain_array
 from windrow.engines.ordered import OrderedRows
-from windrow.engines.stream.advance import Due, advanced, counted
-from windrow.engines.stream.batch import Batch, fold_batch
+from windrow.engines.stream.advance import Due, advanced
+from windrow.engines.stream.batch import fold_batch
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS
-from windrow.engines.stream.output import Piece
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
+from windrow.engines.stream.take import late_before, take_slices
 from windrow.engines.times import read_times
 from windrow.slicing.slicer import START_OF_TIME
-from windrow.slicing.slices import HeldSlices
 from windrow.windows import Delta
 
-__all__ = ["WatermarkJump", "pushed"]
+__all__ = ["WatermarkJump", "next_watermark", "pushed", "taken"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -38,6 +37,15 @@ class WatermarkJump(UserWarning):
 
 def pushed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]:
     """The state after a batch, and what is due."""
+    plan, state, due, times = taken(plan, state, table)
+    before = state.watermark
+    state, fired = advanced(plan, state, next_watermark(plan, state), due)
+    _warn_of_jump(plan, before, state.watermark, times)
+    return plan, state, due.joined(fired)
+
+
+def taken(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due, Ints]:
+    """The state after a batch, at the same watermark; corrections that are due; and the times of rows."""
     if state.columns is None:
         plan, state = plan.begun(state, table)
     assert state.columns is not None
@@ -47,14 +55,17 @@ def pushed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]
     rejected = Counter({"no_time": timeless} if timeless else {})
     state = replace(state, counts=replace(state.counts, rows_in=state.counts.rows_in + table.num_rows))
     if not rows.num_rows:
-        return plan, _with_rejected(state, rejected), Due()
-    axis, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
-    taking = _Taking(plan, replace(state, axis=axis), rows, times, arrivals)
+        return plan, _with_rejected(state, rejected), Due(), np.empty(0, np.int64)
+    _, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
+    taking = _Taking(plan, state, rows, times, arrivals)
     state, due = taking.result(rejected)
-    before = state.watermark
-    state, fired = advanced(plan, state, taking.next_watermark(), due)
-    _warn_of_jump(plan, before, state.watermark, times)
-    return plan, state, due.joined(fired)
+    return plan, state, due, times
+
+
+def next_watermark(plan: Plan, state: State) -> int:
+    """Where the watermark goes after a batch, by how far it stays behind the largest time."""
+    delay = plan.query.watermark
+    return state.watermark if delay is None else max(state.watermark, state.largest - delay.units)
 
 
 def _arrivals(table: pa.Table, time: str, before: int) -> Ints:
@@ -84,25 +95,9 @@ class _Taking:
         #: whether a row is in a window of each sort at all, in the order of the reasons
         self.inside = [np.zeros(count, np.bool_) for _ in REASONS]
         due = self._into_slices() if self.plan.cuts_slices else Due()
-        touched_rows = self._into_ordered()
+        due = replace(due, rows=self._into_ordered())
         self._count(rejected)
-        due = replace(due, rows=touched_rows)
         return self.state, due
-
-    @property
-    def watermark(self) -> int:
-        return self.state.watermark
-
-    @property
-    def late_before(self) -> int:
-        """Rows before this are too late to correct anything."""
-        if self.watermark == START_OF_TIME:
-            return START_OF_TIME
-        return self.watermark - self.plan.allowed
-
-    def next_watermark(self) -> int:
-        delay = self.plan.query.watermark
-        return self.watermark if delay is None else max(self.watermark, self.state.largest - delay.units)
 
     # -- windows that time or silence decides ----------------------------------------------------------------
 
@@ -111,61 +106,26 @@ class _Taking:
         frame = build_frame(plan.query, self.rows)
         keys, numbers = state.keys.with_frame(frame)
         cuts_late = bool(state.sessions) or plan.query.corrects
-        late_before = self.late_before if cuts_late else START_OF_TIME
+        before = late_before(plan, state) if cuts_late else START_OF_TIME
         batch = fold_batch(
-            frame, numbers, plan.slicer, plan.aggregates, late_before, plan.query.order, plan.cuts_moments
+            frame, numbers, plan.slicer, plan.aggregates, before, plan.query.order, plan.cuts_moments
         )
-        self.state = state = replace(state, keys=keys)
-        due = Due(timed=self._into_time(frame, batch), sessions=self._into_sessions(frame, batch))
-        if plan.query.corrects and due.timed is not None and self.watermark > START_OF_TIME:
-            due = replace(due, pieces=self._corrections(due.timed, late_before))
-        return due
-
-    def _corrections(self, touched: HeldSlices, late_before: int) -> tuple[Piece, ...]:
-        """What late rows correct of what has fired."""
-        assert self.state.time is not None
-        within = touched.take(np.flatnonzero(touched.firsts >= late_before))
-        part, pieces = self.state.time.corrections(within, self.watermark)
-        self.state = counted(replace(self.state, time=part), pieces)
-        return tuple(pieces)
-
-    def _into_time(self, frame: Frame, batch: Batch) -> HeldSlices | None:
-        part = self.state.time
-        if part is None:
-            return None
-        taken, inside = part.judged(batch, self.watermark)
-        self.state = replace(self.state, time=part.added(batch, taken, self.watermark))
-        self._mark(frame, batch, taken, inside, 0)
-        return batch.slices.take(np.flatnonzero(taken)) if self.plan.counts_revisions else None
-
-    def _into_sessions(self, frame: Frame, batch: Batch) -> dict[int, HeldSlices]:
-        touched: dict[int, HeldSlices] = {}
-        parts = []
-        for part in self.state.sessions:
-            changed, taken = part.added(batch, self.watermark)
-            parts.append(changed)
-            self._mark(frame, batch, taken, np.ones(len(taken), np.bool_), 1)
-            if self.plan.counts_revisions:
-                touched[part.number] = batch.slices.take(np.flatnonzero(taken))
-        self.state = replace(self.state, sessions=tuple(parts))
-        return touched
-
-    def _mark(self, frame: Frame, batch: Batch, taken: Mask, inside: Mask, reason: int) -> None:
-        """Note for rows, where they lie in the table, what is known of their slices."""
-        for rows, slices in ((self.taken, taken), (self.inside[reason], inside)):
+        found = take_slices(plan, replace(state, keys=keys), batch)
+        self.state = found.state
+        places = np.arange(len(frame)) if frame.permutation is None else frame.permutation
+        for rows, slices in ((self.taken, found.taken), *zip(self.inside[:2], found.inside, strict=True)):
             if slices.all():
                 rows[:] = True
-            else:
-                in_order = batch.rows_of(slices, len(frame))
-                places = np.arange(len(frame)) if frame.permutation is None else frame.permutation
-                rows[places[in_order]] = True
+            elif slices.any():
+                rows[places[batch.rows_of(slices, len(frame))]] = True
+        return found.due
 
     # -- windows that data decide ----------------------------------------------------------------------------
 
     def _into_ordered(self) -> pa.Table | None:
         if not self.state.ordered:
             return None
-        in_time = self.times >= self.late_before
+        in_time = self.times >= late_before(self.plan, self.state)
         parts = {}
         windows: dict[int, Any] = {number: window for number, _, window in self.plan.numbered}
         for number, part in self.state.ordered.items():
@@ -200,8 +160,8 @@ class _Taking:
             found = dict(Counter(found) + Counter(reasons))
             if self.plan.query.late == "emit":
                 assert self.state.axis is not None
-                rows = self.rows.take(pa.array(late))
-                kept = kept.with_rows(rows, self.state.axis, self.watermark - self.times[late], reasons)
+                rows, behind = self.rows.take(pa.array(late)), self.state.watermark - self.times[late]
+                kept = kept.with_rows(rows, self.state.axis, behind, reasons)
         counts = replace(
             counts,
             rows_aggregated=counts.rows_aggregated + int(self.taken.sum()),
@@ -226,7 +186,6 @@ def _warn_of_jump(plan: Plan, before: int, after: int, times: Ints) -> None:
     if after == before or len(times) < 2:
         return
     delay = plan.query.watermark
-    assert delay is not None or after == before
     middle, largest = int(np.median(times)), int(times.max())
     usual = max(1, int(np.median(np.abs(times - middle))), 0 if delay is None else delay.units)
     if largest - middle > 10_000 * usual:

@@ -97,7 +97,7 @@ def _time(state: State) -> dict[str, Any]:
         "epoch": part.epoch,
         "epochs": {kind.number: kind.epoch for kind in part.kinds},
         "span": part.store.span,
-        "blocks": {number: _slices(block.slices) for number, block in part.store.blocks.items()},
+        "blocks": {number: slices_state(block.slices) for number, block in part.store.blocks.items()},
         "ledger": _ledger(part.ledger),
         "filling": [part.filling.keys, part.filling.firsts, part.filling.lasts, part.filling.seen],
     }
@@ -106,15 +106,22 @@ def _time(state: State) -> dict[str, Any]:
 def _session(part: Any) -> dict[str, Any]:
     store = part.store
     return {
-        "slices": None if store.slices is None else _slices(store.slices),
+        "slices": None if store.slices is None else slices_state(store.slices),
         "closed": [store.closed_keys, store.closed_ends],
         "ledger": _ledger(part.ledger),
     }
 
 
-def _slices(slices: HeldSlices) -> dict[str, Any]:
+def slices_state(slices: HeldSlices) -> dict[str, Any]:
     columns = [slices.keys, slices.firsts, slices.lasts, slices.ends, slices.epochs, slices.since]
     return {"columns": columns, "order": list(slices.order), "partials": slices.partials.state()}
+
+
+def read_slices(plan: Plan, places: Sequence[int | None], stored: dict[str, Any]) -> HeldSlices:
+    """The reverse; ``places`` says which of the aggregates in it each of the plan's is (None: it is new)."""
+    partials = Partials.restored(plan.aggregates, stored["partials"], places)
+    keys, firsts, lasts, ends, epochs, since = stored["columns"]
+    return HeldSlices(keys, firsts, lasts, ends, epochs, since, partials, tuple(stored["order"]))
 
 
 def _ledger(ledger: Ledger) -> list[Any]:
@@ -218,9 +225,7 @@ class _Reader:
         return replace(part, store=store, ledger=_read_ledger(stored["ledger"]))
 
     def _slices(self, stored: dict[str, Any]) -> HeldSlices:
-        partials = Partials.restored(self._plan.aggregates, stored["partials"], self._places)
-        keys, firsts, lasts, ends, epochs, since = stored["columns"]
-        return HeldSlices(keys, firsts, lasts, ends, epochs, since, partials, tuple(stored["order"]))
+        return read_slices(self._plan, self._places, stored)
 
 
 def _restored_rows(rows: Any, stored: dict[str, Any]) -> Any:

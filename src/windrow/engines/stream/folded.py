@@ -1,0 +1,108 @@
+"""Rows that were folded into slices elsewhere, on their way to an operator's state.
+
+Where rows are spread over machines, each folds its own: what travels is a partial a key and slice, however
+many rows there were. Whoever folds does not know the watermark, so where lateness is judged row by row
+(sessions, corrections) every moment stays a slice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.frame import Frame
+from windrow.engines.stream.advance import Due
+from windrow.engines.stream.batch import JOINERS, Batch, fold_batch
+from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.snapshot import read_slices, slices_state
+from windrow.engines.stream.state import State
+from windrow.engines.stream.take import late_before, take_slices
+from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slices import HeldSlices, concat
+
+__all__ = ["Folded", "fold", "taken_folded"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Slices with keys of their own: row k of ``keys`` is key number k. Without key columns there is none."""
+
+    keys: pa.Table
+    slices: HeldSlices
+
+    def state(self) -> dict[str, Any]:
+        return {"keys": self.keys, "slices": slices_state(self.slices)}
+
+    @classmethod
+    def restored(cls, plan: Plan, state: dict[str, Any]) -> Folded:
+        places = list(range(len(plan.aggregates)))
+        return cls(state["keys"], read_slices(plan, places, state["slices"]))
+
+    def of_keys(self, chosen: Ints) -> Folded:
+        """The slices of some keys."""
+        renumbered = np.full(max(self.keys.num_rows, 1), -1, np.int64)
+        renumbered[chosen] = np.arange(len(chosen))
+        numbers = renumbered[self.slices.keys]
+        mine = np.flatnonzero(numbers >= 0)
+        slices = replace(self.slices.take(mine), keys=numbers[mine])
+        return Folded(self.keys.take(pa.array(chosen)), slices)
+
+
+def fold(plan: Plan, frame: Frame) -> Folded:
+    """The rows of a frame, all of which have a time, folded."""
+    cuts = plan.cuts_moments or plan.query.corrects or plan.has_sessions
+    numbers = np.arange(len(frame.key_rows))
+    batch = fold_batch(frame, numbers, plan.slicer, plan.aggregates, START_OF_TIME, plan.query.order, cuts)
+    rows = pa.array(frame.key_rows)
+    keys = pa.table({name: frame.raw(name).take(rows) for name in plan.query.by})
+    return Folded(keys, batch.slices)
+
+
+def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[State, Due]:
+    """The state after slices that came together, at the same watermark; and corrections that are due."""
+    joined = []
+    keys = state.keys
+    for part in parts:
+        keys, numbers = keys.with_values(part.keys)
+        joined.append(replace(part.slices, keys=numbers[part.slices.keys]))
+    slices = concat(joined, JOINERS.partials, JOINERS.columns)
+    slices = slices.take(np.lexsort([slices.firsts, slices.keys]))
+    nothing = np.empty(0, np.int64)
+    batch = Batch(slices, nothing, nothing, late_before(plan, state))
+    found = take_slices(plan, replace(state, keys=keys), batch)
+    return _counted(found.state, slices, found.taken, found.inside), found.due
+
+
+def _counted(state: State, slices: HeldSlices, taken: Any, inside: tuple[Any, Any]) -> State:
+    """With the rows of slices counted: taken, late, or in no window."""
+    rows = slices.partials.rows
+    counts = state.counts
+    late: Counter[str] = Counter(counts.late)
+    left = ~taken
+    for reason, mask in zip(REASONS, inside, strict=False):
+        number = int(rows[left & mask].sum())
+        left = left & ~mask
+        if number:
+            late[reason] += number
+    outside = int(rows[left].sum())
+    rejected = Counter(counts.rejected) + Counter({"no_window": outside} if outside else {})
+    return replace(
+        state,
+        largest=max(state.largest, int(slices.lasts.max(initial=START_OF_TIME))),
+        counts=replace(
+            counts,
+            rows_in=counts.rows_in + int(rows.sum()),
+            rows_aggregated=counts.rows_aggregated + int(rows[taken].sum()),
+            late=dict(late),
+            rejected=dict(rejected),
+        ),
+    )

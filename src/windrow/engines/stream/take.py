@@ -1,0 +1,71 @@
+"""Slices of a batch into the windows that time or silence decides: each takes what it may."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines.stream.advance import Due, counted
+from windrow.engines.stream.batch import Batch
+from windrow.engines.stream.output import Piece
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slices import HeldSlices
+
+__all__ = ["Taken", "late_before", "take_slices"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The state after a batch of slices; which slices some window took, and which are in one at all, by the
+    reason that they would be late for."""
+
+    state: State
+    due: Due
+    taken: Mask
+    inside: tuple[Mask, Mask]
+
+
+def late_before(plan: Plan, state: State) -> int:
+    """Rows before this are too late to correct anything."""
+    return START_OF_TIME if state.watermark == START_OF_TIME else state.watermark - plan.allowed
+
+
+def take_slices(plan: Plan, state: State, batch: Batch) -> Taken:
+    """Slices that are sorted by key and time, with the numbers of the operator's keys."""
+    nothing = np.zeros(len(batch.slices), np.bool_)
+    taken, in_time, timed = nothing, nothing, None
+    before = state.watermark
+    if state.time is not None:
+        taken, in_time = state.time.judged(batch, before)
+        state = replace(state, time=state.time.added(batch, taken, before))
+        timed = _some(batch.slices, taken) if plan.counts_revisions else None
+    parts, touched = [], {}
+    for part in state.sessions:
+        changed, joined = part.added(batch, before)
+        parts.append(changed)
+        taken = taken | joined
+        if plan.counts_revisions:
+            touched[part.number] = _some(batch.slices, joined)
+    state = replace(state, sessions=tuple(parts))
+    due = Due(timed=timed, sessions=touched)
+    if plan.query.corrects and timed is not None and before > START_OF_TIME:
+        state, pieces = _corrected(state, timed, batch.late_before)
+        due = replace(due, pieces=pieces)
+    return Taken(state, due, taken, (in_time, nothing | bool(parts)))
+
+
+def _some(slices: HeldSlices, chosen: Mask) -> HeldSlices:
+    return slices.take(np.flatnonzero(chosen))
+
+
+def _corrected(state: State, touched: HeldSlices, since: int) -> tuple[State, tuple[Piece, ...]]:
+    """What late rows correct of what has fired."""
+    assert state.time is not None
+    part, pieces = state.time.corrections(_some(touched, touched.firsts >= since), state.watermark)
+    return counted(replace(state, time=part), pieces), tuple(pieces)
