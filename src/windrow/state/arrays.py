@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 from windrow.state.errors import CorruptState, UnstorableValue
-from windrow.state.values import Reader, Writer
+from windrow.state.reading import Reader
+from windrow.state.writing import Writer
 
 __all__ = ["read_array", "read_arrow", "read_scalar", "write"]
 

@@ -20,7 +20,7 @@ from typing import Any
 from windrow.state.codec import Codec, frame, unframe
 from windrow.state.errors import CorruptState, StateError
 from windrow.state.levels import Pair
-from windrow.state.values import Writer
+from windrow.state.writing import Writer
 
 __all__ = ["MOST_PAIRS", "Block", "BlockCodec"]
 

@@ -5,7 +5,7 @@ A frame is::
     magic "WRST" · version u8 · length of kind u8 · kind · length of payload u64 · crc32 u32 · payload
 
 The checksum covers all but itself. ``kind`` says what the frame is for ("manifest", "snapshot"), so that one
-is never taken for another. The payload is a tagged value (:mod:`windrow.state.values`).
+is never taken for another. The payload is a tagged value (:mod:`windrow.state.writing`).
 
 Invariant: bytes from anywhere decode to the value that was packed, or raise a :class:`StateError`. Nothing in
 them is executed, and no more memory is taken than a small multiple of their length.
@@ -20,8 +20,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from windrow.state.errors import CorruptState, StateError, UnstorableValue, UnsupportedVersion
+from windrow.state.reading import Reader
 from windrow.state.specials import register
-from windrow.state.values import Reader, Writer
+from windrow.state.writing import Writer
 
 __all__ = [
     "VERSION",

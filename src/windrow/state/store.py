@@ -19,7 +19,7 @@ from typing import Any
 
 from windrow.state.errors import WindowTaken
 
-__all__ = ["Guard", "Item", "Store", "block_key", "check_guards", "key_of", "prefix_of", "windows"]
+__all__ = ["Guard", "Item", "Store", "block_key", "check_guards", "key_of", "windows"]
 
 Item = tuple[bytes, bytes]
 #: a key and the value that it must have for a write to happen
@@ -110,25 +110,27 @@ def check_guards(guards: Sequence[Guard], found: Sequence[bytes | None]) -> None
         )
 
 
+#: what the keys of manifests begin with; those of a user must not begin with "w"
+MANIFESTS = b"wm"
+
 # -- keys ----------------------------------------------------------------------------------------------------
 
 
-def prefix_of(window_id: str) -> bytes:
-    """What all keys of a window begin with, and no key of another window."""
+def key_of(window_id: str, what: str) -> bytes:
+    r"""The key of one of a window's records, by its letter: all of a kind are next to each other.
+
+    >>> key_of("calls", "m")
+    b'wm\x00\x05calls'
+    """
     name = window_id.encode()
     if not 0 < len(name) < 65536:
         raise ValueError(f"window id {window_id[:40]!r}...: give a text of 1 to 65,535 bytes")
-    return b"w" + len(name).to_bytes(2, "big") + name
-
-
-def key_of(window_id: str, what: str) -> bytes:
-    """The key of one of a window's records, by its name."""
-    return prefix_of(window_id) + b"/" + what.encode()
+    return b"w" + what.encode() + len(name).to_bytes(2, "big") + name
 
 
 def block_key(prefix: bytes, level: int, number: int) -> bytes:
     """The key of a block of pairs: window, level and position, so that keys sort as the pairs do."""
-    return b"%b:%c%b" % (prefix, level, number.to_bytes(8, "big"))
+    return b"%b%c%b" % (prefix, level, number.to_bytes(8, "big"))
 
 
 def windows(store: Store) -> list[str]:
@@ -141,9 +143,4 @@ def windows(store: Store) -> list[str]:
     >>> windows(store)
     ['calls by region, north']
     """
-    found: dict[str, None] = {}
-    for key in store.scan(b"w"):
-        length = int.from_bytes(key[1:3], "big")
-        if key[3 + length :] == b"/manifest":
-            found[key[3 : 3 + length].decode(errors="replace")] = None
-    return list(found)
+    return [key[4:].decode(errors="replace") for key in store.scan(MANIFESTS)]

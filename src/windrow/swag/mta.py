@@ -64,7 +64,7 @@ class MonoidTree(Swag):
         >>> window.insert(3)
         >>> window.flush()
         """
-        from windrow.swag.mta_stored import open_window
+        from windrow.swag.mta_open import open_window
 
         return open_window(cls, store, window_id, monoid, **options)
 

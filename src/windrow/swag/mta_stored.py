@@ -21,37 +21,25 @@ Source: [MTA] 4.1.5, 4.2.4, 5.1 and 5.2.
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from windrow.monoids.base import Monoid, as_monoid
-from windrow.state.blocks import MOST_PAIRS, BlockCodec
-from windrow.state.checkpoints import SPILLED, Metrics, write_batches
+from windrow.state.checkpoints import Metrics, write_batches
 from windrow.state.codec import Codec
-from windrow.state.errors import StateError, UnstorableValue
-from windrow.state.store import Store, key_of, prefix_of
+from windrow.state.errors import StateError
+from windrow.state.store import key_of
 from windrow.state.stored_levels import NULLS, TIMES, StoredLevels
 from windrow.state.stored_queue import StoredQueue
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree, Policy
 
-__all__ = [
-    "Durability",
-    "StoredAMTA",
-    "StoredLogMTA",
-    "StoredTree",
-    "delete_window",
-    "flush_together",
-    "open_window",
-]
+__all__ = ["MANIFEST", "Durability", "Keys", "StoredAMTA", "StoredLogMTA", "StoredTree", "flush_together"]
 
 Durability = Literal["buffered", "flush", "each"]
 
-#: a block of about this many bytes is read at once
-_BLOCK_BYTES = 32768
-_MOST_IN_A_BLOCK = 64
+#: a window's facts, and the rest as bytes, to be read once the facts agree
+MANIFEST = Codec("manifest")
 
 
 class StoredTree(MonoidTree):
@@ -71,8 +59,8 @@ class StoredTree(MonoidTree):
 
     window_id: str
     _levels: StoredLevels
-    _keys: _Keys
-    _manifests: Codec
+    _keys: Keys
+    _partials: Codec
     _facts: dict[str, Any]
     _buffer: int
     _durability: Durability
@@ -147,16 +135,34 @@ class StoredTree(MonoidTree):
         return self._levels.metrics
 
     def _manifest(self) -> Any:
-        """A function that makes the manifest of this moment, for the background to call."""
-        here = self._facts | {
-            "evicted": self._evicted,
-            "size": self._size,
-            "nulls": self._null_positions.ends,  # type: ignore[attr-defined]
-            "times": self._times.ends,  # type: ignore[attr-defined]
-            "tree": self._state(),
-        }
-        manifests, key = self._manifests, self._keys.manifest
-        return lambda layout: manifests.pack(here | layout, key)
+        """A function that makes the manifest of this moment from where the blocks are."""
+
+        def manifest(layout: dict[str, Any]) -> bytes:
+            here = {
+                "evicted": self._evicted,
+                "size": self._size,
+                "nulls": self._null_positions.ends,  # type: ignore[attr-defined]
+                "times": self._times.ends,  # type: ignore[attr-defined]
+                "tree": self._state(),
+            }
+            rest = bytes(self._partials.payload(here | layout))
+            return MANIFEST.pack(self._facts | {"rest": rest}, self._keys.manifest)
+
+        return manifest
+
+    def _set_up(
+        self,
+        window_id: str,
+        levels: StoredLevels,
+        facts: dict[str, Any],
+        partials: Codec,
+        buffer: int,
+        durability: Durability,
+    ) -> None:
+        self.window_id, self._keys, self._levels = window_id, Keys(window_id), levels
+        self._facts, self._partials = facts, partials
+        self._buffer, self._durability = buffer, durability
+        self._null_positions, self._times = _queue(levels, NULLS), _queue(levels, TIMES)
 
     def _take_up(self, manifest: dict[str, Any]) -> None:
         self._levels.restore(manifest)
@@ -174,116 +180,18 @@ class StoredLogMTA(StoredTree, LogMTA):
     """:class:`~windrow.swag.log_mta.LogMTA` on a store; made by ``LogMTA.open``."""
 
 
-class _Keys:
+class Keys:
+    """The keys of a window's records."""
+
     def __init__(self, window_id: str) -> None:
-        self.manifest = key_of(window_id, "manifest")
-        self.owner = key_of(window_id, "owner")
-        self.spilled = key_of(window_id, "spilled")
+        self.manifest = key_of(window_id, "m")
+        self.owner = key_of(window_id, "o")
+        self.spilled = key_of(window_id, "s")
+        self.blocks = key_of(window_id, "b")
 
 
 def _queue(levels: StoredLevels, level: int, head: int = 0, end: int = 0) -> Any:
     return StoredQueue(levels, level, head, end)
-
-
-def open_window(
-    algorithm: type[MonoidTree],
-    store: Store,
-    window_id: str,
-    monoid: Any,
-    *,
-    buffer: int = 512,
-    cache: int = 512,
-    block: int | None = None,
-    durability: Durability = "buffered",
-) -> Any:
-    """The window of that id in a store, as it was at its last checkpoint; a new one if there is none."""
-    _check(store, buffer, cache, block, durability)
-    monoid = as_monoid(monoid)
-    keys = _Keys(window_id)
-    records = _records(monoid.identity)
-    constants = () if type(monoid.identity) in (int, float, str, bytes, bool) else (monoid.identity,)
-    manifests = Codec("manifest", records=records, constants=constants)
-    found, spilled = store.get_many([keys.manifest, keys.spilled])
-    manifest = None if found is None else manifests.unpack(found, keys.manifest)
-    facts = {"algorithm": algorithm.__name__, "aggregate": described(monoid)}
-    if manifest is not None:
-        _check_facts(window_id, manifest, facts)
-    epoch = secrets.randbits(63) if manifest is None else manifest["epoch"]
-    size = manifest["block"] if manifest is not None else block or _block_size(manifests, monoid)
-    token = secrets.token_bytes(16)
-    store.write([(keys.owner, token)])
-    levels = StoredLevels(
-        store,
-        prefix_of(window_id),
-        BlockCodec(epoch, monoid.identity, records),
-        (keys.owner, token),
-        block=size,
-        cache=cache,
-    )
-    window: Any = _STORED[algorithm](monoid, levels)
-    window.window_id, window._keys, window._levels, window._manifests = window_id, keys, levels, manifests
-    window._facts = facts | {"epoch": epoch, "block": size}
-    window._buffer, window._durability = buffer, durability
-    window._null_positions, window._times = _queue(levels, NULLS), _queue(levels, TIMES)
-    if manifest is not None:
-        window._take_up(manifest)
-        if spilled is not None:
-            levels.give_up(SPILLED.unpack(spilled, keys.spilled))
-    return window
-
-
-_STORED: dict[type[MonoidTree], Any] = {AMTA: StoredAMTA, LogMTA: StoredLogMTA}
-
-
-def _check(store: Any, buffer: int, cache: int, block: int | None, durability: str) -> None:
-    if not isinstance(store, Store):
-        raise TypeError(
-            f"{store!r} is no store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
-        )
-    for name, value in (("buffer", buffer), ("cache", cache), ("block", 1 if block is None else block)):
-        if not 1 <= value <= MOST_PAIRS:
-            raise ValueError(f"{name}={value}: give a number of pairs from 1 to {MOST_PAIRS}")
-    if durability not in get_args(Durability):
-        raise ValueError(
-            f"durability={durability!r}: use one of {', '.join(map(repr, get_args(Durability)))}"
-        )
-
-
-def _check_facts(window_id: str, manifest: dict[str, Any], facts: dict[str, Any]) -> None:
-    for name, given in facts.items():
-        if manifest[name] != given:
-            raise StateError(
-                f"window {window_id!r} was stored with {name} {manifest[name]!r} and is opened with "
-                f"{given!r}: open it as it was, or use another id"
-            )
-
-
-def described(monoid: Monoid) -> str:
-    """What a stored window remembers of its aggregate, to refuse another one."""
-    parameters = [f"{name}={value!r}" for name, value in monoid.parameters.items()]
-    rules = [f"nulls={monoid.nulls}"] * (monoid.nulls != "skip") + [f"nan={monoid.nan}"] * (
-        monoid.nan != "propagate"
-    )
-    return f"{monoid.name}({', '.join(parameters + rules)})"
-
-
-def _records(identity: Any) -> list[type]:
-    """The named tuple classes of an aggregate's partials, found in its identity."""
-    if not isinstance(identity, tuple):
-        return []
-    inner = [record for part in identity for record in _records(part)]
-    kind = type(identity)
-    is_own = kind is not tuple and kind.__module__ != "windrow.monoids.quantiles"
-    return [*dict.fromkeys([kind, *inner] if is_own else inner)]
-
-
-def _block_size(manifests: Codec, monoid: Monoid) -> int:
-    """As many pairs as fit in a block of moderate size, going by the identity."""
-    try:
-        size = len(Codec("size", records=manifests.records.values()).payload(monoid.identity))
-    except UnstorableValue:
-        return _MOST_IN_A_BLOCK
-    return max(1, min(_MOST_IN_A_BLOCK, _BLOCK_BYTES // (2 * size)))
 
 
 def flush_together(
@@ -326,26 +234,3 @@ def flush_together(
             errors.append(error)
     if errors:
         raise errors[0]
-
-
-def delete_window(store: Store, window_id: str) -> None:
-    """Remove a window and all its keys from a store.
-
-    >>> import windrow as wr
-    >>> from windrow.state import MemoryStore
-    >>> store = MemoryStore()
-    >>> wr.swag.AMTA.open(store, "calls", wr.sum).close()
-    >>> delete_window(store, "calls")
-    >>> len(store)
-    0
-    """
-    keys = _Keys(window_id)
-    store.write([], [keys.owner])  # from here on no one else writes
-    store.write([], [keys.manifest, keys.spilled])
-    some: list[bytes] = []
-    for key in store.scan(prefix_of(window_id)):
-        some.append(key)
-        if len(some) >= 1024:
-            store.write([], some)
-            some = []
-    store.write([], some)

@@ -1,0 +1,176 @@
+"""Opening windows that are in a key-value store, and deleting them.
+
+A window's manifest has facts that must be the same whenever it is opened (algorithm, aggregate, identity) and
+the rest, which is read once they agree. Whoever opens a window becomes its owner: a token in the store that
+every write is conditional on, so that an earlier owner that is still alive can do no harm.
+"""
+
+from __future__ import annotations
+
+import secrets
+import zlib
+from typing import Any, get_args
+
+from windrow.monoids.base import Monoid, as_monoid
+from windrow.state.blocks import MOST_PAIRS, BlockCodec
+from windrow.state.checkpoints import SPILLED
+from windrow.state.codec import Codec
+from windrow.state.errors import CorruptState, StateError, UnstorableValue
+from windrow.state.store import Store
+from windrow.state.stored_levels import StoredLevels
+from windrow.swag.amta import AMTA
+from windrow.swag.log_mta import LogMTA
+from windrow.swag.mta import MonoidTree
+from windrow.swag.mta_stored import MANIFEST, Durability, Keys, StoredAMTA, StoredLogMTA
+
+__all__ = ["delete_window", "described", "open_window"]
+
+#: a block of about this many bytes is read at once
+_BLOCK_BYTES = 32768
+_MOST_IN_A_BLOCK = 64
+
+
+def open_window(
+    algorithm: type[MonoidTree],
+    store: Store,
+    window_id: str,
+    monoid: Any,
+    *,
+    buffer: int = 512,
+    cache: int = 512,
+    block: int | None = None,
+    durability: Durability = "buffered",
+) -> Any:
+    """The window of that id in a store, as it was at its last checkpoint; a new one if there is none."""
+    _check(store, buffer, cache, block, durability)
+    monoid = as_monoid(monoid)
+    kind, stored = next((base, made) for base, made in _STORED.items() if issubclass(algorithm, base))
+    keys = Keys(window_id)
+    facts = _facts(kind, monoid)
+    _check_facts(window_id, _read(store, keys), facts)
+    token = secrets.token_bytes(16)
+    store.write([(keys.owner, token)])
+    manifest = _read(store, keys)  # again: no one else can have written since
+    _check_facts(window_id, manifest, facts)
+    if manifest is None:
+        facts |= {"epoch": secrets.randbits(63), "block": block or _block_size(monoid)}
+    else:
+        facts |= {name: manifest[name] for name in ("epoch", "block")}
+    records = _records(monoid.identity)
+    blocks = BlockCodec(facts["epoch"], monoid.identity, records)
+    levels = StoredLevels(store, keys.blocks, blocks, (keys.owner, token), block=facts["block"], cache=cache)
+    window: Any = stored(monoid, levels)
+    window._set_up(window_id, levels, facts, blocks.values, buffer, durability)
+    if manifest is not None:
+        _recover(window, manifest)
+    return window
+
+
+def _read(store: Store, keys: Keys) -> dict[str, Any] | None:
+    found = store.get(keys.manifest)
+    return None if found is None else MANIFEST.unpack(found, keys.manifest)
+
+
+def _recover(window: Any, manifest: dict[str, Any]) -> None:
+    """Take up what is stored; blocks that no manifest names any more are deleted."""
+    spilled = window._levels.store.get(window._keys.spilled)
+    try:
+        window._take_up(window._partials.value(memoryview(manifest["rest"])))
+        if spilled is not None:
+            window._levels.give_up(SPILLED.unpack(spilled, window._keys.spilled))
+    except StateError as error:
+        raise type(error)(f"window {window.window_id!r}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise CorruptState(f"window {window.window_id!r}: the manifest makes no sense: {error!r}") from error
+
+
+_STORED: dict[type[MonoidTree], Any] = {AMTA: StoredAMTA, LogMTA: StoredLogMTA}
+
+
+def _check(store: Any, buffer: int, cache: int, block: int | None, durability: str) -> None:
+    if not isinstance(store, Store):
+        raise TypeError(
+            f"{store!r} is no store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
+        )
+    for name, value in (("buffer", buffer), ("cache", cache), ("block", 1 if block is None else block)):
+        if not 1 <= value <= MOST_PAIRS:
+            raise ValueError(f"{name}={value}: give a number of pairs from 1 to {MOST_PAIRS}")
+    if durability not in get_args(Durability):
+        raise ValueError(
+            f"durability={durability!r}: use one of {', '.join(map(repr, get_args(Durability)))}"
+        )
+
+
+def _facts(algorithm: type[MonoidTree], monoid: Monoid) -> dict[str, Any]:
+    """What must be the same whenever a window is opened."""
+    return {
+        "algorithm": algorithm.__name__,
+        "aggregate": described(monoid),
+        "identity": zlib.crc32(_plain(monoid) or b""),
+    }
+
+
+def _check_facts(window_id: str, manifest: dict[str, Any] | None, facts: dict[str, Any]) -> None:
+    for name, given in facts.items():
+        if manifest is not None and manifest.get(name) != given:
+            was, now = (manifest.get(name), given) if name != "identity" else ("of then", "another one")
+            raise StateError(
+                f"window {window_id!r} was stored with {name} {was!r} and is opened with {now!r}: "
+                f"open it as it was, or use another id"
+            )
+
+
+def described(monoid: Monoid) -> str:
+    """What a stored window remembers of its aggregate, to refuse another one."""
+    parameters = [f"{name}={value!r}" for name, value in monoid.parameters.items()]
+    rules = [f"nulls={monoid.nulls}"] * (monoid.nulls != "skip") + [f"nan={monoid.nan}"] * (
+        monoid.nan != "propagate"
+    )
+    return f"{monoid.name}({', '.join(parameters + rules)})"
+
+
+def _records(identity: Any) -> list[type]:
+    """The named tuple classes of an aggregate's partials, found in its identity."""
+    if not isinstance(identity, tuple):
+        return []
+    inner = [record for part in identity for record in _records(part)]
+    kind = type(identity)
+    is_own = kind is not tuple and kind.__module__ != "windrow.monoids.quantiles"
+    return [*dict.fromkeys([kind, *inner] if is_own else inner)]
+
+
+def _plain(monoid: Monoid) -> bytes | None:
+    """The bytes of the identity; None if it is an object that only the aggregate knows."""
+    try:
+        return bytes(Codec("identity", records=_records(monoid.identity)).payload(monoid.identity))
+    except UnstorableValue:
+        return None
+
+
+def _block_size(monoid: Monoid) -> int:
+    """As many pairs as fit in a block of moderate size, going by the identity."""
+    size = len(_plain(monoid) or b".")
+    return max(1, min(_MOST_IN_A_BLOCK, _BLOCK_BYTES // (2 * size)))
+
+
+def delete_window(store: Store, window_id: str) -> None:
+    """Remove a window and all its keys from a store.
+
+    >>> import windrow as wr
+    >>> from windrow.state import MemoryStore
+    >>> store = MemoryStore()
+    >>> wr.swag.AMTA.open(store, "calls", wr.sum).close()
+    >>> delete_window(store, "calls")
+    >>> len(store)
+    0
+    """
+    keys = Keys(window_id)
+    store.write([], [keys.owner])  # from here on no one else writes
+    store.write([], [keys.manifest, keys.spilled])
+    some: list[bytes] = []
+    for key in store.scan(keys.blocks):
+        some.append(key)
+        if len(some) >= 1024:
+            store.write([], some)
+            some = []
+    store.write([], some)
