@@ -7,15 +7,17 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from windrow.testing import assert_same_results, evaluate, rows_of
+from windrow.testing import StreamOracle, assert_same_results, evaluate, rows_of
 from windrow.testing.strategies import (
     aggregates,
+    operations,
     pushes,
     queries,
     rolling_queries,
+    stream_queries,
     streams,
     table_of,
     windows,
@@ -114,3 +116,31 @@ def test_pushes_are_the_rows_again(data: st.DataObject) -> None:
 def test_a_table_holds_the_same_rows(clock: Any, data: st.DataObject) -> None:
     rows = data.draw(streams(clock, null_times=True))
     assert str(rows_of(table_of(rows, clock))) == str(rows)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_operations_push_every_row_once_in_order(data: st.DataObject) -> None:
+    rows = data.draw(streams(null_times=True, min_size=3))
+    calls = data.draw(operations(rows))
+    assert [row for name, batch in calls if name == "push" for row in batch] == rows
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        lambda oracle: oracle.late,
+        lambda oracle: oracle.counts.windows_corrected,
+        lambda oracle: oracle.counts.windows_retracted,
+    ],
+    ids=["late", "corrected", "retracted"],
+)
+def test_operations_reach_what_streams_are_about(happened: Any) -> None:
+    @st.composite
+    def operated(draw: st.DrawFn) -> StreamOracle:
+        oracle = StreamOracle(draw(stream_queries(policies=False)))
+        for name, argument in draw(operations(draw(streams(min_size=8, span=25)))):
+            getattr(oracle, name)(argument)
+        return oracle
+
+    assert happened(find(operated(), happened, settings=settings(max_examples=2000, phases=[Phase.generate])))

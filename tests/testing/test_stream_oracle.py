@@ -42,7 +42,7 @@ def operate(oracle: StreamOracle, calls: list[Operation]) -> list[Row]:
 @settings(max_examples=40)
 @given(data=st.data())
 def test_without_late_rows_it_agrees_with_the_oracle_of_tables(clock: Any, draws: Any, data: Any) -> None:
-    rows = data.draw(streams(clock))
+    rows = data.draw(streams(clock, min_size=5))
     query = data.draw(draws(clock))
     if data.draw(st.booleans()):
         query = replace(query, watermark=LONG[clock])
@@ -67,7 +67,7 @@ def test_rows_in_order_are_never_late_behind_their_own_watermark(data: Any) -> N
 @settings(max_examples=40)
 @given(data=st.data())
 def test_every_row_is_counted_once_and_late_rows_are_handed_over(clock: Any, data: Any) -> None:
-    rows = data.draw(streams(clock, null_times=True))
+    rows = data.draw(streams(clock, null_times=True, min_size=10, span=25))
     oracle = StreamOracle(data.draw(stream_queries(clock)))
     operate(oracle, data.draw(operations(rows)))
     counts = oracle.counts
@@ -80,7 +80,7 @@ def test_every_row_is_counted_once_and_late_rows_are_handed_over(clock: Any, dat
 @given(data=st.data())
 def test_without_allowance_a_window_comes_out_once(data: Any) -> None:
     query = replace(data.draw(queries(policies=False)), watermark=Duration(3, "integer"))
-    found = operate(StreamOracle(query), data.draw(operations(data.draw(streams()))))
+    found = operate(StreamOracle(query), data.draw(operations(data.draw(streams(min_size=10, span=25)))))
     kinds = {
         name for name, window in query.windows if isinstance(window, (wr.Rows, wr.Delta, wr.Punctuation))
     }
@@ -100,7 +100,7 @@ def test_sessions_that_stand_are_disjoint(data: Any) -> None:
     query = query.window(wr.Session(data.draw(st.integers(1, 8)), max_size=limit)).agg(n=wr.count())
     oracle = StreamOracle(query)
     standing: dict[tuple[int, int], int] = {}
-    for result in operate(oracle, data.draw(operations(data.draw(streams())))):
+    for result in operate(oracle, data.draw(operations(data.draw(streams(min_size=10, span=25))))):
         edges = result["window_start"], result["window_end"]
         if result.get("retracted"):
             del standing[edges]

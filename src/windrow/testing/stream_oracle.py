@@ -126,7 +126,7 @@ class StreamOracle:
         """What is due because nothing came for ``idle_timeout``."""
         self._check_open()
         idle_us = round((self._now() - self._last_came) * 1_000_000)
-        timeout = getattr(self.query, "idle_timeout", None)
+        timeout = self.query.idle_timeout
         if timeout is not None and self.query.watermark is not None and idle_us >= timeout.units:
             self._move(self._largest - self.query.watermark.units + idle_us)
         return self._due()
@@ -245,7 +245,7 @@ class StreamOracle:
         return {**dict(zip(self.query.by, self._keys[result.key], strict=True)), **name, **times}
 
     def _tail(self, result: Result) -> dict[str, Any]:
-        updates = getattr(self.query, "emit", "final") == "update"
+        updates = self.query.emit == "update"
         tail: dict[str, Any] = {}
         if updates or allowance(self.query):
             tail["revision"] = result.revision

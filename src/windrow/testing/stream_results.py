@@ -50,7 +50,7 @@ class Model(ABC):
         self.name = name
         self.window = window
         self.allowed = allowance(query)
-        self.updates: bool = getattr(query, "emit", "final") == "update"
+        self.updates: bool = query.emit == "update"
 
     def holds(self, row: Row) -> bool:
         """Whether the row is in a window at all, late or not."""

@@ -3,7 +3,7 @@ advances of the watermark between them."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from windrow.query import Query
 from windrow.testing.strategies.queries import queries, rolling_queries
-from windrow.testing.strategies.streams import Clock, Row, pushes
+from windrow.testing.strategies.streams import Clock, Row
 from windrow.testing.strategies.windows import length
 from windrow.windows import parse_duration
 
@@ -32,39 +32,52 @@ def stream_queries(
     >>> find(stream_queries(), lambda query: query.allowed_lateness is not None).allowed_lateness.units
     1
     """
-    kinds = [queries(clock, max_windows=max_windows, policies=policies)] * 3
-    query = draw(st.one_of(*kinds, rolling_queries(clock, policies=policies)))
-    delay = draw(st.one_of(st.none(), st.integers(0, 25)))
-    allowed = draw(st.one_of(st.just(0), st.integers(1, 30)))
-    settings = {
-        "watermark": None if delay is None else parse_duration(length(delay, clock)),
-        "allowed_lateness": parse_duration(length(allowed, clock)) if allowed else None,
-        "late": "emit",
-        "emit": draw(st.sampled_from(["final", "update"])),
-    }
-    known = {field.name for field in fields(query)}
-    return replace(query, **{name: value for name, value in settings.items() if name in known})
+    if draw(st.integers(0, 5)) == 5:
+        query = draw(rolling_queries(clock, policies=policies))
+    else:
+        query = draw(queries(clock, max_windows=max_windows, policies=policies))
+    # Short delays make late rows, and long allowances make corrections of them
+    delay = draw(st.one_of(st.none(), st.integers(0, 4), st.integers(0, 25)))
+    allowed = draw(st.one_of(st.just(0), st.integers(1, 10), st.integers(10, 40)))
+    return replace(
+        query,
+        watermark=None if delay is None else parse_duration(length(delay, clock)),
+        allowed_lateness=parse_duration(length(allowed, clock)) if allowed else None,
+        late="emit",
+        emit=draw(st.sampled_from(["final", "update"])),
+    )
 
 
 @st.composite
-def operations(draw: st.DrawFn, rows: list[Row], *, max_pushes: int = 6) -> list[Operation]:
-    """Rows in order of arrival as pushes, with advances between them to times near those of the rows.
+def operations(draw: st.DrawFn, rows: list[Row]) -> list[Operation]:
+    """Rows in order of arrival as pushes, some of them empty, with advances between them to times near the
+    largest that came.
 
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import operations
     >>> find(operations([{"ts": 1}, {"ts": 2}]), lambda calls: len(calls) == 2)
-    [('push', [{'ts': 1}, {'ts': 2}]), ('advance', 1)]
+    [('push', [{'ts': 1}]), ('push', [{'ts': 2}])]
     """
     calls: list[Operation] = []
-    times = [row["ts"] for row in rows if row["ts"] is not None]
-    for batch in draw(pushes(rows, max_pushes=max_pushes)):
-        calls.append(("push", batch))
-        if times and draw(st.integers(0, 2)) == 0:
-            calls.append(("advance", draw(_moments_near(times))))
-    return calls
+    came: list[Any] = []
+    waiting: list[Row] = []
+    for row in rows:
+        waiting.append(row)
+        # Most rows are pushed with others, and after a third of the pushes the watermark is moved
+        if draw(st.integers(0, 3)) == 0:
+            calls.append(("push", waiting))
+            came += [each["ts"] for each in waiting if each["ts"] is not None]
+            waiting = []
+            calls.extend(draw(_between_pushes(came)))
+    return [*calls, ("push", waiting)] if waiting else calls
 
 
-def _moments_near(times: list[Any]) -> st.SearchStrategy[Any]:
-    """The times of rows, and a little before and after them."""
-    unit: Any = 1 if isinstance(times[0], int) else timedelta(minutes=10)
-    return st.builds(lambda time, units: time + units * unit, st.sampled_from(times), st.integers(-3, 12))
+def _between_pushes(came: list[Any]) -> st.SearchStrategy[list[Operation]]:
+    nothing: st.SearchStrategy[list[Operation]] = st.just([])
+    empty_push: st.SearchStrategy[list[Operation]] = st.just([("push", [])])
+    if not came:
+        return st.one_of(nothing, empty_push)
+    unit: Any = 1 if isinstance(came[0], int) else timedelta(minutes=10)
+    moments = st.integers(-12, 4).map(lambda units: max(came) + units * unit)
+    advance = moments.map(lambda moment: [("advance", moment)])
+    return st.one_of(nothing, nothing, nothing, advance, advance, empty_push)

@@ -27,6 +27,7 @@ def streams(
     draw: st.DrawFn,
     clock: Clock = "integer",
     *,
+    min_size: int = 0,
     max_size: int = 30,
     span: int = 60,
     disorder: int = 20,
@@ -34,13 +35,15 @@ def streams(
 ) -> list[Row]:
     """Rows in order of arrival, with times from ``-span`` to ``span`` units around zero or another origin.
 
+    Without a ``min_size`` most streams are of a few rows.
+
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import streams
     >>> rows = find(streams(), lambda rows: len(rows) == 2)
     >>> rows[0]["ts"], rows[0]["key"]
     (0, None)
     """
-    units = draw(st.lists(st.integers(-span, span), max_size=max_size))
+    units = draw(st.lists(st.integers(-span, span), min_size=min_size, max_size=max_size))
     # A row arrives when its delay is over; equal arrivals keep the order in which they were drawn
     arrivals = [unit + draw(st.integers(0, disorder)) for unit in units]
     units = [units[i] for i in sorted(range(len(units)), key=arrivals.__getitem__)]
