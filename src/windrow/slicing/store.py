@@ -41,20 +41,41 @@ class Joiners:
     columns: Callable[[Any], Any]
 
 
-@dataclass(eq=False)
 class Block:
-    """The slices that end in one stretch of time."""
+    """The slices that end in one stretch of time; they, and the partials of the whole block, may be loaded
+    when they are first asked for."""
 
-    slices: HeldSlices
-    #: slices are cut where windows start and nowhere else
-    is_fused: bool = False
-    _whole: HeldSlices | None = None
+    def __init__(
+        self,
+        slices: HeldSlices | Callable[[], HeldSlices],
+        is_fused: bool = False,
+        whole: Callable[[], HeldSlices | None] | None = None,
+    ) -> None:
+        self._slices = slices
+        #: slices are cut where windows start and nowhere else
+        self.is_fused = is_fused
+        #: the partials of the whole block are kept where the slices are
+        self.has_whole = whole is not None
+        self._load_whole = whole
+        self._whole: HeldSlices | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        return isinstance(self._slices, HeldSlices)
+
+    @property
+    def slices(self) -> HeldSlices:
+        if not isinstance(self._slices, HeldSlices):
+            self._slices = self._slices()
+        return self._slices
 
     def whole(self) -> HeldSlices | None:
         """One slice a key, for all of the block; None where layers keep slices apart."""
-        if self.slices.epochs is not None or self.slices.since is not None:
-            return None
+        if self._whole is None and self._load_whole is not None:
+            self._whole, self._load_whole = self._load_whole(), None
         if self._whole is None:
+            if self.slices.epochs is not None or self.slices.since is not None:
+                return None
             self._whole = self.slices.folded(runs_of(self.slices.keys)[1])
         return self._whole
 
@@ -159,7 +180,7 @@ class SliceStore:
         for number, block in self.blocks.items():
             if (number + 1) * self.span <= time:
                 continue
-            if number * self.span >= time:
+            if number * self.span >= time or not block.is_loaded:
                 kept[number] = block
                 continue
             alive = block.slices.ends > time

@@ -7,7 +7,7 @@ and start empty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -27,9 +27,20 @@ from windrow.slicing.store import Block
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 
-__all__ = ["ChangedQuery", "restored", "snapshot_of"]
+__all__ = [
+    "Blocks",
+    "ChangedQuery",
+    "read_slices",
+    "restored",
+    "restored_value",
+    "slices_state",
+    "snapshot_of",
+    "snapshot_value",
+]
 
 _KIND = "operator"
+
+Blocks = Callable[[Plan, Sequence[int | None]], dict[int, Block]]
 
 
 class ChangedQuery(ValueError):
@@ -40,8 +51,17 @@ class ChangedQuery(ValueError):
 
 
 def snapshot_of(plan: Plan, state: State) -> bytes:
-    described = _described(plan.query)
-    return pack(_KIND, {"query": described, "numbers": list(plan.numbers), "state": _state(plan, state)})
+    """All of it as bytes."""
+    return pack(_KIND, snapshot_value(plan, state))
+
+
+def snapshot_value(plan: Plan, state: State, *, with_blocks: bool = True) -> dict[str, Any]:
+    """All of it as plain values; without blocks of slices for those who keep them elsewhere."""
+    stored = _state(plan, state)
+    if with_blocks and state.time is not None:
+        blocks = state.time.store.blocks
+        stored["time"]["blocks"] = {number: slices_state(block.slices) for number, block in blocks.items()}
+    return {"query": _described(plan.query), "numbers": list(plan.numbers), "state": stored}
 
 
 def _described(query: Spec) -> dict[str, Any]:
@@ -97,7 +117,6 @@ def _time(state: State) -> dict[str, Any]:
         "epoch": part.epoch,
         "epochs": {kind.number: kind.epoch for kind in part.kinds},
         "span": part.store.span,
-        "blocks": {number: slices_state(block.slices) for number, block in part.store.blocks.items()},
         "ledger": _ledger(part.ledger),
         "filling": [part.filling.keys, part.filling.firsts, part.filling.lasts, part.filling.seen],
     }
@@ -134,7 +153,12 @@ def _ledger(ledger: Ledger) -> list[Any]:
 
 def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
     """The state of a snapshot, for a query that it fits."""
-    stored = unpack(_KIND, snapshot)
+    return restored_value(plan, unpack(_KIND, snapshot), None)
+
+
+def restored_value(plan: Plan, stored: dict[str, Any], blocks: Blocks | None) -> tuple[Plan, State]:
+    """The reverse of :func:`snapshot_value`. ``blocks`` gives the blocks of slices that are kept elsewhere,
+    from the plan they were made by and the places of the aggregates in them."""
     query = plan.query
     _check_same(stored["query"], _described(query))
     windows = dict(query.windows)
@@ -146,7 +170,8 @@ def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
         list(stored["query"]["aggregates"]).index(name) if name in stored["query"]["aggregates"] else None
         for name, _ in query.aggregates
     ]
-    state = _Reader(old, places).state(stored["state"])
+    kept = None if blocks is None else blocks(old, places)
+    state = _Reader(old, places, kept).state(stored["state"])
     for name, window in query.windows:
         if name not in known:
             old, state = with_window(old, state, name, window)
@@ -178,9 +203,10 @@ def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
 class _Reader:
     """Parts from plain values."""
 
-    def __init__(self, plan: Plan, places: Sequence[int | None]) -> None:
+    def __init__(self, plan: Plan, places: Sequence[int | None], blocks: dict[int, Block] | None) -> None:
         self._plan = plan
         self._places = places
+        self._blocks = blocks
 
     def state(self, stored: dict[str, Any]) -> State:
         plan = self._plan
@@ -207,7 +233,9 @@ class _Reader:
         )
 
     def _time(self, part: Any, stored: dict[str, Any]) -> Any:
-        blocks = {number: Block(self._slices(slices)) for number, slices in stored["blocks"].items()}
+        blocks = self._blocks
+        if blocks is None:
+            blocks = {number: Block(self._slices(slices)) for number, slices in stored["blocks"].items()}
         epochs = stored["epochs"]
         return replace(
             part,

@@ -1,0 +1,90 @@
+"""The stateful processor that Spark calls for each bucket: entries in Spark's state, timers, rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from windrow.engines.spark.streaming.step import COUNTED, step
+from windrow.engines.spark.streaming.wire import write_rows
+from windrow.state.errors import CorruptState
+
+__all__ = ["STEPPED", "BucketProcessor"]
+
+#: what a step gives, as Spark has it: results or late rows as a blob, and counts
+STEPPED = "bucket int, kind string, blob binary, " + ", ".join(f"{name} long" for name in COUNTED)
+_NO_COUNTS = (0,) * len(COUNTED)
+
+
+class BucketProcessor(StatefulProcessor):
+    """Keys of one bucket share one state, so that many keys cost few calls."""
+
+    def __init__(self, payload: bytes, schema: bytes) -> None:
+        self._payload = payload
+        self._schema_bytes = schema
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._header = handle.getValueState("header", "value binary")
+        self._blocks = handle.getMapState("blocks", "name string", "value binary")
+        self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
+        blobs = [bytes(row.blob) for row in rows if row.blob is not None]
+        return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs())
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802
+        return self._step(key[0], [], timerValues.getCurrentWatermarkInMs())
+
+    def _step(self, bucket: int, blobs: list[bytes], watermark_ms: int) -> Iterator[Row]:
+        stepped = step(self._payload, self._schema, _SparkEntries(self), blobs, watermark_ms)
+        # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
+        # micro-batch, and lets windows out. The timer before this one has expired by itself.
+        if self._timer_of(watermark_ms) not in self._handle.listTimers():
+            self._handle.registerTimer(self._timer_of(watermark_ms))
+        blob = write_rows(stepped.results) if stepped.results.num_rows else None
+        yield _row(bucket, "results", blob, stepped.counts)
+        if stepped.late is not None:
+            yield _row(bucket, "late", write_rows(stepped.late), _NO_COUNTS)
+
+    @staticmethod
+    def _timer_of(watermark_ms: int) -> int:
+        return max(watermark_ms, 0) + 1
+
+    def close(self) -> None:
+        pass
+
+
+def _row(bucket: int, kind: str, blob: bytes | None, counts: tuple[int, ...]) -> Row:
+    return Row(bucket=bucket, kind=kind, blob=blob, **dict(zip(COUNTED, counts, strict=True)))
+
+
+class _SparkEntries:
+    """The entries of one bucket in Spark's state."""
+
+    def __init__(self, processor: BucketProcessor) -> None:
+        self._header = processor._header
+        self._blocks = processor._blocks
+
+    def header(self) -> bytes | None:
+        found = self._header.get()
+        return None if found is None else bytes(found[0])
+
+    def set_header(self, data: bytes) -> None:
+        self._header.update((data,))
+
+    def block(self, name: str) -> bytes:
+        found = self._blocks.getValue((name,))
+        if found is None:
+            raise CorruptState(f"block {name!r} of a bucket is missing from Spark's state")
+        return bytes(found[0])
+
+    def set_block(self, name: str, data: bytes) -> None:
+        self._blocks.updateValue((name,), (data,))
+
+    def delete_block(self, name: str) -> None:
+        self._blocks.removeKey((name,))

@@ -1,0 +1,147 @@
+"""A query on a streaming DataFrame: packed by bucket, stepped with state, unpacked.
+
+Spark's watermark is made of clocks (see ``pack_task``) and judges no row: rows are judged by windrow, with
+the watermark of the micro-batch before, as Spark judges them for its own windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.engines.spark.frames import arrow_schema, column, needed_columns, spark_field
+from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.streaming.pack_task import BUCKET, pack_batches
+from windrow.engines.spark.streaming.step import COUNTED
+from windrow.engines.spark.streaming.unpack_task import LATE, unpack_batches
+from windrow.engines.spark.types import result_type
+from windrow.engines.spark.windows import result_schema
+from windrow.engines.stream.output import extra_columns
+from windrow.engines.times import TimeAxis, check_time_kind
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+__all__ = ["METRICS", "run_stream"]
+
+#: the name under which counts are in Spark's progress
+METRICS = "windrow"
+#: buckets for each partition of the shuffle: more spread keys more evenly, and cost a call each
+_BUCKETS_A_PARTITION = 2
+
+_EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
+
+
+def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
+    """The results as a streaming DataFrame."""
+    from pyspark.sql import functions
+
+    from windrow.engines.spark.streaming.processor import STEPPED, BucketProcessor
+
+    rows = frame.select(*map(column, _columns(query, frame)))
+    source = arrow_schema(rows)
+    _check(query, frame, source)
+    buckets = _even_buckets(frame.sparkSession, bool(query.by))
+    hashed = functions.xxhash64(*map(column, query.by)) if query.by else functions.lit(0)
+    placed = rows.withColumn(BUCKET, functions.pmod(hashed, functions.lit(len(buckets))).cast("int"))
+    payload, encoded = packed(query), bytes(source.serialize())
+
+    def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
+
+    blobs = placed.mapInArrow(pack, "bucket int, clock timestamp, blob binary")
+    timed = blobs.withWatermark("clock", _delay(query))
+    mode = "Update" if query.emit == "update" else "Append"
+    stepped = timed.groupBy("bucket").transformWithState(
+        BucketProcessor(payload, encoded), STEPPED, mode, "eventTime"
+    )
+    sums = [functions.sum(name).alias(name) for name in COUNTED]
+    observed = stepped.observe(METRICS, *sums)
+    results = _results(query, source)
+
+    def unpack(batches: Iterable[Any]) -> Iterator[Any]:
+        return unpack_batches(results, batches)
+
+    return observed.mapInArrow(unpack, _spark_schema(query, rows, results))
+
+
+def _columns(query: Spec, frame: DataFrame) -> list[str]:
+    """Rolling, and late rows that are handed back, need every column."""
+    if query.rolling_over is not None or query.late == "emit":
+        return list(frame.columns)
+    return list(dict.fromkeys([*needed_columns(query), *query.order]))
+
+
+def _check(query: Spec, frame: DataFrame, source: pa.Schema) -> None:
+    if query.watermark is None:
+        raise ValueError("a stream needs a watermark: say how late rows may be, as in watermark='10 minutes'")
+    if query.idle_timeout is not None:
+        raise ValueError("idle_timeout is for operators: Spark's watermark moves with data alone")
+    check_time_kind(query, TimeAxis(source.field(query.time).type))
+    provider = frame.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass")
+    if not str(provider).endswith("RocksDBStateStoreProvider"):
+        raise ValueError(
+            "windrow's state on streams needs Spark's RocksDB state store: start the session with "
+            "wr.spark.session(), or set spark.sql.streaming.stateStore.providerClass to "
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        )
+
+
+def _delay(query: Spec) -> str:
+    assert query.watermark is not None
+    units = query.watermark.units
+    return f"{units if query.watermark.kind == 'integer' else -(-units // 1000)} milliseconds"
+
+
+def _even_buckets(session: Any, has_keys: bool) -> list[int]:
+    """Numbers that Spark's own hash spreads evenly over the partitions of a shuffle."""
+    from pyspark.sql import functions
+
+    partitions = int(session.conf.get("spark.sql.shuffle.partitions"))
+    wanted = partitions * _BUCKETS_A_PARTITION if has_keys else 1
+    numbers = session.range(64 * wanted + 64).select(functions.col("id").cast("int").alias("id"))
+    place = functions.pmod(functions.hash("id"), functions.lit(partitions)).alias("place")
+    taken: dict[int, list[int]] = {}
+    for row in numbers.select("id", place).collect():
+        taken.setdefault(row.place, []).append(row.id)
+    each = [ids[:_BUCKETS_A_PARTITION] for _, ids in sorted(taken.items())]
+    return sorted(number for ids in each for number in ids)[:wanted]
+
+
+def _results(query: Spec, source: pa.Schema) -> pa.Schema:
+    if query.rolling_over is not None:
+        added = [(name, result_type(aggregate, source)) for name, aggregate in query.aggregates]
+        found = pa.schema([*source, *(pa.field(name, kind) for name, kind in added)])
+    else:
+        found = result_schema(query, source)
+    for name in extra_columns(query):
+        found = found.append(pa.field(name, _EXTRAS[name]))
+    if query.late == "emit":
+        found = found.append(pa.field(LATE, _late_type(query, source)))
+    return found
+
+
+def _late_type(query: Spec, source: pa.Schema) -> Any:
+    axis = TimeAxis(source.field(query.time).type)
+    behind = pa.int64() if axis.is_integer else pa.duration("us")
+    return pa.struct([*source, pa.field("late_by", behind), pa.field("late_reason", pa.string())])
+
+
+def _spark_schema(query: Spec, rows: DataFrame, results: pa.Schema) -> StructType:
+    """The same as Spark has it; columns of the input keep their fields."""
+    from pyspark.sql.types import StructField, StructType
+
+    kept = rows.columns if query.rolling_over is not None else query.by
+    known = {name: rows.schema[name] for name in kept}
+    fields = []
+    for field in results:
+        if field.name in known:
+            same = known[field.name]
+            fields.append(StructField(same.name, same.dataType, True))
+        else:
+            fields.append(spark_field(field.name, field.type))
+    return StructType(fields)

@@ -1,0 +1,112 @@
+"""One step of a bucket: what came is taken, the watermark moves, results leave, the state is saved.
+
+Spark knows nothing here: the entries may be anywhere, so that a step can be tested by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.spark.streaming.bucket_state import BucketState, Entries
+from windrow.engines.spark.streaming.wire import (
+    begin,
+    read_folded,
+    read_rows,
+    sends_rows,
+    watermark_of,
+)
+from windrow.engines.stream.advance import Due, advanced, without_dead_keys
+from windrow.engines.stream.folded import taken_folded
+from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.push import taken
+from windrow.engines.stream.results import result_table
+from windrow.engines.stream.state import Counts, State
+
+__all__ = ["COUNTED", "Stepped", "step"]
+
+#: what a step counts, in the order of the columns that carry it
+COUNTED = (
+    "rows_in",
+    "rows_aggregated",
+    "rows_late",
+    "rows_rejected",
+    "windows_fired",
+    "windows_corrected",
+    "windows_retracted",
+    "state_bytes_read",
+    "state_bytes_written",
+)
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What a step gives: results, late rows, and counts in the order of ``COUNTED``."""
+
+    results: pa.Table
+    late: pa.Table | None
+    counts: tuple[int, ...]
+
+
+def step(
+    payload: bytes, schema: pa.Schema, entries: Entries, blobs: Sequence[bytes], watermark_ms: int
+) -> Stepped:
+    """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
+    this step's."""
+    fresh, nothing = begin(payload, schema)
+    bucket = BucketState(entries)
+    plan, state = bucket.load(fresh) or (fresh, nothing)
+    before = state.counts
+    assert state.axis is not None
+    plan, state, due = _taken(plan, state, blobs)
+    watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
+    state, fired = advanced(plan, state, watermark, due)
+    results = result_table(plan, state, due.joined(fired), {})
+    late = state.late.joined(None) if state.late.tables else None
+    state = without_dead_keys(replace(state, late=LateRows()))
+    bucket.save(plan, state)
+    counts = (*_difference(before, state.counts), bucket.bytes_read, bucket.bytes_written)
+    return Stepped(results, late, counts)
+
+
+def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:
+    if not blobs:
+        return plan, state, Due()
+    if sends_rows(plan.query):
+        table = pa.concat_tables([read_rows(blob) for blob in blobs])
+        plan, state, due, _ = taken(plan, state, table)
+        return plan, state, due
+    parts = [read_folded(plan, blob) for blob in blobs]
+    timeless = sum(count for _, count in parts)
+    folded = [part for part, _ in parts if len(part.slices)]
+    due = Due()
+    if folded:
+        state, due = taken_folded(plan, state, folded)
+    if timeless:
+        rejected = Counter(state.counts.rejected) + Counter({"no_time": timeless})
+        rows_in = state.counts.rows_in + timeless
+        state = replace(state, counts=replace(state.counts, rows_in=rows_in, rejected=dict(rejected)))
+    return plan, state, due
+
+
+def _difference(before: Counts, after: Counts) -> tuple[int, ...]:
+    def numbers(counts: Counts) -> Any:
+        return np.array(
+            [
+                counts.rows_in,
+                counts.rows_aggregated,
+                sum(counts.late.values()),
+                sum(counts.rejected.values()),
+                counts.windows_fired,
+                counts.windows_corrected,
+                counts.windows_retracted,
+            ]
+        )
+
+    return tuple((numbers(after) - numbers(before)).tolist())

@@ -1,0 +1,75 @@
+"""What travels between the tasks of a streaming query: rows of a bucket as one blob.
+
+A blob holds slices (rows folded where they lay) or, where a window needs the rows themselves, an Arrow table.
+Which of the two a query takes is settled before anything runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.engines.spark.shipped import unpacked
+from windrow.engines.stream.folded import Folded
+from windrow.engines.stream.keys import Keys
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+from windrow.slicing.slicer import START_OF_TIME
+from windrow.spec import Spec
+from windrow.state.codec import pack, unpack
+from windrow.windows import Session, TimeWindow
+
+__all__ = ["begin", "read_folded", "read_rows", "sends_rows", "watermark_of", "write_folded", "write_rows"]
+
+_FOLDED = "folded"
+
+
+def sends_rows(query: Spec) -> bool:
+    """Whether rows travel, and not slices."""
+    if query.rolling_over is not None or query.late == "emit":
+        return True
+    return not all(isinstance(window, (TimeWindow, Session)) for _, window in query.windows)
+
+
+@lru_cache(maxsize=32)
+def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
+    """The plan of a query for rows of a schema, and the state before the first of them."""
+    query = unpacked(payload)
+    # Spark's watermark is the only one here
+    query = replace(query, watermark=None, idle_timeout=None)
+    return Plan.of(query).begun(State(Keys(query.by), None, (), {}), schema.empty_table())
+
+
+def write_folded(folded: Folded, timeless: int) -> bytes:
+    return pack(_FOLDED, folded.state() | {"timeless": timeless})
+
+
+def read_folded(plan: Plan, data: bytes) -> tuple[Folded, int]:
+    stored = unpack(_FOLDED, data)
+    return Folded.restored(plan, stored), int(stored["timeless"])
+
+
+def write_rows(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def read_rows(data: bytes) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
+
+
+def watermark_of(milliseconds: int, is_integer: bool) -> int:
+    """Spark's watermark as the query counts time; Spark starts at 0, which says nothing yet."""
+    if milliseconds <= 0:
+        return START_OF_TIME
+    return milliseconds if is_integer else milliseconds * 1000
+
+
+def as_clock(largest: int, is_integer: bool) -> Any:
+    """A time of the query as what Spark's watermark is made of: microseconds of a timestamp."""
+    return largest * 1000 if is_integer else largest
