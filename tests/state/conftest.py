@@ -34,7 +34,10 @@ def redis_program() -> str:
 def install() -> None:
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update", "-q"], ["install", "-y", "-q", "--no-install-recommends", "redis-server"]):
+    for command in (
+        ["update", "-q"],
+        ["install", "-y", "-q", "--no-install-recommends", "redis-server", "openssl"],
+    ):
         try:
             subprocess.run(
                 [*sudo, "apt-get", *command], env=quiet, check=False, timeout=300, capture_output=True
@@ -56,7 +59,7 @@ class RedisServer:
     def __init__(self, folder: Path, *options: str) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._command = [
+        self._command: list[str] = [
             redis_program(),
             "--port",
             str(self.port),

@@ -332,6 +332,23 @@ def test_windows_are_flushed_together_or_not_at_all() -> None:
         flush_together([keys[0], wr.swag.AMTA.open(lost, "key 0", TEXT)])
 
 
+def test_windows_that_did_not_change_are_not_written_again() -> None:
+    store = Flaky()
+    keys = [filled(wr.swag.AMTA.open(store, f"key {n}", TEXT, durability="flush"), "abc") for n in range(5)]
+    flush_together(keys, sync=False)
+    flush_together(keys, sync=True)
+    keys[2].insert("d")
+    before = [window.metrics.checkpoints for window in keys]
+    flush_together(keys)
+    flush_together(keys, [(b"offset", b"4")])
+    assert [window.metrics.checkpoints - b for window, b in zip(keys, before, strict=True)] == [0, 0, 1, 0, 0]
+    assert store.get(b"offset") == b"4"
+    assert wr.swag.AMTA.open(store, "key 2", TEXT).query() == "abcd"
+    store.is_away = True
+    with pytest.raises(StoreUnavailable):
+        flush_together(keys, [(b"offset", b"5")])
+
+
 def test_blocks_spilled_after_the_last_flush_are_deleted_when_the_window_is_opened_again() -> None:
     store = MemoryStore()
     window = filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(10))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import threading
 import time
 import warnings
@@ -176,6 +178,29 @@ def test_a_wrong_password_is_said_at_once(tmp_path: Path, start_redis: Callable[
         pytest.raises(StateError, match="refuses user or password"),
     ):
         store.get(b"key")
+
+
+def test_tls_with_a_password(tmp_path: Path, start_redis: Callable[..., Any]) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    names = ["-subj", "/CN=windrow test", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(certificate), "-nodes", "-days", "2"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", *files, *names], check=True, capture_output=True
+    )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    tls = ["--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file", str(key)]
+    start_redis(*tls, "--tls-auth-clients", "no", "--requirepass", "right")
+    url = f"rediss://127.0.0.1:{port}/0"
+    with RedisStore(url, password="right", ssl_ca_certs=str(certificate)) as store:
+        store.write([(b"key", b"value")])
+        assert store.get(b"key") == b"value"
+    with (
+        RedisStore(url, password="right", wait=0.1) as store,
+        pytest.raises(StoreUnavailable, match="CERTIFICATE"),
+    ):
+        store.get(b"key")  # a certificate that nobody vouches for
 
 
 def test_a_client_of_your_own(redis_server: Any) -> None:

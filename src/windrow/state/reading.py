@@ -20,39 +20,50 @@ __all__ = ["Reader"]
 class Reader:
     """Takes values from bytes that may be anything."""
 
-    __slots__ = ("_at", "_data", "_depth", "constants", "records")
+    __slots__ = ("_at", "_data", "_depth", "_end", "constants", "records")
 
     def __init__(self, data: memoryview, records: Records, constants: tuple[Any, ...]) -> None:
         self._data = data
         self._at = 0
+        self._end = len(data)
         self._depth = 0
         self.records = records
         self.constants = constants
 
     def read_all(self) -> Any:
         value = self.read()
-        if self._at != len(self._data):
-            raise CorruptState(f"{len(self._data) - self._at} bytes follow the value")
+        if self._at != self._end:
+            raise CorruptState(f"{self._end - self._at} bytes follow the value")
         return value
 
     def read(self) -> Any:
-        tag = self.take(1)[0]
+        tag = self._byte()
         function = _READERS.get(tag)
         if function is None:
             raise CorruptState(f"unknown tag {tag} at byte {self._at - 1}")
         return function(self)
 
+    def _byte(self) -> int:
+        at = self._at
+        if at >= self._end:
+            raise CorruptState(f"the content ends early: a byte wanted at byte {at}")
+        self._at = at + 1
+        return self._data[at]
+
     def take(self, count: int) -> memoryview:
         start = self._at
-        if count > len(self._data) - start:
+        if count > self._end - start:
             raise CorruptState(f"the content ends early: {count} bytes wanted at byte {start}")
         self._at = start + count
         return self._data[start : start + count]
 
     def length(self) -> int:
-        number = shift = 0
+        number = self._byte()
+        if number < 128:
+            return number
+        number, shift = number & 127, 7
         while True:
-            byte = self.take(1)[0]
+            byte = self._byte()
             number |= (byte & 127) << shift
             if byte < 128:
                 return number
@@ -65,7 +76,7 @@ class Reader:
 
     def items(self, each: int = 1) -> list[Any]:
         count = self.length() * each
-        if count > len(self._data) - self._at:  # an item takes a byte at least
+        if count > self._end - self._at:  # an item takes a byte at least
             raise CorruptState(f"the content ends early: {count} items stated at byte {self._at}")
         self._depth += 1
         if self._depth > DEPTH + 1:
@@ -76,7 +87,7 @@ class Reader:
 
     def set_items(self) -> list[Any]:
         count = self.length()
-        if count > len(self._data) - self._at:
+        if count > self._end - self._at:
             raise CorruptState(f"the content ends early: {count} items stated at byte {self._at}")
         self._depth += 1
         values = [self.read() for _ in range(count)]

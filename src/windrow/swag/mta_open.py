@@ -47,11 +47,7 @@ def open_window(
     kind, stored = next((base, made) for base, made in _STORED.items() if issubclass(algorithm, base))
     keys = Keys(window_id)
     facts = _facts(kind, monoid)
-    _check_facts(window_id, _read(store, keys), facts)
-    token = secrets.token_bytes(16)
-    store.write([(keys.owner, token)])
-    manifest = _read(store, keys)  # again: no one else can have written since
-    _check_facts(window_id, manifest, facts)
+    manifest = _owned(store, window_id, keys, facts, token := secrets.token_bytes(16))
     if manifest is None:
         facts |= {"epoch": secrets.randbits(63), "block": block or _block_size(monoid)}
     else:
@@ -66,9 +62,23 @@ def open_window(
     return window
 
 
-def _read(store: Store, keys: Keys) -> dict[str, Any] | None:
+def _owned(
+    store: Store, window_id: str, keys: Keys, facts: dict[str, Any], token: bytes
+) -> dict[str, Any] | None:
+    """The manifest, once no one else can write another; a window that is refused keeps its owner."""
     found = store.get(keys.manifest)
-    return None if found is None else MANIFEST.unpack(found, keys.manifest)
+    manifest = _checked(window_id, keys, found, facts)
+    store.write([(keys.owner, token)])
+    again = store.get(keys.manifest)
+    return manifest if again == found else _checked(window_id, keys, again, facts)
+
+
+def _checked(window_id: str, keys: Keys, found: bytes | None, facts: dict[str, Any]) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    manifest: dict[str, Any] = MANIFEST.unpack(found, keys.manifest)
+    _check_facts(window_id, manifest, facts)
+    return manifest
 
 
 def _recover(window: Any, manifest: dict[str, Any]) -> None:
@@ -110,9 +120,9 @@ def _facts(algorithm: type[MonoidTree], monoid: Monoid) -> dict[str, Any]:
     }
 
 
-def _check_facts(window_id: str, manifest: dict[str, Any] | None, facts: dict[str, Any]) -> None:
+def _check_facts(window_id: str, manifest: dict[str, Any], facts: dict[str, Any]) -> None:
     for name, given in facts.items():
-        if manifest is not None and manifest.get(name) != given:
+        if manifest.get(name) != given:
             was, now = (manifest.get(name), given) if name != "identity" else ("of then", "another one")
             raise StateError(
                 f"window {window_id!r} was stored with {name} {was!r} and is opened with {now!r}: "

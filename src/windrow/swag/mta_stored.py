@@ -24,7 +24,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from windrow.state.checkpoints import Metrics, write_batches
+from windrow.state.checkpoints import Batch, Metrics, write_batches
 from windrow.state.codec import Codec
 from windrow.state.errors import StateError
 from windrow.state.store import key_of
@@ -65,6 +65,8 @@ class StoredTree(MonoidTree):
     _buffer: int
     _durability: Durability
     _is_closed = False
+    #: how safe the window is as it is now: 0 not, 1 stored, 2 synced
+    _safety = 0
 
     # -- operations: the store is told at their beginning, so that an error leaves the window as it was ------
 
@@ -93,6 +95,7 @@ class StoredTree(MonoidTree):
     def _before(self) -> None:
         if self._is_closed:
             self._check_open()
+        self._safety = 0
         if self._levels.pending >= self._buffer:
             if self._durability == "buffered":
                 self._levels.checkpoint(self._keys.manifest, self._manifest())
@@ -216,21 +219,27 @@ def flush_together(
     store = windows[0]._levels.store
     if any(window._levels.store is not store for window in windows):
         raise ValueError("windows of different stores cannot be flushed together: flush those of each store")
+    changed = [window for window in windows if window._safety < 1 + sync]
     batches = [
         window._levels.checkpoints.prepare(
             window._keys.manifest, window._manifest(), deletes=(window._keys.spilled,)
         )
-        for window in windows
+        for window in changed
     ]
     future = store.writer.submit(write_batches, store, batches, tuple(puts), sync=sync)
-    for window, batch in zip(windows, batches, strict=True):
+    for window, batch in zip(changed, batches, strict=True):
         batch.owner.follow(batch, future)
         window._levels.pending = 0
-    errors = []
-    for batch in batches:
-        try:
-            batch.owner.settle(wait=True)
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]
+    errors = [_settled(batch) for batch in batches] + [future.exception()]
+    if failure := next((error for error in errors if error is not None), None):
+        raise failure
+    for window in changed:
+        window._safety = 1 + sync
+
+
+def _settled(batch: Batch) -> BaseException | None:
+    try:
+        batch.owner.settle(wait=True)
+    except Exception as error:
+        return error
+    return None
