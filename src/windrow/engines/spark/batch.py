@@ -18,8 +18,12 @@ __all__ = ["run"]
 
 
 def run(query: Spec, frame: DataFrame) -> DataFrame:
-    """The results of a query on a batch DataFrame, as a lazy DataFrame."""
+    """The results of a query on a DataFrame, as a lazy DataFrame; of a stream, as a stream."""
     check(query, frame)
+    if frame.isStreaming:
+        from windrow.engines.spark.streaming.run import run_stream
+
+        return run_stream(query, frame)
     if query.rolling_over is not None:
         return roll(query, frame)
     from windrow.engines.spark.windows import windowed
@@ -29,8 +33,6 @@ def run(query: Spec, frame: DataFrame) -> DataFrame:
 
 def check(query: Spec, frame: DataFrame) -> None:
     """Raise what can be known to be wrong from the query and the schema alone."""
-    if frame.isStreaming:
-        raise TypeError("this is a streaming DataFrame, and windrow runs on batch DataFrames here")
     for name in [*needed_columns(query), *query.order]:
         if name not in frame.columns:
             raise KeyError(
