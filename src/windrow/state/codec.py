@@ -8,7 +8,8 @@ The checksum covers all but itself. ``kind`` says what the frame is for ("manife
 is never taken for another. The payload is a tagged value (:mod:`windrow.state.writing`).
 
 Invariant: bytes from anywhere decode to the value that was packed, or raise a :class:`StateError`. Nothing in
-them is executed, and no more memory is taken than a small multiple of their length.
+them is executed, and no more memory is taken than a small multiple of their length (Arrow data excepted: its
+own reader decompresses what others may have compressed).
 Cost: O(size); numpy and Arrow data are copied whole, never an element at a time.
 """
 
