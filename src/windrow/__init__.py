@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow import monoids, swag, windows
+from windrow.engines.spark.register import register
 from windrow.monoids import (
     all,
     any,
@@ -106,6 +107,7 @@ __all__ = [
     "quantile",
     "query",
     "range",
+    "register",
     "stddev",
     "sum",
     "swag",

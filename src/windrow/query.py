@@ -147,9 +147,16 @@ class Query(Spec):
 
         return Operator.restored(self, snapshot, clock=clock)
 
-    def explain(self) -> str:
-        """What will run, in words: slices, algorithms and their reasons, cost and state."""
+    def explain(self, data: Any = None) -> str:
+        """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
+        DataFrame: what will run on it, and Spark's own plan."""
         self._check_complete()
+        from windrow.engines.spark import is_spark_frame
+
+        if is_spark_frame(data):
+            from windrow.engines.spark.explain import explain as explain_on_spark
+
+            return explain_on_spark(self, data)
         from windrow.engines.explain import explain
 
         return explain(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,9 +14,20 @@ from windrow.windows import Delta, Policy, Punctuation, Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import StructField
+    from pyspark.sql.types import StructField, StructType
 
-__all__ = ["ARRIVAL", "arranged", "arrow_schema", "column", "needed_columns", "result_fields", "ties_matter"]
+__all__ = [
+    "ARRIVAL",
+    "arranged",
+    "arrow_schema",
+    "column",
+    "mapped",
+    "needed_columns",
+    "result_fields",
+    "ties_matter",
+]
+
+Task = Callable[[Iterable[Any]], Iterator[Any]]
 
 #: the column that tells in which order rows of equal time came
 ARRIVAL = "__windrow_arrival"
@@ -49,6 +60,18 @@ def spark_field(name: str, kind: Any) -> StructField:
     from pyspark.sql.types import StructField
 
     return StructField(name, from_arrow_type(kind, prefer_timestamp_ntz=True), True)
+
+
+def mapped(frame: DataFrame, task: Task, schema: StructType) -> DataFrame:
+    """``mapInArrow`` for columns of any name: it takes none with dots or backticks in it."""
+    names = frame.columns
+    if not any(sign in name for name in names for sign in ".`"):
+        return frame.mapInArrow(task, schema)
+
+    def renamed(batches: Iterable[Any]) -> Iterator[Any]:
+        return task(batch.rename_columns(names) for batch in batches)
+
+    return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(renamed, schema)
 
 
 def needed_columns(query: Spec) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from windrow.engines.spark.frames import arranged, arrow_schema, column, result_fields, ties_matter
+from windrow.engines.spark.frames import arranged, arrow_schema, column, mapped, result_fields, ties_matter
 from windrow.engines.spark.rolling_task import roll_batches
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.types import result_type
@@ -37,4 +37,4 @@ def roll(query: Spec, frame: DataFrame) -> DataFrame:
         return roll_batches(payload, kinds, batches)
 
     rows = arranged(query, frame, [column(name) for name in query.by], ties_matter(query, schema))
-    return rows.mapInArrow(task, StructType([*frame.schema.fields, *result_fields(query, schema)]))
+    return mapped(rows, task, StructType([*frame.schema.fields, *result_fields(query, schema)]))

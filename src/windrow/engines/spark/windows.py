@@ -18,6 +18,7 @@ from windrow.engines.spark.frames import (
     arranged,
     arrow_schema,
     column,
+    mapped,
     needed_columns,
     spark_field,
     ties_matter,
@@ -83,7 +84,7 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
 
     keys = [StructField(f"k{k}", rows.schema[name].dataType) for k, name in enumerate(query.by)]
     partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
-    slices = rows.mapInArrow(fold, StructType([*keys, *partials]))
+    slices = mapped(rows, fold, StructType([*keys, *partials]))
     spread = slices.repartition(*tables.key_names) if keys else slices.coalesce(1)
     cell = "end" if smallest_gap(query) is None else "first"
     in_order = spread.sortWithinPartitions(*tables.key_names, cell, "part")
@@ -99,4 +100,4 @@ def _in_order(query: Spec, rows: DataFrame) -> DataFrame:
         return order_batches(payload, results, batches)
 
     in_order = arranged(query, rows, [column(name) for name in query.by], ties_matter(query, source))
-    return in_order.mapInArrow(task, _spark_schema(query, rows, results))
+    return mapped(in_order, task, _spark_schema(query, rows, results))

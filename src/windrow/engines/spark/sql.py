@@ -1,0 +1,188 @@
+"""Rolling queries in SQL: a table function that any session can register.
+
+    SELECT * FROM windrow_rolling(
+        TABLE(calls) PARTITION BY region ORDER BY ts,
+        time => 'ts', size => '24h', longest => 'max(len)', n => 'count()')
+
+Spark groups and sorts the rows as the call says and gives each key to an instance of its own; the schema is
+that of the table with the aggregates behind it. Aggregates are written as in Python, and only windrow's own
+have names here. Spark hands such functions row by row (functions over Arrow batches cannot say their schema),
+which costs some microseconds a row; ``wr.events(...)`` on a DataFrame does not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow import monoids
+from windrow.engines.spark.rolling_task import RollingTask
+from windrow.engines.spark.shipped import packed, unpacked
+from windrow.engines.spark.types import result_type
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.spec import Rolling, Spec
+from windrow.windows.durations import fixed_duration
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["parse_aggregate", "register"]
+
+_NAME = "windrow_rolling"
+#: rows that go through at once
+_ROWS = 1 << 13
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``windrow_rolling`` known to a session."""
+    from pyspark.sql.functions import udtf
+
+    function: Any = udtf(_table_function())
+    spark.udtf.register(_NAME, function)
+
+
+def parse_aggregate(text: str) -> Aggregate:
+    """An aggregate from its text: columns by name, parameters as numbers or by keyword.
+
+    >>> parse_aggregate("stddev(len, ddof=0)")
+    stddev(len, ddof=0)
+    """
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        call = None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ValueError(f"{text!r} is no aggregate: write for instance 'mean(len)'")
+    monoid = getattr(monoids, call.func.id, None)
+    if not isinstance(monoid, Monoid):
+        raise ValueError(f"{call.func.id!r} is none of windrow's aggregates: use sum, mean, max_count, ...")
+    positional = [
+        argument.id if isinstance(argument, ast.Name) else _constant(argument) for argument in call.args
+    ]
+    options = {str(keyword.arg): _constant(keyword.value) for keyword in call.keywords}
+    found = monoid(*positional, **options)
+    if not isinstance(found, Aggregate):
+        raise ValueError(f"{text!r} names no column: write for instance '{call.func.id}(len)'")
+    return found
+
+
+def _constant(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"{ast.unparse(node)!r} is neither a column nor a constant") from None
+
+
+def _rolling_query(options: dict[str, Any]) -> Spec:
+    """The query that the named arguments of a call ask for."""
+    time, size, rows = (options.pop(name, None) for name in ("time", "size", "rows"))
+    if not isinstance(time, str):
+        raise ValueError(f"{_NAME} needs time => 'column', the column that ORDER BY names")
+    if (size is None) == (rows is None):
+        raise ValueError(f"{_NAME} takes one of size => '24h' and rows => 100")
+    if not options:
+        raise ValueError(f"{_NAME} needs an aggregate, as in longest => 'max(len)'")
+    over = Rolling(size=None if size is None else fixed_duration(size, "size"), rows=rows)
+    aggregates = tuple((name, parse_aggregate(str(text))) for name, text in options.items())
+    return Spec(time=time, rolling_over=over, aggregates=aggregates)
+
+
+class KeyRows:
+    """The rows of one key on their way through: rows of Python values in, the same with results out.
+
+    Only the columns that are read become Arrow columns; whole rows wait for their results as they are."""
+
+    def __init__(self, query: Spec, fields: dict[str, Any]) -> None:
+        read = dict.fromkeys([query.time, *(c for _, a in query.aggregates for c in a.columns)])
+        self._fields = [(name, fields[name]) for name in read]
+        schema = _arrow_schema(dict(self._fields))
+        kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
+        self._task = RollingTask(query, schema, kinds)
+        self._schema = schema
+        self._rows: list[Any] = []
+        self._waiting: deque[Any] = deque()
+
+    def push(self, row: Any) -> Iterator[tuple[Any, ...]]:
+        self._rows.append(row)
+        if len(self._rows) >= _ROWS:
+            yield from self._answered(self._task.push(self._table()))
+
+    def finish(self) -> Iterator[tuple[Any, ...]]:
+        yield from self._answered(self._task.push(self._table()))
+        yield from self._answered(self._task.finish())
+
+    def _table(self) -> pa.Table:
+        columns = [_arrow_column([row[name] for row in self._rows], kind) for name, kind in self._fields]
+        self._waiting.extend(self._rows)
+        self._rows = []
+        return pa.table(columns, schema=self._schema)
+
+    def _answered(self, found: pa.Table) -> Iterator[tuple[Any, ...]]:
+        columns = [found.column(k).to_pylist() for k in range(len(self._fields), found.num_columns)]
+        for results in zip(*columns, strict=True):
+            yield (*self._waiting.popleft(), *results)
+
+
+def _arrow_schema(fields: dict[str, Any]) -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    return pa.schema([(name, to_arrow_type(kind, timezone="UTC")) for name, kind in fields.items()])
+
+
+def _arrow_column(values: list[Any], kind: Any) -> Any:
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import TimestampType
+
+    target = to_arrow_type(kind, timezone="UTC")
+    if isinstance(kind, TimestampType):  # without a zone, as Python sees them: Spark knows what they mean
+        numbers = [None if value is None else kind.toInternal(value) for value in values]
+        return pa.array(numbers, pa.int64()).cast(target)
+    return pa.array(values, target)
+
+
+def _table_function() -> type:
+    """The class that Spark calls: ``analyze`` once on the driver, an instance a key on workers."""
+    from pyspark.sql.types import StructType
+    from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
+
+    from windrow.engines.spark.frames import spark_field
+
+    @dataclass
+    class Analysis(AnalyzeResult):
+        payload: bytes = b""
+
+    class WindrowRolling:
+        def __init__(self, analysis: Analysis) -> None:
+            query = unpacked(analysis.payload)
+            self._rows = KeyRows(query, {field.name: field.dataType for field in analysis.schema.fields})
+
+        @staticmethod
+        def analyze(table: AnalyzeArgument, **options: AnalyzeArgument) -> Analysis:
+            rows = table.dataType
+            if not table.isTable or not isinstance(rows, StructType):
+                raise ValueError(f"{_NAME} takes a table first: TABLE(calls) PARTITION BY ... ORDER BY ...")
+            query = _rolling_query({name: argument.value for name, argument in options.items()})
+            schema = _arrow_schema({field.name: field.dataType for field in rows.fields})
+            _check_columns(query, schema)
+            results = [spark_field(name, result_type(a, schema)) for name, a in query.aggregates]
+            return Analysis(StructType([*rows.fields, *results]), payload=packed(query))
+
+        def eval(self, table: Any, **options: Any) -> Iterator[tuple[Any, ...]]:
+            return self._rows.push(table)
+
+        def terminate(self) -> Iterator[tuple[Any, ...]]:
+            return self._rows.finish()
+
+    return WindrowRolling
+
+
+def _check_columns(query: Spec, schema: pa.Schema) -> None:
+    for name in [query.time, *(c for _, a in query.aggregates for c in a.columns)]:
+        if name not in schema.names:
+            known = ", ".join(schema.names)
+            raise ValueError(f"{_NAME}: the table has no column {name!r}; it has {known}")

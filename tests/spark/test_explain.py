@@ -1,0 +1,35 @@
+"""The plan in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+import windrow as wr
+
+CALLS = pa.table({"ts": [1, 2], "region": ["a", "b"], "len": [3, 4], "note": ["x", "y"]})
+
+
+def test_rolling(spark: Any) -> None:
+    frame = spark.createDataFrame(CALLS)
+    text = (
+        wr.query(time="ts", by="region").rolling(10).agg(m=wr.max("len"), c=wr.concat("note")).explain(frame)
+    )
+    assert "a result a row" in text
+    assert "sorted by region, then ts, then arrival" in text
+    assert "m = max(len): native code; int64" in text
+    assert "c = concat(note): plain Python; string" in text
+    assert "MapInArrow" in text.split("Spark's plan:")[1]
+
+
+def test_windows_by_slices_and_in_order(spark: Any) -> None:
+    frame = spark.createDataFrame(CALLS)
+    query = wr.query(time="ts", by="region").window(wr.Sliding(10, slide=2))
+    sliced = query.agg(m=wr.mean("len")).explain(frame)
+    assert "windows by slices: Sliding(10, slide=2)" in sliced
+    assert "shuffle: partials only, by region" in sliced
+    ordered = query.agg(c=wr.collect("len")).explain(frame)
+    assert "why: c = collect(len) depends on the order of rows" in ordered
+    by_rows = wr.query(time="ts").window(r=wr.Rows(3)).agg(n=wr.count()).explain(frame)
+    assert "why: r is decided by the rows of a key in their order" in by_rows
