@@ -12,6 +12,7 @@ Importing this loads neither numpy nor numba: what needs them loads them when it
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from windrow import monoids, swag, windows
@@ -64,6 +65,9 @@ __version__ = "0.1.0"
 #: aggregates that need numpy, loaded on first use
 _SKETCHES = ("approx_distinct", "bloom", "count_min", "median", "quantile")
 
+#: parts that load more than numbers, loaded on first use
+_MODULES = ("spark",)
+
 __all__ = [
     "Cumulative",
     "Delta",
@@ -108,6 +112,7 @@ __all__ = [
     "query",
     "range",
     "register",
+    "spark",
     "stddev",
     "sum",
     "swag",
@@ -120,4 +125,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _SKETCHES:
         return getattr(monoids, name)
+    if name in _MODULES:
+        return import_module(f"windrow.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,7 @@
 """Spark Structured Streaming: the operator of :mod:`windrow.engines.stream`, its state in Spark's.
 
 rows -> ``pack_task`` (folded into slices where they lie, one blob a bucket of keys) -> ``processor``
-(transformWithState: a bucket's operator, loaded from and saved to Spark's state by ``bucket_state``) ->
-``unpack_task`` (result blobs into columns). ``run`` puts them together.
+(transformWithState: each ``step`` loads a bucket's operator from Spark's state and saves what it changed) ->
+``unpack_task`` (result blobs into columns). ``run`` puts them together; ``settings`` makes a session ready,
+``inspect`` reads a checkpoint, ``late`` takes late rows and results apart.
 """

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.spark.streaming.bucket_state import BucketState, Entries
 from windrow.engines.spark.streaming.wire import (
     begin,
     read_folded,
@@ -28,6 +27,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import taken
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.stored import Entries, StoredState
 
 __all__ = ["COUNTED", "Stepped", "step"]
 
@@ -60,11 +60,11 @@ def step(
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
     this step's."""
     fresh, nothing = begin(payload, schema)
-    bucket = BucketState(entries)
+    bucket = StoredState(entries)
     plan, state = bucket.load(fresh) or (fresh, nothing)
     before = state.counts
-    assert state.axis is not None
     plan, state, due = _taken(plan, state, blobs)
+    assert state.axis is not None
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
     state, fired = advanced(plan, state, watermark, due)
     results = result_table(plan, state, due.joined(fired), {})

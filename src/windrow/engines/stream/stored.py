@@ -1,18 +1,18 @@
-"""The state of one bucket of keys, in pieces that are read and written by themselves.
+"""The state of an operator in pieces that are read and written by themselves, wherever they are kept.
 
 The *header* holds all but the slices of time windows: watermark, counts, keys, open sessions, rows that wait.
 Each block of slices is an entry of its own, and beside it, for the eager store, the partials of the whole
 block: a step reads the blocks that its rows fall into and those at the ends of windows that are due, writes
 the blocks it changed, and deletes those that nobody needs.
 
-Invariant: what is written is what the operator of the bucket would snapshot; the codec is the same.
+Invariant: what is written is what the operator would snapshot; the codec is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, restored_value, slices_state, snapshot_value
@@ -21,14 +21,24 @@ from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.state.codec import pack, unpack
 
-__all__ = ["BucketState", "Entries"]
+__all__ = ["Entries", "StoredState", "read_block", "read_header"]
 
-_HEADER = "bucket"
+_HEADER = "header"
 _BLOCK = "block"
 
 
+def read_header(data: bytes) -> dict[str, Any]:
+    """A header as plain values, for those who look at state."""
+    return dict(unpack(_HEADER, data))
+
+
+def read_block(data: bytes) -> dict[str, Any]:
+    """A block of slices as plain values."""
+    return dict(unpack(_BLOCK, data))
+
+
 class Entries(Protocol):
-    """Where a bucket's header and blocks are kept."""
+    """Where the header and the blocks are kept."""
 
     def header(self) -> bytes | None: ...
 
@@ -42,8 +52,8 @@ class Entries(Protocol):
 
 
 @dataclass
-class BucketState:
-    """A bucket's state between steps."""
+class StoredState:
+    """An operator's state between steps."""
 
     entries: Entries
     #: the blocks that are stored, as they were loaded

@@ -1,0 +1,84 @@
+"""What is in the state of a stream: the slices, read from its checkpoint with Spark's own reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.stream.stored import read_block, read_header
+from windrow.slicing.slicer import START_OF_TIME
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["inspect_state"]
+
+
+def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Table:
+    """The slices that a stream holds: bucket, key columns, what they belong to, times, rows.
+
+    ``part`` says what a slice is for: ``time`` (all windows that time decides share it), or ``session n`` for
+    the n-th window of the query. Times are those of the slice's first and last row, in the stream's own
+    type. The stream need not run; only its checkpoint is read."""
+    from pyspark.sql import SparkSession
+
+    spark = spark or SparkSession.getActiveSession()
+    if spark is None:
+        raise RuntimeError("there is no Spark session: start one with wr.spark.session()")
+    headers = _read(spark, checkpoint, "header").select("key.bucket", "value.value").collect()
+    blocks = _read(spark, checkpoint, "blocks")
+    columns = ("key.bucket", "user_map_key.name", "user_map_value.value")
+    by_bucket: dict[int, list[Any]] = {}
+    for row in blocks.select(*columns).collect():
+        if not row[1].endswith("w"):
+            by_bucket.setdefault(row[0], []).append(bytes(row[2]))
+    tables = [_bucket(bucket, bytes(data), by_bucket.get(bucket, [])) for bucket, data in headers]
+    found = [table for table in tables if table is not None]
+    return pa.concat_tables(found, promote_options="permissive") if found else _empty()
+
+
+def _read(spark: SparkSession, checkpoint: str, variable: str) -> Any:
+    reader = spark.read.format("statestore").option("path", checkpoint)
+    return reader.option("stateVarName", variable).load()
+
+
+def _bucket(bucket: int, header: bytes, blocks: list[bytes]) -> pa.Table | None:
+    stored = read_header(header)
+    state = stored["state"]
+    parts = [("time", read_block(data)) for data in blocks]
+    for number, session in state["sessions"].items():
+        if session["slices"] is not None:
+            parts.append((f"session {number}", session["slices"]))
+    found = [_slices(bucket, stored, part, slices) for part, slices in parts]
+    return pa.concat_tables(found, promote_options="permissive") if found else None
+
+
+def _slices(bucket: int, stored: dict[str, Any], part: str, slices: dict[str, Any]) -> pa.Table:
+    from windrow.engines.times import TimeAxis
+
+    state = stored["state"]
+    keys, firsts, lasts, _, _, since = slices["columns"]
+    axis = TimeAxis(state["schema"].schema.field(stored["query"]["settings"]["time"]).type)
+    count = len(keys)
+    columns: dict[str, Any] = {"bucket": pa.array(np.full(count, bucket), pa.int32())}
+    if state["keys"] is not None:
+        taken = state["keys"].take(pa.array(keys))
+        columns |= {name: taken.column(name) for name in taken.column_names}
+    late = np.zeros(count, np.bool_) if since is None else since > START_OF_TIME
+    return pa.table(
+        columns
+        | {
+            "part": pa.array([part] * count, pa.string()),
+            "first": axis.column(firsts),
+            "last": axis.column(lasts),
+            "rows": pa.array(slices["partials"]["rows"]),
+            "came_late": pa.array(late),
+        }
+    )
+
+
+def _empty() -> pa.Table:
+    names = [("bucket", pa.int32()), ("part", pa.string()), ("first", pa.null()), ("last", pa.null())]
+    return pa.schema([*names, ("rows", pa.int64()), ("came_late", pa.bool_())]).empty_table()

@@ -1,0 +1,17 @@
+"""Spark: sessions that are ready for streams, what is in a checkpoint, late rows apart.
+
+``query.run(df)`` and ``wr.events(df, ...)`` take Spark DataFrames and streams by themselves; this is what one
+needs around them. Nothing here imports pyspark before it is called.
+
+>>> import windrow as wr
+>>> sorted(wr.spark.SETTINGS)[0]
+'spark.sql.execution.arrow.maxRecordsPerBatch'
+"""
+
+from __future__ import annotations
+
+from windrow.engines.spark.streaming.inspect import inspect_state
+from windrow.engines.spark.streaming.late import sink_both, split_late
+from windrow.engines.spark.streaming.settings import SETTINGS, session
+
+__all__ = ["SETTINGS", "inspect_state", "session", "sink_both", "split_late"]
