@@ -230,7 +230,7 @@ def measure_trips(settings: Settings, places: Places) -> None:
         }
         window.query()
         before, missed = window.metrics.round_trips, window.metrics.misses
-        slide(window, n)
+        slide(window, 5 * (n // 5))
         row["slide"] = (window.metrics.round_trips - before) / n * 1000
         row["of which waited for"] = (window.metrics.misses - missed) / n * 1000
         before = window.metrics.misses
