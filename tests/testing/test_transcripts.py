@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from windrow.testing.transcript_errors import TranscriptError
 from windrow.testing.transcript_format import read_transcript
 from windrow.testing.transcript_oracle import OracleOperator
 from windrow.testing.transcript_tables import arrow_types, table_from
-from windrow.testing.transcript_text import TranscriptError, aggregate_of, policy_of, window_of
 from windrow.testing.transcripts import list_transcripts, run_on_oracle, run_transcript
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parent.parent / "transcripts")
@@ -191,35 +191,3 @@ def test_without_yaml_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(builtins, "__import__", without_yaml)
     with pytest.raises(ImportError, match="install 'pyyaml'"):
         run_on_oracle(TRANSCRIPTS[0])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Tumbling(__import__('os'))",
-        "Tumbling(*[10])",
-        "Tumbling(**{'size': 10})",
-        "Tumbling((1, 2))",
-        "wr.Tumbling(10)",
-        "(lambda: 0)()",
-        "Tumbling(10); 1",
-        "Policy('total.n', 'old.n')",
-    ],
-)
-def test_windows_run_no_code(text: str) -> None:
-    with pytest.raises(TranscriptError):
-        window_of(text)
-
-
-@pytest.mark.parametrize("text", ["max(x.y)", "max(print(1))", "monoid(f)", "max"])
-def test_aggregates_run_no_code(text: str) -> None:
-    with pytest.raises(TranscriptError):
-        aggregate_of(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["total.n", "total.__class__ > 1", "other.n > 1", "total.n ** 9 > 1", "f(total) > 1", "1 < 2 < 3"]
-)
-def test_policies_run_no_code(text: str) -> None:
-    with pytest.raises(TranscriptError):
-        policy_of(text)

@@ -34,7 +34,8 @@ from typing import Any
 
 import windrow as wr
 from windrow.query import Query
-from windrow.testing.transcript_text import TranscriptError, aggregate_of, window_of
+from windrow.spec_text import SpecTextError, aggregate_of, window_of
+from windrow.testing.transcript_errors import TranscriptError
 
 __all__ = ["Step", "Transcript", "read_transcript"]
 
@@ -96,7 +97,7 @@ def read_transcript(source: Any) -> Transcript:
     name = "transcript" if isinstance(source, Mapping) else Path(source).stem
     try:
         return _read(name, source if isinstance(source, Mapping) else _load(Path(source)))
-    except TranscriptError as error:
+    except (TranscriptError, SpecTextError) as error:
         raise TranscriptError(f"{name}: {error}") from error.__cause__
 
 
@@ -146,7 +147,7 @@ def _query(data: Mapping[str, Any]) -> Query:
     try:
         start = wr.query(**settings)
         return (_windowed(start, data) if "windows" in data else _rolling(start, data)).agg(**chosen)
-    except TranscriptError:
+    except SpecTextError:
         raise
     except (TypeError, ValueError) as error:
         raise TranscriptError(f"the query is refused: {error}") from error
@@ -172,7 +173,7 @@ def _rolling(start: Query, data: Mapping[str, Any]) -> Query:
 def _step(number: int, data: Any, columns: list[str] | None, shows: list[str] | None) -> Step:
     try:
         return _checked_step(number, data, columns, shows)
-    except TranscriptError as error:
+    except (TranscriptError, SpecTextError) as error:
         raise TranscriptError(f"step {number}: {error}") from error.__cause__
 
 

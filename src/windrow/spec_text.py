@@ -7,22 +7,45 @@ and for policies arithmetic over ``total`` and ``old``. Everything else is an er
 from __future__ import annotations
 
 import ast
+import difflib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import windrow as wr
-from windrow.monoids.base import Aggregate
+from windrow import monoids, windows
+from windrow.monoids.base import Aggregate, Monoid
 from windrow.windows import Policy, Window
 
-__all__ = ["TranscriptError", "aggregate_of", "policy_of", "window_of"]
+__all__ = ["AGGREGATES", "WINDOWS", "SpecTextError", "aggregate_of", "policy_of", "window_of"]
 
-_WINDOWS = ("Cumulative", "Delta", "Fixed", "Punctuation", "Rows", "Session", "Sliding", "Tumbling")
-_AGGREGATES = (
-    *("all", "any", "arg_max", "arg_min", "collect", "collect_distinct", "concat", "count", "first"),
-    *("geo_mean", "last", "longest_run", "m4", "max", "max_count", "mean", "median", "min", "min_count"),
-    *("product", "quantile", "range", "stddev", "sum", "var"),
+WINDOWS = ("Cumulative", "Delta", "Fixed", "Punctuation", "Rows", "Session", "Sliding", "Tumbling")
+AGGREGATES = (
+    *(
+        "all",
+        "any",
+        "approx_distinct",
+        "arg_max",
+        "arg_min",
+        "bloom",
+        "collect",
+        "collect_distinct",
+        "concat",
+    ),
+    *(
+        "count",
+        "count_min",
+        "exp_decay",
+        "first",
+        "geo_mean",
+        "last",
+        "longest_run",
+        "m4",
+        "max",
+        "max_count",
+    ),
+    *("mean", "median", "min", "min_count", "product", "quantile", "range", "stddev", "sum", "var"),
 )
+_LONGEST = 1_000
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -34,8 +57,8 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-class TranscriptError(ValueError):
-    """A transcript that cannot be read."""
+class SpecTextError(ValueError):
+    """A window, an aggregate or a policy that cannot be read."""
 
 
 def window_of(text: Any) -> Window:
@@ -47,28 +70,33 @@ def window_of(text: Any) -> Window:
     Policy(total.n - old.n >= 3)
     >>> window_of("exec('rm')")
     Traceback (most recent call last):
-    windrow.testing.transcript_text.TranscriptError: window "exec('rm')": use one of Cumulative, Delta, Fixed,
+    windrow.spec_text.SpecTextError: window "exec('rm')": use one of Cumulative, Delta, Fixed,
     Punctuation, Rows, Session, Sliding, Tumbling, Policy
     """
-    call = _call(text, "window", (*_WINDOWS, "Policy"))
+    call = _call(text, "window", (*WINDOWS, "Policy"))
     arguments, named = _arguments(call, text, "window", _literal)
     if call.func.id == "Policy":  # type: ignore[attr-defined]
         return policy_of(arguments[0]) if len(arguments) == 1 else _refuse("window", text, "give one text")
-    return _built(getattr(wr, call.func.id), arguments, named, "window", text)  # type: ignore[attr-defined]
+    return _built(getattr(windows, call.func.id), arguments, named, "window", text)  # type: ignore[attr-defined]
 
 
-def aggregate_of(text: Any) -> Aggregate:
-    """An aggregate from its text, in which columns need no quotes.
+def aggregate_of(text: Any, own: Mapping[str, Monoid] | None = None) -> Aggregate:
+    """An aggregate from its text, in which columns need no quotes. ``own``: more monoids, by name.
 
     >>> aggregate_of("arg_max(len, caller)")
     arg_max(len, caller)
     >>> aggregate_of("len(s)")
     Traceback (most recent call last):
-    windrow.testing.transcript_text.TranscriptError: aggregate 'len(s)': use one of all, any, arg_max, ...
+    windrow.spec_text.SpecTextError: aggregate 'len(s)': use one of all, any, ...
     """
-    call = _call(text, "aggregate", _AGGREGATES)
+    own = own or {}
+    call = _call(text, "aggregate", (*AGGREGATES, *own))
     arguments, named = _arguments(call, text, "aggregate", _column_or_literal)
-    return _built(getattr(wr, call.func.id), arguments, named, "aggregate", text)  # type: ignore[attr-defined]
+    name: str = call.func.id  # type: ignore[attr-defined]
+    found = _built(own.get(name) or getattr(monoids, name), arguments, named, "aggregate", text)
+    if not isinstance(found, Aggregate):
+        _refuse("aggregate", text, f"name a column, as in {name}(len)")
+    return found
 
 
 def policy_of(text: Any) -> Policy:
@@ -100,17 +128,26 @@ def policy_of(text: Any) -> Policy:
 def _call(text: Any, what: str, known: tuple[str, ...]) -> ast.Call:
     tree = _parsed(text, what)
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in known):
-        _refuse(what, text, f"use one of {', '.join(known)}")
+        _refuse(what, text, _nearest(tree, known) + f"use one of {', '.join(known)}")
     assert isinstance(tree, ast.Call)
     return tree
+
+
+def _nearest(tree: ast.expr, known: tuple[str, ...]) -> str:
+    """What may have been meant by a name that is not known."""
+    name = ast.unparse(tree.func if isinstance(tree, ast.Call) else tree)
+    found = difflib.get_close_matches(name, known, 1, 0.7)
+    return f"did you mean {found[0]}(...)? " if found else ""
 
 
 def _parsed(text: Any, what: str) -> ast.expr:
     if not isinstance(text, str):
         _refuse(what, text, "write it as text")
+    if len(text) > _LONGEST:
+        _refuse(what, text[:40] + "...", f"write at most {_LONGEST} characters")
     try:
         return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _refuse(what, text, "this is no expression")
 
 
@@ -143,11 +180,11 @@ def _built(
     try:
         return make(*arguments, **named)
     except (TypeError, ValueError) as error:
-        raise TranscriptError(f"{what} {text!r}: {error}") from error
+        raise SpecTextError(f"{what} {text!r}: {error}") from error
 
 
 def _refuse(what: str, text: Any, remedy: str) -> Any:
-    raise TranscriptError(f"{what} {text!r}: {remedy}")
+    raise SpecTextError(f"{what} {text!r}: {remedy}")
 
 
 # -- policies ------------------------------------------------------------------------------------------------
