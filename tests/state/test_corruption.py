@@ -14,6 +14,7 @@ import windrow as wr
 from windrow.state import MemoryStore, StateError, Store
 from windrow.state.blocks import BlockCodec
 from windrow.swag.mta import MonoidTree
+from windrow.swag.mta_stored import MANIFEST
 
 both = pytest.mark.parametrize("algorithm", [wr.swag.LogMTA, wr.swag.AMTA])
 Algorithm = type[MonoidTree]
@@ -147,6 +148,31 @@ def test_a_manifest_of_another_window_is_noticed() -> None:
     store.values[keys[1]] = store.values[keys[0]]
     with pytest.raises(StateError, match="changed or moved"):
         wr.swag.AMTA.open(store, "x", wr.sum)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        None,
+        [],
+        {},
+        {"epoch": 1},
+        {"epoch": 1, "block": 0},
+        {"epoch": 1, "block": 2**70},
+        {"epoch": -1, "block": 2},
+    ],
+    ids=range(7),
+)
+@pytest.mark.parametrize("rest", [b"", b"0", b"d\x00", b"[\x010"])
+def test_a_forged_manifest_with_a_good_checksum(manifest: Any, rest: bytes) -> None:
+    store = MemoryStore()
+    build(wr.swag.AMTA, wr.sum, store)
+    key = b"wm\x00\x01w"
+    if type(manifest) is dict:
+        manifest = MANIFEST.unpack(store.values[key], key) | {"rest": rest} | manifest
+    store.values[key] = MANIFEST.pack(manifest, key)
+    with pytest.raises(StateError):
+        wr.swag.AMTA.open(store, "w", wr.sum)
 
 
 # -- blocks --------------------------------------------------------------------------------------------------

@@ -370,6 +370,18 @@ def test_blocks_spilled_after_the_last_flush_are_deleted_when_the_window_is_open
     again.check_invariants()
 
 
+def test_blocks_spilled_before_the_first_flush_are_deleted_as_well() -> None:
+    store = MemoryStore()
+    filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(500))
+    store.writer.submit(int).result()
+    lost = copied(store)
+    assert len(lost) > 100
+    window = filled(wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", buffer=4, block=2), range(30))
+    window.flush()
+    assert len(lost) < 40
+    assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
+
+
 # -- a store that fails ------------------------------------------------------------------------------------
 
 

@@ -49,7 +49,7 @@ def open_window(
     facts = _facts(kind, monoid)
     manifest = _owned(store, window_id, keys, facts, token := secrets.token_bytes(16))
     if manifest is None:
-        facts |= {"epoch": secrets.randbits(63), "block": block or _block_size(monoid)}
+        facts |= {"epoch": 1 + secrets.randbelow(2**63 - 1), "block": block or _block_size(monoid)}
     else:
         facts |= {name: manifest[name] for name in ("epoch", "block")}
     records = _records(monoid.identity)
@@ -57,8 +57,7 @@ def open_window(
     levels = StoredLevels(store, keys.blocks, blocks, (keys.owner, token), block=facts["block"], cache=cache)
     window: Any = stored(monoid, levels)
     window._set_up(window_id, levels, facts, blocks.values, buffer, durability)
-    if manifest is not None:
-        _recover(window, manifest)
+    _recover(window, manifest)
     return window
 
 
@@ -77,20 +76,26 @@ def _checked(window_id: str, keys: Keys, found: bytes | None, facts: dict[str, A
     if found is None:
         return None
     manifest: dict[str, Any] = MANIFEST.unpack(found, keys.manifest)
+    limits = {"epoch": 2**63, "block": MOST_PAIRS + 1}
+    if type(manifest) is not dict or not all(
+        type(manifest.get(name)) is int and 0 < manifest[name] < limit for name, limit in limits.items()
+    ):
+        raise CorruptState(f"window {window_id!r}: the manifest makes no sense")
     _check_facts(window_id, manifest, facts)
     return manifest
 
 
-def _recover(window: Any, manifest: dict[str, Any]) -> None:
-    """Take up what is stored; blocks that no manifest names any more are deleted."""
+def _recover(window: Any, manifest: dict[str, Any] | None) -> None:
+    """Take up what is stored; blocks that were written for a checkpoint that never came are deleted."""
     spilled = window._levels.store.get(window._keys.spilled)
     try:
-        window._take_up(window._partials.value(memoryview(manifest["rest"])))
+        if manifest is not None:
+            window._take_up(window._partials.value(memoryview(manifest["rest"])))
         if spilled is not None:
             window._levels.give_up(SPILLED.unpack(spilled, window._keys.spilled))
     except StateError as error:
         raise type(error)(f"window {window.window_id!r}: {error}") from error
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise CorruptState(f"window {window.window_id!r}: the manifest makes no sense: {error!r}") from error
 
 
