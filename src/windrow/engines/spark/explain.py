@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.engines.spark.batch import check, run
 from windrow.engines.spark.frames import arrow_schema, needed_columns, ties_matter
 from windrow.engines.spark.plans import native_form, plan_of
+from windrow.engines.spark.skew import why_not_split
 from windrow.engines.spark.types import result_type
 from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
@@ -25,7 +26,7 @@ def explain(query: Spec, frame: DataFrame) -> str:
     """The plan of a query on a batch DataFrame. Nothing runs."""
     check(query, frame)
     schema = arrow_schema(frame)
-    lines = _rolling(query, schema) if query.rolling_over is not None else _windows(query, schema)
+    lines = _rolling(query, frame, schema) if query.rolling_over is not None else _windows(query, schema)
     lines += [f"  {name} = {a!r}: {_how(a, schema)}" for name, a in query.aggregates]
     own = io.StringIO()
     with contextlib.redirect_stdout(own):
@@ -33,7 +34,7 @@ def explain(query: Spec, frame: DataFrame) -> str:
     return "\n".join([*lines, "", "Spark's plan:", own.getvalue().strip()])
 
 
-def _rolling(query: Spec, schema: pa.Schema) -> list[str]:
+def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     over = query.rolling_over
     assert over is not None
     what = "the rows that the policy leaves" if over.policy else f"the last {over.rows} rows"
@@ -41,9 +42,17 @@ def _rolling(query: Spec, schema: pa.Schema) -> list[str]:
     return [
         f"rolling in order: a result a row, over {what}",
         _arrangement(query, schema),
-        "  one pass over sorted batches that carries the present window on: memory is a window's, not a key's",
+        "  one pass over sorted batches that carries the present window on; memory: a window, not a key",
+        f"  hot keys: {_skew(query, frame)}",
         f"  read: {', '.join(needed_columns(query))}; the other columns pass through",
     ]
+
+
+def _skew(query: Spec, frame: DataFrame) -> str:
+    reason = why_not_split(query, frame)
+    if reason:
+        return f"not split: {reason}"
+    return "split in time into segments that cores share; rows within one window before a segment come along"
 
 
 def _windows(query: Spec, schema: pa.Schema) -> list[str]:

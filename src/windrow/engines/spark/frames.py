@@ -23,6 +23,7 @@ __all__ = [
     "column",
     "mapped",
     "needed_columns",
+    "numbered",
     "result_fields",
     "ties_matter",
 ]
@@ -90,13 +91,18 @@ def ties_matter(query: Spec, schema: pa.Schema) -> bool:
     return by_rows or decided or picks or any(needs_order(a, schema) for _, a in query.aggregates)
 
 
-def arranged(query: Spec, frame: DataFrame, keys: Sequence[Column], ties: bool) -> DataFrame:
-    """Rows of a key in one partition, sorted by key, time and order; equal ones as they came."""
+def numbered(frame: DataFrame) -> DataFrame:
+    """The rows with numbers that tell in which order they came."""
     from pyspark.sql import functions
 
-    wanted = frame.columns
-    if ties:
-        frame = frame.withColumn(ARRIVAL, functions.monotonically_increasing_id())
+    return frame.withColumn(ARRIVAL, functions.monotonically_increasing_id())
+
+
+def arranged(query: Spec, frame: DataFrame, keys: Sequence[Column], ties: bool) -> DataFrame:
+    """Rows of a key in one partition, sorted by key, time and order; equal ones as they came."""
+    wanted = [name for name in frame.columns if name != ARRIVAL]
+    if ties and ARRIVAL not in frame.columns:
+        frame = numbered(frame)
     spread = frame.repartition(*keys) if keys else frame.coalesce(1)
     order = [column(name).asc_nulls_last() for name in query.order]
     last = [column(ARRIVAL)] if ties else []

@@ -10,9 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from windrow.engines.spark.frames import arranged, arrow_schema, column, mapped, result_fields, ties_matter
-from windrow.engines.spark.rolling_task import roll_batches
+from windrow.engines.spark.frames import (
+    arranged,
+    arrow_schema,
+    column,
+    mapped,
+    numbered,
+    result_fields,
+    ties_matter,
+)
+from windrow.engines.spark.rolling_task import SEGMENT, roll_batches
 from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.skew import in_segments, splits
 from windrow.engines.spark.types import result_type
 from windrow.spec import Spec
 
@@ -32,9 +41,16 @@ def roll(query: Spec, frame: DataFrame) -> DataFrame:
             raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
     kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
     payload = packed(query)
+    segmented = splits(query, frame)
 
     def task(batches: Iterable[Any]) -> Iterator[Any]:
-        return roll_batches(payload, kinds, batches)
+        return roll_batches(payload, kinds, batches, segmented=segmented)
 
-    rows = arranged(query, frame, [column(name) for name in query.by], ties_matter(query, schema))
+    ties = ties_matter(query, schema)
+    keys = [column(name) for name in query.by]
+    if segmented:
+        spread = in_segments(query, numbered(frame) if ties else frame)
+        rows = arranged(query, spread, [*keys, column(SEGMENT)], ties)
+    else:
+        rows = arranged(query, frame, keys, ties)
     return mapped(rows, task, StructType([*frame.schema.fields, *result_fields(query, schema)]))

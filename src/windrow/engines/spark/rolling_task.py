@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,21 +30,45 @@ from windrow.engines.spark.sorted_rows import RowReader, SortedRows, columns_of
 from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
 
-__all__ = ["RollingTask", "roll_batches"]
+__all__ = ["CONTEXT", "SEGMENT", "RollingTask", "roll_batches"]
+
+#: the columns that tell which segment of its key a row belongs to, and whether it is there as context only
+SEGMENT = "__windrow_segment"
+CONTEXT = "__windrow_context"
 
 
 def roll_batches(
-    payload: bytes, kinds: Sequence[Any], batches: Iterable[Any], rows: int = CHUNK_ROWS
+    payload: bytes,
+    kinds: Sequence[Any],
+    batches: Iterable[Any],
+    rows: int = CHUNK_ROWS,
+    segmented: bool = False,
 ) -> Iterator[Any]:
-    """What mapInArrow runs: batches of a partition in, the same with result columns of these types out."""
+    """What mapInArrow runs: batches of a partition in, the same with result columns of these types out.
+
+    With ``segmented`` a segment of a key is a key, and context rows are not given back."""
     query = unpacked(payload)
+    if segmented:
+        query = replace(query, by=(*query.by, SEGMENT))
+        yield from map(without_context, _rolled(query, kinds, chunked(batches, rows)))
+    else:
+        yield from _rolled(query, kinds, chunked(batches, rows))
+
+
+def _rolled(query: Spec, kinds: Sequence[Any], tables: Iterable[pa.Table]) -> Iterator[Any]:
     task: RollingTask | None = None
-    for table in chunked(batches, rows):
+    for table in tables:
         if task is None:
             task = RollingTask(query, table.schema, kinds)
         yield from task.push(table).to_batches()
     if task is not None:
         yield from task.finish().to_batches()
+
+
+def without_context(batch: Any) -> Any:
+    """A batch without context rows and without the columns that tell of segments."""
+    kept = batch.filter(pc.invert(batch.column(batch.schema.get_field_index(CONTEXT))))
+    return kept.drop_columns([SEGMENT, CONTEXT])
 
 
 class RollingTask:
