@@ -1,0 +1,80 @@
+"""A stream through the tasks of Spark streaming without Spark: rows are packed, buckets stepped, results
+unpacked, with the state of each bucket in a dict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.streaming.pack_task import BUCKET, pack_batches
+from windrow.engines.spark.streaming.step import COUNTED, step
+
+BUCKETS = [3, 5]
+
+
+@dataclass
+class DictEntries:
+    """The entries of a bucket in memory."""
+
+    head: bytes | None = None
+    blocks: dict[str, bytes] = field(default_factory=dict)
+
+    def header(self) -> bytes | None:
+        return self.head
+
+    def set_header(self, data: bytes) -> None:
+        self.head = data
+
+    def block(self, name: str) -> bytes:
+        return self.blocks[name]
+
+    def set_block(self, name: str, data: bytes) -> None:
+        self.blocks[name] = data
+
+    def delete_block(self, name: str) -> None:
+        del self.blocks[name]
+
+
+class PackedStream:
+    """What Spark does with a query: micro-batches, each judged by the watermark of the one before."""
+
+    def __init__(self, query: Any, schema: pa.Schema) -> None:
+        self.query, self.schema = query, schema
+        self.entries = {bucket: DictEntries() for bucket in BUCKETS}
+        self.late: list[Any] = []
+        self.counts = dict.fromkeys(COUNTED, 0)
+
+    def batch(self, table: pa.Table, watermark_ms: int) -> list[Any]:
+        """One micro-batch, in two Arrow batches; results as dicts."""
+        payload = packed(self.query)
+        rows: list[Any] = []
+        for part in (table.slice(0, 3), table.slice(3)):
+            placed = part.append_column(BUCKET, pa.array(self._places(part), pa.int32()))
+            for packed_batch in pack_batches(payload, self.schema, BUCKETS, placed.to_batches()):
+                rows += packed_batch.to_pylist()
+        results: list[Any] = []
+        for bucket in BUCKETS:
+            blobs = [row["blob"] for row in rows if row["bucket"] == bucket and row["blob"] is not None]
+            if blobs or rows or self.entries[bucket].head is not None:
+                stepped = step(payload, self.schema, self.entries[bucket], blobs, watermark_ms)
+                results += stepped.results.to_pylist()
+                self.late += [] if stepped.late is None else stepped.late.to_pylist()
+                for name, count in zip(COUNTED, stepped.counts, strict=True):
+                    self.counts[name] += count
+        return results
+
+    def _places(self, table: pa.Table) -> Any:
+        """Buckets of keys: anything that is the same for the same key."""
+        if not self.query.by:
+            return np.zeros(table.num_rows, np.int64)
+        rows = table.select(list(self.query.by)).to_pylist()
+        return np.array([len(repr(tuple(row.values()))) % len(BUCKETS) for row in rows], np.int64)
+
+
+def without_delay(query: Any) -> Any:
+    """The query for an operator whose watermark is moved by hand."""
+    return replace(query, watermark=None)

@@ -1,0 +1,73 @@
+"""The tasks of Spark streaming against the operator: the same batches, judged by the same watermarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+from packed_stream import PackedStream, without_delay
+from windrow.testing import assert_same_results
+from windrow.testing.strategies import pushes, stream_queries, streams, table_of
+
+
+def check(query: Any, batches: list[Any], watermarks: list[int]) -> None:
+    operator = without_delay(query).open()
+    stream = PackedStream(query, table_of([]).schema)
+    late: list[Any] = []
+    for rows, watermark in zip(batches, watermarks, strict=True):
+        found = stream.batch(table_of(rows), watermark)
+        expected = operator.push(table_of(rows)).to_pylist() if rows else []
+        expected += operator.advance(watermark).to_pylist() if watermark > 0 else []
+        late += operator.late_rows().to_pylist() if query.late == "emit" else []
+        if query.emit == "update":  # an operator speculates before the watermark moves, Spark after
+            found, expected = final(found), final(expected)
+        assert_same_results(found, expected)
+    assert_same_results(stream.late, late)
+    for name in ("rows_in", "rows_aggregated", "rows_late", "rows_rejected", "windows_fired"):
+        assert stream.counts[name] == getattr(operator.metrics, name)
+
+
+def final(results: list[Any]) -> list[Any]:
+    kept = [row for row in results if row["is_final"] and not row.get("retracted")]
+    return [{name: value for name, value in row.items() if name != "revision"} for row in kept]
+
+
+@settings(max_examples=120)
+@given(st.data())
+def test_any_query_in_micro_batches(data: st.DataObject) -> None:
+    query = data.draw(stream_queries(policies=False))
+    rows = data.draw(streams(null_times=True, min_size=4, span=25))
+    batches = data.draw(pushes(rows))
+    steps = data.draw(st.lists(st.integers(0, 20), min_size=len(batches), max_size=len(batches)))
+    # Spark has no watermark before the batch after the first row with a time
+    came = [any(row["ts"] is not None for batch in batches[:k] for row in batch) for k in range(len(steps))]
+    moments = [sum(steps[: k + 1]) - 20 if came[k] else 0 for k in range(len(steps))]
+    check(query, batches, moments)
+
+
+@pytest.mark.parametrize("late", ["count", "emit"])
+def test_state_is_in_pieces_and_goes_away(late: Any) -> None:
+    query = (
+        wr.query(time="ts", by="key", watermark=5, late=late)
+        .window(wr.Sliding(64, slide=1))
+        .agg(n=wr.count())
+    )
+    stream = PackedStream(query, table_of([]).schema)
+    row = dict.fromkeys(table_of([]).column_names)
+    for start in range(1, 400, 10):
+        stream.batch(
+            table_of([row | {"ts": t, "key": "a"} for t in range(start, start + 10)]), max(start - 5, 0)
+        )
+    names = {name for entries in stream.entries.values() for name in entries.blocks}
+    assert len(names) > 10
+    written = stream.counts["state_bytes_written"]
+    stream.batch(table_of([row | {"ts": 401, "key": "a"}]), 396)
+    assert stream.counts["state_bytes_written"] - written < sum(
+        len(data) for entries in stream.entries.values() for data in entries.blocks.values()
+    )
+    stream.batch(table_of([]), 1000)
+    assert not any(entries.blocks for entries in stream.entries.values())
