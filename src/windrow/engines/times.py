@@ -42,20 +42,26 @@ class TimeAxis:
         if not self.is_integer:
             array = array.cast(pa.int32()) if pa.types.is_date32(self.type) else array
             array = array.cast(pa.int64())
-        array = array.cast(pa.int64())
+        try:
+            array = array.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            raise OverflowError("unsigned integers beyond 63 bits") from error
         if array.null_count:
             array = pc.fill_null(array, 0)
         return np.asarray(array.to_numpy(), np.int64)
 
-    def to_us(self, ticks: Ints) -> Ints:
+    @property
+    def us_a_tick(self) -> int:
+        """Microseconds (or plain integers) a tick; 0: a tick is shorter."""
         if self.is_integer:
-            return ticks
+            return 1
         if pa.types.is_date32(self.type):
-            return ticks * 86_400_000_000
-        if pa.types.is_date64(self.type):
-            return ticks * 1_000
-        factor = _PER_SECOND[self.type.unit]
-        return ticks // 1_000 if factor > 1_000_000 else ticks * (1_000_000 // factor)
+            return 86_400_000_000
+        return 1_000 if pa.types.is_date64(self.type) else 1_000_000 // _PER_SECOND[self.type.unit]
+
+    def to_us(self, ticks: Ints) -> Ints:
+        factor = self.us_a_tick
+        return ticks // 1_000 if not factor else ticks if factor == 1 else ticks * factor
 
     def column(self, times: Ints, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
         """Window edges as a column of results, null where missing."""
@@ -79,14 +85,23 @@ def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, npt.NDArray[np.b
             f"time column {name!r} is of type {kind}: give timestamps, dates or integers, or cast it"
         )
     axis = TimeAxis(kind)
-    times = axis.to_us(axis.ticks(column))
+    try:
+        ticks = axis.ticks(column)
+        _check_range(ticks, _LIMIT // max(1, axis.us_a_tick))
+    except OverflowError as error:
+        raise OverflowError(f"time column {name!r} holds {error}: scale or filter such rows") from None
+    times = axis.to_us(ticks)
     missing = None
     if column.null_count:
         missing = np.asarray(pc.is_null(column).to_numpy())
-    if len(times) and (times.max() >= _LIMIT or times.min() <= -_LIMIT):
-        worst = int(times[np.abs(times).argmax()])
-        raise OverflowError(f"time column {name!r} holds {worst}, beyond 2**62: scale or filter such rows")
     return axis, times, missing
+
+
+def _check_range(ticks: Ints, limit: int) -> None:
+    """Windows reach beyond rows, so times stay well within 64 bits."""
+    for worst in (int(ticks.max()), int(ticks.min())) if len(ticks) else ():
+        if abs(worst) >= limit:
+            raise OverflowError(f"{worst}, beyond 2**62" + ("" if limit == _LIMIT else " microseconds"))
 
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:
