@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.times import read_times
+from windrow.engines.views import take_rows
 
 __all__ = ["Held", "joined"]
 
@@ -47,7 +48,7 @@ class Held:
 
     def take(self, places: Ints) -> Held:
         """The rows at these places, copied."""
-        table = _take(self.table, pa.array(places))
+        table = take_rows(self.table, places)
         return Held(table, self.times[places], self.arrivals[places], self.revisions[places])
 
     def where(self, kept: Any) -> Held:
@@ -73,24 +74,14 @@ class Held:
         return {"table": self.table, "arrivals": self.arrivals, "revisions": self.revisions}
 
     @classmethod
-    def restored(cls, state: dict[str, Any], time: str) -> Held:
-        held = cls.of(state["table"], time, state["arrivals"])
+    def restored(cls, state: dict[str, Any], time: str, columns: Sequence[str]) -> Held:
+        """The rows of a state, with nulls in columns that they did not have."""
+        table = state["table"]
+        for name in columns:
+            if name not in table.column_names:
+                table = table.append_column(name, pa.nulls(table.num_rows))
+        held = cls.of(table, time, state["arrivals"])
         return replace(held, revisions=np.asarray(state["revisions"], np.int64))
-
-
-#: types that Arrow has no take for, and types that hold the same
-_COPIED_AS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-
-
-def _take(table: pa.Table, places: Any) -> pa.Table:
-    """Rows of a table, views included."""
-    if not any(kind in _COPIED_AS for kind in table.schema.types):
-        return table.take(places)
-    schema = table.schema
-    for i, kind in enumerate(schema.types):
-        if kind in _COPIED_AS:
-            table = table.set_column(i, schema.field(i).name, table.column(i).cast(_COPIED_AS[kind]))
-    return table.take(places).cast(schema)
 
 
 def joined(parts: Sequence[Held]) -> Held:

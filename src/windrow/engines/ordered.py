@@ -227,10 +227,10 @@ class OrderedRows:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from the state of another of the same query and window."""
-        time = self._query.time
+        time, columns = self._query.time, [*self._columns, *self._query.order]
         pending, context = state["pending"], state["context"]
-        self._pending = [] if pending is None else [Held.restored(pending, time)]
-        self._context = None if context is None else Held.restored(context, time)
+        self._pending = [] if pending is None else [Held.restored(pending, time, columns)]
+        self._context = None if context is None else Held.restored(context, time, self._columns)
         self._passed = int(state["passed"])
 
     def _parts(self) -> list[Held]:

@@ -17,21 +17,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, native
-from windrow.engines.aggregate import fold_partials, fold_rows_natively, integers_fit, partial_results
-from windrow.engines.frame import Frame
+from windrow.engines.aggregate import fold_partials, integers_fit, partial_results
 from windrow.engines.inputs import (
     array_of,
     as_moments,
-    is_extreme_moment,
-    native_inputs,
     result_array,
-    skipped_rows,
 )
-from windrow.engines.picks import picked_input, timed
+from windrow.engines.picks import timed
+from windrow.engines.plain_tree import PlainTree
 from windrow.monoids.base import Aggregate, Monoid
-from windrow.swag.base import named
+from windrow.slicing.slices import CombineRaised
 from windrow.swag.two_stacks_lite import TwoStacksLite
 
 __all__ = [
@@ -39,18 +35,13 @@ __all__ = [
     "NativeColumn",
     "PickColumn",
     "PlainColumn",
+    "UnseenColumn",
     "column_from",
-    "empty_column",
-    "fold_rows",
     "join",
 ]
 
 Ints = npt.NDArray[np.int64]
 Members = tuple[np.ndarray[Any, Any], ...]
-
-
-def _where() -> str:
-    return "a combine of slices"
 
 
 @dataclass(frozen=True)
@@ -117,20 +108,28 @@ class NativeColumn(Column):
     def folded(self, starts: Ints) -> Column:
         if not integers_fit(self.form, self.members, int(np.diff(starts).max(initial=0))):
             return self.as_plain().folded(starts)
-        members = self._natively(fold_partials, self.form, self.members, starts[:-1], starts[1:])
+        try:
+            members = fold_partials(self.form, self.members, starts[:-1], starts[1:])
+        except Exception:
+            return self._plain_instead().folded(starts)
         return replace(self, members=members, skipped=self._skipped_folded(starts))
 
     def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
         if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
             return self.as_plain().results(fronts, stops, shape, values)
-        out, valid = self._natively(partial_results, self.form, self.members, fronts, stops, shape)
+        try:
+            out, valid = partial_results(self.form, self.members, fronts, stops, shape)
+        except Exception:
+            return self._plain_instead().results(fronts, stops, shape, values)
         if self.moments is not None:
             return as_moments(out, self.moments)
         return array_of(out, valid, self.aggregate.monoid)
 
-    def _natively(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a user's function raises is named with its aggregate."""
-        return named(self.aggregate.monoid, _where, (), lambda: function(*arguments))
+    def _plain_instead(self) -> PlainColumn:
+        """For an error that is being handled: the plain form raises it again, and can say where."""
+        if self.aggregate.monoid.builtin:
+            raise
+        return self.as_plain()
 
     def as_plain(self) -> PlainColumn:
         """The same as Python objects."""
@@ -220,27 +219,34 @@ class PlainColumn(Column):
 
     def folded(self, starts: Ints) -> Column:
         edges = starts.tolist()
-        objects = [
-            self._named(functools.partial(self._fold, front, stop))
-            for front, stop in itertools.pairwise(edges)
-        ]
+        objects = [self._told(self._fold, front, stop) for front, stop in itertools.pairwise(edges)]
         return replace(self, objects=objects, skipped=self._skipped_folded(starts))
 
     def _fold(self, front: int, stop: int) -> Any:
         return functools.reduce(self.aggregate.monoid.combine, self.objects[front:stop])
 
     def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
-        monoid = self.aggregate.monoid
-        answer = self._slide if shape != "any" else self._fold_each
-        ranges = (fronts.tolist(), stops.tolist(), values.tolist())
-        return result_array(monoid, self._named(lambda: answer(*ranges)))
+        answer = self._slide if shape != "any" else self._ask
+        held = np.flatnonzero(values)
+        found: list[Any] = [None] * len(fronts)
+        try:
+            answered = answer(fronts[held].tolist(), stops[held].tolist())
+        except Exception:  # the same again, range by range, to tell which raises
+            ranges = zip(fronts[held].tolist(), stops[held].tolist(), strict=True)
+            answered = [self._told(self._lowered_fold, *each) for each in ranges]
+        for place, result in zip(held.tolist(), answered, strict=True):
+            found[place] = result
+        return result_array(self.aggregate.monoid, found)
 
-    def _slide(self, fronts: list[int], stops: list[int], values: list[int]) -> list[Any]:
+    def _lowered_fold(self, front: int, stop: int) -> Any:
+        return self.aggregate.monoid.lower(self._fold(front, stop))
+
+    def _slide(self, fronts: list[int], stops: list[int]) -> list[Any]:
         """Two-Stacks over the slices: each in once, out once."""
         monoid = _of_partials(self.aggregate.monoid)
         window, first, last = TwoStacksLite(monoid), 0, 0
         found = []
-        for front, stop, count in zip(fronts, stops, values, strict=True):
+        for front, stop in zip(fronts, stops, strict=True):
             if front >= last:
                 window, first, last = TwoStacksLite(monoid), front, front
             for i in range(last, stop):
@@ -248,18 +254,68 @@ class PlainColumn(Column):
             last = max(last, stop)
             window.evict_many(front - first)
             first = front
-            found.append(monoid.lower(window.query_partial()) if count else None)
+            found.append(monoid.lower(window.query_partial()))
         return found
 
-    def _fold_each(self, fronts: list[int], stops: list[int], values: list[int]) -> list[Any]:
-        lower, ranges = self.aggregate.monoid.lower, zip(fronts, stops, values, strict=True)
-        return [lower(self._fold(f, s)) if count else None for f, s, count in ranges]
+    def _ask(self, fronts: list[int], stops: list[int]) -> list[Any]:
+        """A tree over the slices, or a fold a range where that is less to combine."""
+        if not fronts:
+            return []
+        begin, end = min(fronts), max(stops)
+        if sum(stops) - sum(fronts) <= 2 * (end - begin):
+            return [self._lowered_fold(*each) for each in zip(fronts, stops, strict=True)]
+        monoid = self.aggregate.monoid
+        tree = PlainTree(monoid.combine, self.objects[begin:end])
+        ranges = zip(fronts, stops, strict=True)
+        return [monoid.lower(tree.fold(front - begin, stop - begin)) for front, stop in ranges]
 
-    def _named(self, operation: Callable[[], Any]) -> Any:
-        return named(self.aggregate.monoid, _where, (), operation)
+    def _told(self, fold: Callable[[int, int], Any], front: int, stop: int) -> Any:
+        """What a user's function raises is named with its aggregate, and knows its slices."""
+        try:
+            return fold(front, stop)
+        except Exception as error:
+            raise CombineRaised(self.aggregate.monoid.name, error, front, stop) from error
 
     def state(self) -> dict[str, Any]:
         return {"form": "plain", "objects": self.objects, "skipped": self.skipped}
+
+
+@dataclass(frozen=True)
+class UnseenColumn(Column):
+    """Partials of an aggregate that was added later, and saw none of the rows of these slices: all of them
+    are skipped."""
+
+    skipped: Ints
+
+    @property
+    def nbytes(self) -> int:
+        return self.skipped.nbytes
+
+    def take(self, places: Any) -> Column:
+        return replace(self, skipped=self.skipped[places])
+
+    def folded(self, starts: Ints) -> Column:
+        return replace(self, skipped=np.add.reduceat(self.skipped, starts[:-1]))
+
+    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+        return self.like(None).results(fronts, stops, shape, values)
+
+    def like(self, other: Column | None) -> Column:
+        """The same in the form of a column that has seen rows."""
+        count = len(self.skipped)
+        nothing = np.zeros(count, np.int64)
+        if isinstance(other, NativeColumn):
+            members = fold_partials(other.form, tuple(m[:0] for m in other.members), nothing, nothing)
+            return replace(other, skipped=self.skipped, members=members)
+        if isinstance(other, PickColumn):
+            members = tuple(m[:0] for m in other._with_references())
+            members = fold_partials(other.form, members, nothing, nothing)
+            values = pa.nulls(count, other.values.type)
+            return replace(other, skipped=self.skipped, members=(*members[:-2], members[-1]), values=values)
+        return PlainColumn(self.aggregate, self.skipped, [self.aggregate.monoid.identity] * count)
+
+    def state(self) -> dict[str, Any]:
+        return {"form": "unseen", "skipped": self.skipped}
 
 
 @functools.lru_cache(maxsize=256)
@@ -273,6 +329,10 @@ def _of_partials(monoid: Monoid) -> Monoid:
 def join(columns: Sequence[Column]) -> Column:
     """Columns one after the other."""
     skipped = _joined_skips(columns)
+    seen = next((c for c in columns if not isinstance(c, UnseenColumn)), None)
+    if seen is None:
+        return replace(columns[0], skipped=skipped)
+    columns = [c.like(seen) if isinstance(c, UnseenColumn) else c for c in columns]
     first = columns[0]
     if all(isinstance(c, NativeColumn) and c.form is getattr(first, "form", None) for c in columns):
         return replace(first, members=_joined_members(columns), skipped=skipped)  # type: ignore[call-arg]
@@ -294,6 +354,8 @@ def _joined_members(columns: Sequence[Any]) -> Members:
 
 
 def _size(column: Any) -> int:
+    if isinstance(column, UnseenColumn):
+        return len(column.skipped)
     return len(column.objects) if isinstance(column, PlainColumn) else len(column.members[0])
 
 
@@ -303,78 +365,11 @@ def _joined_skips(columns: Sequence[Column]) -> Ints | None:
     return np.concatenate([np.zeros(_size(c), np.int64) if c.skipped is None else c.skipped for c in columns])
 
 
-def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:
-    """Rows folded into slices, natively where the aggregate compiles for its columns.
-
-    ``starts`` says where the rows of each slice start, and the end. Every row of the frame's table has a
-    time."""
-    skipped = _skipped_by_slice(frame, aggregate, starts)
-    found = _fold_natively(frame, aggregate, starts, skipped)
-    return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
-
-
-def _skipped_by_slice(frame: Frame, aggregate: Aggregate, starts: Ints) -> Ints | None:
-    skips = skipped_rows(frame, aggregate)
-    if skips is None:
-        return None
-    in_order = skips if frame.permutation is None else skips[frame.permutation]
-    found = np.diff(np.concatenate([[0], np.cumsum(in_order)])[starts])
-    return found if found.any() else None
-
-
-def _fold_natively(
-    frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None
-) -> NativeColumn | PickColumn | None:
-    monoid = aggregate.monoid
-    if not monoid.compiles_for or monoid.wide is not None:
-        return None
-    arrays = [frame.raw(name) for name in aggregate.columns]
-    columns = native_inputs(monoid, arrays)
-    if columns is None:
-        return None
-    picked = picked_input(monoid)
-    if picked is not None:
-        columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
-    form = native(monoid if picked is None else timed(monoid), columns.dtypes)
-    if form is None or not integers_fit(form, columns.arrays, int(np.diff(starts).max(initial=0))):
-        return None
-    try:
-        members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
-    except Exception:
-        if monoid.builtin:
-            raise
-        return None  # the plain form will raise again, and can name the row
-    if picked is None:
-        moments = arrays[0].type if is_extreme_moment(monoid, arrays[0]) else None
-        return NativeColumn(aggregate, skipped, form, members, moments)
-    rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
-    values = arrays[picked].take(pa.array(rows))
-    return PickColumn(aggregate, skipped, form, (*members[:-2], members[-1]), values)
-
-
-def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> PlainColumn:
-    monoid = aggregate.monoid
-    rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
-    edges = starts.tolist()
-    objects = []
-    for front, stop in itertools.pairwise(edges):
-        partial = monoid.identity
-        for i in range(front, stop):
-            if not monoid.skips(rows[i]):
-                step = functools.partial(_added, monoid, partial, rows[i])
-                partial = named(monoid, functools.partial(frame.describe, i), rows[i], step)
-        objects.append(partial)
-    return PlainColumn(aggregate, skipped, objects)
-
-
-def _added(monoid: Monoid, partial: Any, values: tuple[Any, ...]) -> Any:
-    lifted = monoid.lift(*values)
-    return lifted if partial is monoid.identity else monoid.combine(partial, lifted)
-
-
 def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     """The column of :meth:`Column.state`."""
     skipped = state["skipped"]
+    if state["form"] == "unseen":
+        return UnseenColumn(aggregate, skipped)
     if state["form"] == "plain":
         return PlainColumn(aggregate, skipped, list(state["objects"]))
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
@@ -386,8 +381,3 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
         moments = None if state["moments"] is None else state["moments"].type
         return NativeColumn(aggregate, skipped, form, members, moments)
     return PickColumn(aggregate, skipped, form, members, state["values"])
-
-
-def empty_column(aggregate: Aggregate, rows: Ints) -> Column:
-    """An aggregate that saw none of the rows of these slices."""
-    return PlainColumn(aggregate, rows, [aggregate.monoid.identity] * len(rows))

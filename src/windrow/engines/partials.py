@@ -23,7 +23,8 @@ import pyarrow as pa
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.frame import Frame, plain_type
 from windrow.engines.inputs import count_column, with_nulls
-from windrow.engines.partial_columns import Column, column_from, empty_column, fold_rows, join
+from windrow.engines.partial_columns import Column, UnseenColumn, column_from, join
+from windrow.engines.partial_folds import fold_rows
 from windrow.engines.picks import picked_input
 from windrow.monoids.base import Aggregate
 
@@ -108,7 +109,7 @@ class Partials:
         columns = [
             None
             if not a.columns
-            else empty_column(a, rows)
+            else UnseenColumn(a, rows)
             if place is None
             else column_from(a, state["columns"][place])
             for a, place in zip(aggregates, places, strict=True)

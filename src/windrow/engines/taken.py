@@ -16,7 +16,7 @@ from windrow.engines.frame import Frame, build_frame
 from windrow.engines.held import Held, joined
 from windrow.spec import Spec
 
-__all__ = ["Taken", "take"]
+__all__ = ["Taken", "arrived", "take"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -74,6 +74,11 @@ def take(query: Spec, context: Held | None, new: Held | None) -> Taken:
     """Frame rows by key; both parts are in order already, so ``query`` has none of its own."""
     parts = [part for part in (context, new) if part is not None]
     rows = joined(parts)
-    frame = build_frame(query, rows.table)
+    frame = arrived(build_frame(query, rows.table), rows.arrivals)
+    return Taken(frame, rows, 0 if context is None else len(context))
+
+
+def arrived(frame: Frame, arrivals: Ints) -> Frame:
+    """The same frame, which names its rows by their arrival numbers."""
     known = {each.name: getattr(frame, each.name) for each in fields(frame)}
-    return Taken(ArrivedFrame(**known, arrivals=rows.arrivals), rows, 0 if context is None else len(context))
+    return ArrivedFrame(**known, arrivals=arrivals)

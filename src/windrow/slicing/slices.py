@@ -16,7 +16,7 @@ Invariant: sorted by (key, end, epoch, since), each combination once. Cost: one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -25,11 +25,27 @@ import numpy.typing as npt
 from numba import njit
 
 from windrow.slicing.slicer import START_OF_TIME
+from windrow.swag.base import AggregateError
 
-__all__ = ["HeldSlices", "Partials", "merge_order", "runs_of"]
+__all__ = ["CombineRaised", "HeldSlices", "Partials", "merge_order", "runs_of"]
 
 Ints = npt.NDArray[np.int64]
 Self = TypeVar("Self", bound="Partials")
+
+
+class CombineRaised(AggregateError):
+    """A function of a user's aggregate raised over the partials [front, stop); those who know the slices fill
+    in whose rows they are."""
+
+    def __init__(self, aggregate: str, error: Exception, front: int, stop: int) -> None:
+        super().__init__(
+            f"aggregate {aggregate!r} raised {type(error).__name__} where partials are combined: {error}"
+        )
+        self.aggregate = aggregate
+        self.error = error
+        self.front, self.stop = front, stop
+        self.key: int | None = None
+        self.first = self.last = 0
 
 
 class Partials(Protocol):
@@ -94,8 +110,28 @@ class HeldSlices:
             np.maximum.reduceat(self.ends, heads),
             None if self.epochs is None else self.epochs[heads],
             None if self.since is None else self.since[heads],
-            self.partials.folded(starts),
+            self._telling(lambda: self.partials.folded(starts)),
         )
+
+    def results(self, fronts: Ints, stops: Ints, shape: str, min_count: int) -> Sequence[Any]:
+        """A result column an aggregate, for ranges [front, stop) of slices."""
+        return self._telling(lambda: self.partials.results(fronts, stops, shape, min_count))
+
+    def _telling(self, operation: Callable[[], Any]) -> Any:
+        """An error in an aggregate says of which key it is, and of which times."""
+        try:
+            return operation()
+        except CombineRaised as raised:
+            some = slice(raised.front, raised.stop)
+            raised.key = int(self.keys[raised.front])
+            raised.first, raised.last = int(self.firsts[some].min()), int(self.lasts[some].max())
+            raise
+
+    def with_order(self, kinds: Sequence[Any]) -> HeldSlices:
+        """The same with columns of nulls, of these types, that order rows of equal time."""
+        import pyarrow as pa
+
+        return replace(self, order=tuple(pa.nulls(len(self), kind) for kind in kinds))
 
     def with_keys(self, renumbered: Ints) -> HeldSlices:
         """The same with other numbers for keys, in the same order."""

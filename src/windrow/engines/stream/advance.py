@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from windrow.engines.stream.errors import naming_keys
 from windrow.engines.stream.output import Piece
 from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.state import State
@@ -35,7 +36,11 @@ class Due:
 
 def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = None) -> tuple[State, Due]:
     """The state at another watermark, and what is due."""
-    touched = Due() if touched is None else touched
+    with naming_keys(state.keys, state.axis):
+        return _advanced(plan, state, watermark, Due() if touched is None else touched)
+
+
+def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[State, Due]:
     before, pieces = state.watermark, list[Piece]()
     state = replace(state, watermark=watermark)
     # a row may let empty windows out that fired before it came

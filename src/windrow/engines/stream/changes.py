@@ -81,6 +81,7 @@ def _with_query(state: State, plan: Plan) -> State:
     """All parts speak of the query as it is now."""
     return replace(
         state,
+        columns=None if state.columns is None else state.columns.for_query(plan.query),
         time=None if state.time is None else replace(state.time, query=plan.query),
         sessions=tuple(replace(part, query=plan.query) for part in state.sessions),
     )

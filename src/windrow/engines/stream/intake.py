@@ -1,4 +1,4 @@
-"""What comes into an operator: the table is checked against the first one, and rows without a time are set
+"""What comes into an operator: the table is checked against those before it, and rows without a time are set
 aside."""
 
 from __future__ import annotations
@@ -6,18 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.engines.frame import require_columns
+from windrow.engines.frame import plain_type, require_columns
+from windrow.engines.views import filter_rows
 from windrow.spec import Spec
 from windrow.windows import Delta, Punctuation
 
-__all__ = ["Columns", "needed_columns"]
-
-Ints = npt.NDArray[np.int64]
+__all__ = ["Columns", "needed_columns", "with_time"]
 
 
 def needed_columns(query: Spec) -> list[str]:
@@ -29,7 +26,8 @@ def needed_columns(query: Spec) -> list[str]:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that an operator reads, with the types that they had in the first table."""
+    """The columns that an operator reads, with the types that they had when they first had one: a column of
+    nulls has none."""
 
     schema: pa.Schema
 
@@ -40,6 +38,21 @@ class Columns:
         if query.rolling_over is not None:  # rolling gives all columns back
             return cls(table.schema)
         return cls(pa.schema([table.schema.field(name) for name in names]))
+
+    def for_query(self, query: Spec) -> Columns:
+        """The columns that a query reads which has changed; the types of new ones are not known yet."""
+        names = needed_columns(query)
+        if query.rolling_over is not None:
+            names = list(dict.fromkeys([*self.schema.names, *names]))
+        known = {field.name: field for field in self.schema}
+        return Columns(pa.schema([known.get(name, pa.field(name, pa.null())) for name in names]))
+
+    def learned(self, table: pa.Table) -> Columns:
+        """With the types that this table is the first to know."""
+        require_columns(table, self.schema.names)
+        fields = [table.schema.field(f.name) if pa.types.is_null(f.type) else f for f in self.schema]
+        schema = pa.schema(fields)
+        return self if schema.equals(self.schema) else Columns(schema)
 
     def conform(self, table: pa.Table) -> pa.Table:
         """The table with these columns first, in their types, then the others."""
@@ -53,13 +66,32 @@ def _cast(table: pa.Table, field: Any) -> Any:
     column = table.column(field.name)
     if column.type == field.type:
         return column
-    try:
-        return column.cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise TypeError(
-            f"column {field.name!r} was of type {field.type} in the first table and is of type {column.type} "
-            f"in this one ({error}): cast it before it is pushed"
-        ) from error
+    why = "it means something else"
+    if _meaning(column.type) in (_meaning(field.type), "nothing"):
+        try:
+            return column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            why = str(error)
+    raise TypeError(
+        f"column {field.name!r} was of type {field.type} before and is of type {column.type} in this table "
+        f"({why}): cast it before it is pushed"
+    )
+
+
+def _meaning(kind: Any) -> str:
+    """What values of a type are: text that reads like a number is not one."""
+    kind = plain_type(kind)
+    is_ = pa.types
+    for meaning, checks in {
+        "nothing": (is_.is_null,),
+        "number": (is_.is_integer, is_.is_floating, is_.is_decimal),
+        "text": (is_.is_string, is_.is_large_string),
+        "bytes": (is_.is_binary, is_.is_large_binary, is_.is_fixed_size_binary),
+        "moment": (is_.is_timestamp, is_.is_date),
+    }.items():
+        if any(check(kind) for check in checks):
+            return meaning
+    return str(kind.id)
 
 
 def with_time(table: pa.Table, time: str) -> tuple[pa.Table, int]:
@@ -67,4 +99,4 @@ def with_time(table: pa.Table, time: str) -> tuple[pa.Table, int]:
     column = table.column(time)
     if not column.null_count:
         return table, 0
-    return table.filter(pc.is_valid(column)), int(column.null_count)
+    return filter_rows(table, pc.is_valid(column)), int(column.null_count)

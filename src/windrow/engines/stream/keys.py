@@ -52,7 +52,8 @@ class Keys:
         """With these key values, and the number of each of them; without key columns there are ``count``."""
         if not self.by:
             return self, np.zeros(count, np.int64)
-        both = new if self.values is None else pa.concat_tables([self.values, new])
+        known = [] if self.values is None else [self.values]
+        both = pa.concat_tables([*known, new], promote_options="permissive")
         codes, firsts = encoded_keys(self.by, both, None)
         numbers = codes[len(self) :].astype(np.int64)
         return Keys(self.by, _flat(both.take(pa.array(firsts))), self.settled), numbers

@@ -10,14 +10,26 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.engines.stream.output import extra_columns
 from windrow.engines.times import TimeAxis
+from windrow.spec import Spec
 
-__all__ = ["REASONS", "LateRows"]
+__all__ = ["REASONS", "LateRows", "check_names"]
 
 Ints = npt.NDArray[np.int64]
 
 #: why a row is late, by what took none of it: windows that time decides, sessions, rows in order
 REASONS = ("window_fired", "session_closed", "order_passed")
+
+
+def check_names(query: Spec, table: pa.Table) -> None:
+    """Columns that are added to rows must not be there already."""
+    added = ["late_by", "late_reason"] if query.late == "emit" else []
+    if query.rolling_over is not None:
+        added += extra_columns(query)
+    for name in added:
+        if name in table.column_names:
+            raise ValueError(f"the table has a column {name!r}, which is added to rows: rename it")
 
 
 @dataclass(frozen=True)
@@ -32,17 +44,38 @@ class LateRows:
 
     def with_rows(self, rows: pa.Table, axis: TimeAxis, late_by: Ints, reasons: Sequence[str]) -> LateRows:
         """With rows as they came, how late they were, and why."""
-        behind: Any = pa.array(late_by, pa.int64())
-        if not axis.is_integer:
-            behind = behind.cast(pa.duration("us"))
-        told = rows.append_column("late_by", behind).append_column(
-            "late_reason", pa.array(reasons, pa.string())
-        )
-        return LateRows((*self.tables, told))
+        told = rows.append_column("late_by", pa.array(late_by, pa.int64()).cast(_lateness(axis)))
+        return LateRows((*self.tables, told.append_column("late_reason", pa.array(reasons, pa.string()))))
 
-    def joined(self, schema: pa.Schema | None) -> pa.Table:
+    def joined(self, schema: pa.Schema | None, axis: TimeAxis | None = None) -> pa.Table:
         """All of them in one table."""
         if self.tables:
-            return pa.concat_tables(self.tables, promote_options="permissive")
-        names = [] if schema is None else list(schema)
-        return pa.schema([*names, ("late_by", pa.int64()), ("late_reason", pa.string())]).empty_table()
+            return _concat(self.tables)
+        fields = [] if schema is None else list(schema)
+        added = [("late_by", _lateness(axis)), ("late_reason", pa.string())]
+        return pa.schema([*fields, *added]).empty_table()
+
+
+def _lateness(axis: TimeAxis | None) -> Any:
+    return pa.int64() if axis is None or axis.is_integer else pa.duration("us")
+
+
+def _concat(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table of all. Columns that the operator does not read may have changed their types: they are then
+    given as text."""
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowTypeError:
+        kinds: dict[str, set[Any]] = {}
+        for table in tables:
+            for field in table.schema:
+                kinds.setdefault(field.name, set()).add(field.type)
+        return pa.concat_tables([_as_text(table, kinds) for table in tables], promote_options="permissive")
+
+
+def _as_text(table: pa.Table, kinds: dict[str, set[Any]]) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if len(kinds[name]) > 1:
+            shown = [None if value is None else str(value) for value in table.column(place).to_pylist()]
+            table = table.set_column(place, name, pa.array(shown, pa.string()))
+    return table

@@ -28,6 +28,7 @@ from windrow.engines.stream.results import result_table
 from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
 from windrow.engines.tables import read_table
+from windrow.engines.times import TimeAxis
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.spec import Spec
 from windrow.windows import Window
@@ -85,17 +86,20 @@ class Operator:
         """Rows before this time are complete; the results that are due. A watermark never falls: one that is
         not above the present one changes nothing."""
         self._check_open()
-        return self._advanced(self._moment(watermark))
+        moment, state = self._moment(watermark), self._state
+        if state.axis is None:
+            state = replace(state, advanced_by_integer=_is_whole(watermark))
+        return self._advanced(moment, state)
 
     def poll(self) -> pa.Table:
         """What is due because nothing came for ``idle_timeout``."""
         self._check_open()
-        return self._advanced(self._idle_watermark())
+        return self._advanced(self._idle_watermark(), self._state)
 
     def finish(self) -> pa.Table:
         """Nothing more comes: everything that is left comes out, and the operator is closed."""
         self._check_open()
-        result = self._advanced(END_OF_TIME)
+        result = self._advanced(END_OF_TIME, self._state)
         self._is_finished = True
         return result
 
@@ -105,14 +109,14 @@ class Operator:
         if self.query.late != "emit":
             raise ValueError("late rows are only counted: keep them with wr.query(late='emit')")
         columns = self._state.columns
-        found = self._state.late.joined(None if columns is None else columns.schema)
+        found = self._state.late.joined(None if columns is None else columns.schema, self._state.axis)
         self._state = replace(self._state, late=LateRows())
         return found
 
-    def _advanced(self, watermark: int) -> pa.Table:
-        if watermark <= self._state.watermark:
-            return self._accepted(self._plan, self._state, Due())
-        state, due = advanced(self._plan, self._state, watermark)
+    def _advanced(self, watermark: int, state: State) -> pa.Table:
+        due = Due()
+        if watermark > state.watermark:
+            state, due = advanced(self._plan, state, watermark)
         return self._accepted(self._plan, state, due)
 
     def _accepted(self, plan: Plan, state: State, due: Due) -> pa.Table:
@@ -130,10 +134,11 @@ class Operator:
 
     def _moment(self, watermark: Any) -> int:
         """A watermark that the user gives, as the query counts time."""
-        axis = self._state.axis
-        is_integer = isinstance(watermark, (int, np.integer)) and not isinstance(watermark, bool)
-        if axis is not None and axis.is_integer != is_integer:
-            wanted = "an integer" if axis.is_integer else "a datetime or ISO 8601 text"
+        axis, is_integer = self._state.axis, _is_whole(watermark)
+        asked = self._plan.counts_integers if axis is None else axis.is_integer
+        asked = self._state.advanced_by_integer if asked is None else asked
+        if asked not in (None, is_integer):
+            wanted = "an integer" if asked else "a datetime or ISO 8601 text"
             raise TypeError(f"watermark {watermark!r}: column {self.query.time!r} asks for {wanted}")
         moment = int(watermark) if is_integer else to_us(watermark, "watermark")
         return max(START_OF_TIME, min(moment, END_OF_TIME - 1))
@@ -153,8 +158,7 @@ class Operator:
         state = self._state
         watermark = None
         if START_OF_TIME < state.watermark < END_OF_TIME:
-            moment = np.array([state.watermark])
-            watermark = int(moment[0]) if state.axis is None else state.axis.column(moment)[0].as_py()
+            watermark = _shown(state.watermark, state.axis)
         return Metrics(
             **asdict(state.counts),
             slices=state.slices,
@@ -172,10 +176,26 @@ class Operator:
     def add_window(self, **named: Window) -> None:
         """Add windows to the running operator; they see rows that come from now on."""
         self._check_open()
+        plan, state = self._plan, self._state
         for name, window in named.items():
-            self._plan, self._state = with_window(self._plan, self._state, name, window)
+            plan, state = with_window(plan, state, name, window)
+        self._plan, self._state = plan, state
 
     def remove_window(self, name: str) -> None:
         """Remove a window; what it holds is forgotten, and nothing more comes out of it."""
         self._check_open()
         self._plan, self._state = without_window(self._plan, self._state, name)
+
+
+def _is_whole(watermark: Any) -> bool:
+    return isinstance(watermark, (int, np.integer)) and not isinstance(watermark, bool)
+
+
+def _shown(watermark: int, axis: TimeAxis | None) -> Any:
+    """The watermark as a value of the time column; as a number where Python has no such time."""
+    if axis is None:
+        return watermark
+    try:
+        return axis.column(np.array([watermark]))[0].as_py()
+    except (OverflowError, ValueError):
+        return watermark

@@ -6,21 +6,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.partials import needs_order
 from windrow.engines.stream.intake import Columns
+from windrow.engines.stream.output import extra_columns
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.state import State
 from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.engines.times import check_time_kind, read_times
 from windrow.monoids.base import Aggregate
-from windrow.slicing.slicer import Slicer
+from windrow.slicing.slicer import END_OF_TIME, Slicer
+from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 
 __all__ = ["ROLLING", "Plan"]
+
+Ints = npt.NDArray[np.int64]
 
 #: the number of what is no window but rolling
 ROLLING = -1
@@ -37,6 +43,9 @@ class Plan:
 
     @classmethod
     def of(cls, query: Spec) -> Plan:
+        for name in extra_columns(query):
+            if name in (*query.by, *dict(query.aggregates)):
+                raise ValueError(f"the result column {name!r} would stand twice: choose another name")
         return cls(query, tuple(range(len(query.windows))))
 
     @cached_property
@@ -85,11 +94,62 @@ class Plan:
     def counts_revisions(self) -> bool:
         return self.query.corrects or self.query.emit == "update"
 
+    @cached_property
+    def counts_integers(self) -> bool | None:
+        """Whether times are integers, as far as the query says."""
+        timed: list[Any] = [w for _, _, w in self.numbered if isinstance(w, (TimeWindow, Session))]
+        if self.query.rolling_over is not None:
+            timed.append(self.query.rolling_over)
+        waits = (self.query.watermark, self.query.allowed_lateness)
+        kinds = [each.uses_integer_time for each in timed]
+        kinds += [wait.kind == "integer" for wait in waits if wait is not None and wait.amount]
+        return next((kind for kind in kinds if kind is not None), None)
+
+    @cached_property
+    def reach(self) -> int:
+        """How far windows, and what is waited for, may reach beyond a row."""
+        timed = [(0, window) for _, _, window in self.numbered if isinstance(window, TimeWindow)]
+        reaches = [window.gap_us for _, _, window in self.numbered if isinstance(window, Session)]
+        over = self.query.rolling_over
+        if over is not None and over.size is not None:
+            reaches.append(over.size.units)
+        return max([TimeWindows(timed).longest if timed else 1, *reaches]) + self.allowed
+
+    def check_reach(self, times: Ints) -> None:
+        """Refuse rows whose windows would reach beyond what time may be."""
+        for worst in (int(times.max()), int(times.min())):
+            if abs(worst) + self.reach >= END_OF_TIME:
+                raise OverflowError(
+                    f"time column {self.query.time!r} holds {worst}, whose windows reach beyond 2**62: "
+                    f"scale or filter such rows"
+                )
+
+    def settled(self, state: State, table: pa.Table) -> tuple[Plan, State]:
+        """With what a table is the first to tell: the types of columns, and what depends on them."""
+        if state.columns is None:
+            return self.begun(state, table)
+        columns = state.columns.learned(table)
+        if columns is state.columns:
+            return self, state
+        plan = replace(self, moments=self.moments or self._needs_moments(columns.schema))
+        state = replace(state, columns=columns)
+        if plan.moments and not self.moments:
+            order = [columns.schema.field(name).type for name in plan.query.order]
+            state = replace(
+                state,
+                time=None if state.time is None else state.time.with_moments(order),
+                sessions=tuple(part.with_moments(order) for part in state.sessions),
+            )
+        return plan, state
+
     def begun(self, state: State, table: pa.Table) -> tuple[Plan, State]:
         """For the first table: what depends on the types of columns is settled."""
         columns = Columns.of(self.query, table)
         axis, _, _ = read_times(columns.schema.empty_table().column(self.query.time), self.query.time)
         check_time_kind(self.query, axis)
+        if state.advanced_by_integer not in (None, axis.is_integer):
+            held = "integers" if axis.is_integer else "timestamps"
+            raise TypeError(f"column {self.query.time!r} holds {held}, unlike the watermark given before")
         plan = replace(self, moments=self._needs_moments(columns.schema))
         return plan, plan.with_parts(replace(state, columns=columns, axis=axis))
 

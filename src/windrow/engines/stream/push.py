@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,37 +16,37 @@ from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.advance import Due, advanced
 from windrow.engines.stream.batch import fold_batch
 from windrow.engines.stream.intake import with_time
-from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.jumps import warn_of_jump
+from windrow.engines.stream.late import REASONS, check_names
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import late_before, take_slices
+from windrow.engines.taken import arrived
 from windrow.engines.times import read_times
+from windrow.engines.views import filter_rows, take_rows
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.windows import Delta
 
-__all__ = ["WatermarkJump", "next_watermark", "pushed", "taken"]
+__all__ = ["next_watermark", "pushed", "taken"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-class WatermarkJump(UserWarning):
-    """A row far ahead of all others moved the watermark: what comes now may all be late."""
-
-
 def pushed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]:
     """The state after a batch, and what is due."""
+    before = state
     plan, state, due, times = taken(plan, state, table)
-    before = state.watermark
     state, fired = advanced(plan, state, next_watermark(plan, state), due)
-    _warn_of_jump(plan, before, state.watermark, times)
+    if len(times) and state.watermark > before.watermark:
+        warn_of_jump(plan.query, before.earliest, before.largest, times)
     return plan, state, due.joined(fired)
 
 
 def taken(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due, Ints]:
     """The state after a batch, at the same watermark; corrections that are due; and the times of rows."""
-    if state.columns is None:
-        plan, state = plan.begun(state, table)
+    check_names(plan.query, table)
+    plan, state = plan.settled(state, table)
     assert state.columns is not None
     table = state.columns.conform(table)
     rows, timeless = with_time(table, plan.query.time)
@@ -57,6 +56,7 @@ def taken(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due, 
     if not rows.num_rows:
         return plan, _with_rejected(state, rejected), Due(), np.empty(0, np.int64)
     _, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
+    plan.check_reach(times)
     taking = _Taking(plan, state, rows, times, arrivals)
     state, due = taking.result(rejected)
     return plan, state, due, times
@@ -103,7 +103,7 @@ class _Taking:
 
     def _into_slices(self) -> Due:
         plan, state = self.plan, self.state
-        frame = build_frame(plan.query, self.rows)
+        frame = arrived(build_frame(plan.query, self.rows), self.arrivals)
         keys, numbers = state.keys.with_frame(frame)
         cuts_late = bool(state.sessions) or plan.query.corrects
         before = late_before(plan, state) if cuts_late else START_OF_TIME
@@ -135,7 +135,7 @@ class _Taking:
             self.taken |= wanted
             self.inside[2] |= inside
         self.state = replace(self.state, ordered=parts)
-        return self.rows.filter(pa.array(in_time))
+        return filter_rows(self.rows, in_time)
 
     def _inside(self, window: Any) -> Mask:
         if isinstance(window, Delta):
@@ -160,7 +160,7 @@ class _Taking:
             found = dict(Counter(found) + Counter(reasons))
             if self.plan.query.late == "emit":
                 assert self.state.axis is not None
-                rows, behind = self.rows.take(pa.array(late)), self.state.watermark - self.times[late]
+                rows, behind = take_rows(self.rows, late), self.state.watermark - self.times[late]
                 kept = kept.with_rows(rows, self.state.axis, behind, reasons)
         counts = replace(
             counts,
@@ -169,7 +169,8 @@ class _Taking:
             rejected=dict(Counter(counts.rejected) + rejected),
         )
         largest = max(self.state.largest, int(self.times.max()))
-        self.state = replace(self.state, counts=counts, late=kept, largest=largest)
+        earliest = min(self.state.earliest, int(self.times.min()))
+        self.state = replace(self.state, counts=counts, late=kept, earliest=earliest, largest=largest)
 
 
 def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:
@@ -177,22 +178,5 @@ def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask
     if wanted.all():
         clone.push(rows, arrivals)
     elif wanted.any():
-        clone.push(rows.filter(pa.array(wanted)), arrivals[wanted])
+        clone.push(filter_rows(rows, wanted), arrivals[wanted])
     return clone
-
-
-def _warn_of_jump(plan: Plan, before: int, after: int, times: Ints) -> None:
-    """A row far ahead of the others of its batch makes them, or what comes next, late: say so."""
-    if after == before or len(times) < 2:
-        return
-    delay = plan.query.watermark
-    middle, largest = int(np.median(times)), int(times.max())
-    usual = max(1, int(np.median(np.abs(times - middle))), 0 if delay is None else delay.units)
-    if largest - middle > 10_000 * usual:
-        warnings.warn(
-            f"a row is {largest - middle:,} {'units' if delay is None or delay.kind == 'integer' else 'us'} "
-            f"ahead of the middle of its batch and moved the watermark: rows that come now may all be late. "
-            f"Filter such rows, or give the watermark with advance() instead of watermark=",
-            WatermarkJump,
-            stacklevel=4,
-        )

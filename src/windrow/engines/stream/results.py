@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from windrow.engines.stream.advance import Due
 from windrow.engines.stream.output import extra_columns, piece_table
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
+from windrow.windows import Rows
 
 __all__ = ["result_table"]
 
@@ -30,28 +32,43 @@ def result_table(plan: Plan, state: State, due: Due, known: dict[str, Any]) -> p
         if len(piece)
     ]
     tables += [_with_extras(plan, table, is_final) for table, is_final in due.tables]
-    if not known:
-        known.update({field.name: field.type for field in _template(plan, state).schema})
+    if not known or (plan.query.windows and list(known) != _names(plan)):
+        _settle(plan, state, known)
     if not tables:
         return pa.schema(list(known.items())).empty_table()
     return _typed(pa.concat_tables(tables, promote_options="permissive"), known)
 
 
+def _settle(plan: Plan, state: State, known: dict[str, Any]) -> None:
+    """The columns in order, with the types that are known of them; windows that were added or removed may
+    have changed which there are."""
+    before = dict(known)
+    known.clear()
+    for field in _template(plan, state).schema:
+        known[field.name] = before.get(field.name, pa.null()) if pa.types.is_null(field.type) else field.type
+
+
 def _template(plan: Plan, state: State) -> pa.Table:
-    """What the query gives for a table without rows."""
+    """What the query gives for a table without rows; the kinds of its windows make no difference."""
     assert state.columns is not None
-    return _with_extras(plan, run(plan.query, state.columns.schema.empty_table()), is_final=True)
+    query = plan.query
+    if query.windows:
+        query = replace(query, windows=((query.windows[0][0], Rows(1)),))
+    return _with_extras(plan, run(query, state.columns.schema.empty_table()), is_final=True)
 
 
 def _nothing(plan: Plan) -> pa.Table:
     """Before the first table: the columns, of no type yet."""
+    return pa.schema([(name, _EXTRA_TYPES.get(name, pa.null())) for name in _names(plan)]).empty_table()
+
+
+def _names(plan: Plan) -> list[str]:
+    """The columns of results; rolling gives those of the table, too."""
     query = plan.query
     names = [*query.by, "window"] if query.names_windows else [*query.by]
     if query.rolling_over is None:
         names += ["window_start", "window_end"]
-    names += [name for name, _ in query.aggregates]
-    fields = [(name, pa.null()) for name in names]
-    return pa.schema([*fields, *((name, _EXTRA_TYPES[name]) for name in extra_columns(query))]).empty_table()
+    return [*names, *(name for name, _ in query.aggregates), *extra_columns(query)]
 
 
 def _with_extras(plan: Plan, table: pa.Table, is_final: bool) -> pa.Table:

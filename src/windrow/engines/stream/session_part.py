@@ -7,7 +7,7 @@ is retracted, and what took its place comes out under its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,8 +89,7 @@ class SessionPart:
         if len(chosen):
             assert self.store.slices is not None
             fronts, stops = spans.fronts[chosen], spans.stops[chosen]
-            partials = self.store.slices.partials
-            results = partials.results(fronts, stops, "disjoint", self.query.min_count)
+            results = self.store.slices.results(fronts, stops, "disjoint", self.query.min_count)
             yield Piece(found.take(chosen), results, revisions, is_final, corrected)
 
     def _revised(
@@ -134,6 +133,14 @@ class SessionPart:
         if len(ledger):
             ledger = ledger.only(ledger.found.ends > until)
         return replace(self, store=store, ledger=ledger)
+
+    def with_moments(self, order: Sequence[Any]) -> SessionPart:
+        """From now on every moment has a slice of its own; ``order``: types of columns that order rows."""
+        store = self.store
+        slices = store.slices
+        if slices is not None:
+            slices = replace(slices, ends=slices.firsts + 1).with_order(order)
+        return replace(self, store=replace(store, moments=True, slices=slices))
 
     def with_keys(self, renumbered: Ints) -> SessionPart:
         return replace(self, store=self.store.with_keys(renumbered), ledger=self.ledger.with_keys(renumbered))

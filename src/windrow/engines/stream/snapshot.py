@@ -100,7 +100,9 @@ def _state(plan: Plan, state: State) -> dict[str, Any]:
         "moments": plan.moments,
         "schema": None if state.columns is None else state.columns.schema.empty_table(),
         "watermark": state.watermark,
+        "earliest": state.earliest,
         "largest": state.largest,
+        "advanced_by_integer": state.advanced_by_integer,
         "counts": asdict(state.counts),
         "keys": state.keys.values,
         "late": list(state.late.tables),
@@ -216,13 +218,15 @@ class _Reader:
             (),
             {},
             watermark=stored["watermark"],
+            earliest=stored["earliest"],
             largest=stored["largest"],
+            advanced_by_integer=stored["advanced_by_integer"],
             late=LateRows(tuple(stored["late"])),
             counts=Counts(**stored["counts"]),
         )
         if stored["schema"] is None:
             return state
-        columns = Columns(stored["schema"].schema)
+        columns = Columns(stored["schema"].schema).for_query(plan.query)
         axis = TimeAxis(columns.schema.field(plan.query.time).type)
         state = plan.with_parts(replace(state, columns=columns, axis=axis))
         return replace(

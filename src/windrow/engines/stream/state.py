@@ -16,7 +16,7 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.time_part import TimePart
 from windrow.engines.times import TimeAxis
-from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 
 __all__ = ["Counts", "State"]
 
@@ -49,8 +49,11 @@ class State:
     columns: Columns | None = None
     axis: TimeAxis | None = None
     watermark: int = START_OF_TIME
-    #: the largest time seen
+    #: the earliest and the largest time seen
+    earliest: int = END_OF_TIME
     largest: int = START_OF_TIME
+    #: whether the watermark was given as an integer, while no table has told what times are
+    advanced_by_integer: bool | None = None
     late: LateRows = field(default_factory=LateRows)
     counts: Counts = field(default_factory=Counts)
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from windrow.engines.stream.advance import Due, counted
 from windrow.engines.stream.batch import Batch
+from windrow.engines.stream.errors import naming_keys
 from windrow.engines.stream.output import Piece
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
@@ -38,6 +39,11 @@ def late_before(plan: Plan, state: State) -> int:
 
 def take_slices(plan: Plan, state: State, batch: Batch) -> Taken:
     """Slices that are sorted by key and time, with the numbers of the operator's keys."""
+    with naming_keys(state.keys, state.axis):
+        return _taken(plan, state, batch)
+
+
+def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
     nothing = np.zeros(len(batch.slices), np.bool_)
     taken, in_time, timed = nothing, nothing, None
     before = state.watermark

@@ -21,7 +21,7 @@ from windrow.engines.stream.output import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME, Slicer
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import SliceStore
+from windrow.slicing.store import Block, SliceStore
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec
 from windrow.windows import Sliding, TimeWindow, Tumbling
@@ -176,7 +176,7 @@ class TimePart:
         if masked and slices.since is not None:
             slices, fronts, stops = _seen_by_each(slices, found, fronts, stops)
         held = np.flatnonzero(stops > fronts)
-        results = slices.partials.results(fronts[held], stops[held], "any", self.query.min_count)
+        results = slices.results(fronts[held], stops[held], "any", self.query.min_count)
         return found.take(held), results
 
     def _entered(self, found: Found, results: Sequence[Any], is_final: bool) -> tuple[TimePart, Piece]:
@@ -209,7 +209,7 @@ class TimePart:
             if len(due):
                 shape = "any" if len(few) > 1 else ("disjoint" if few.is_disjoint else "sliding")
                 min_count = self.query.min_count
-                yield due.found, slices.partials.results(due.fronts, due.stops, shape, min_count)
+                yield due.found, slices.results(due.fronts, due.stops, shape, min_count)
 
     def _visible(self, slices: HeldSlices | None, epoch: int) -> HeldSlices | None:
         if slices is None or not epoch:
@@ -238,7 +238,7 @@ class TimePart:
             stops = np.where(deferred, fronts, stops)
             kept = np.flatnonzero((stops > fronts) | ~windows.is_fixed(found.windows))
             found, fronts, stops = found.take(kept), fronts[kept], stops[kept]
-            results = slices.partials.results(fronts, stops, "any", self.query.min_count)
+            results = slices.results(fronts, stops, "any", self.query.min_count)
             part, piece = part._entered(found, results, is_final=True)
             pieces.append(piece)
         return replace(part, filling=part.filling.after(high)), pieces
@@ -260,6 +260,12 @@ class TimePart:
         return replace(self, store=store, ledger=ledger)
 
     # -- housekeeping ----------------------------------------------------------------------------------------
+
+    def with_moments(self, order: Sequence[Any]) -> TimePart:
+        """From now on every moment has a slice of its own; ``order``: types of columns that order rows."""
+        blocks = self.store.blocks.items()
+        changed = {number: Block(block.slices.with_order(order)) for number, block in blocks}
+        return replace(self, store=replace(self.store, blocks=changed), keeps_moments=True)
 
     def with_keys(self, renumbered: Ints) -> TimePart:
         return replace(

@@ -1,0 +1,101 @@
+"""Rows folded into partials, once: natively where an aggregate compiles for its columns, in plain Python
+elsewhere.
+
+Invariant: the rows of a slice are combined from left to right. What a user's function raises is named with
+its row and key.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.compile.columns import Columns
+from windrow.compile.native import native
+from windrow.engines.aggregate import fold_rows_natively, integers_fit
+from windrow.engines.frame import Frame
+from windrow.engines.inputs import is_extreme_moment, native_inputs, skipped_rows
+from windrow.engines.partial_columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
+from windrow.engines.picks import picked_input, timed
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.swag.base import named
+
+__all__ = ["fold_rows"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:
+    """Rows folded into slices, natively where the aggregate compiles for its columns.
+
+    ``starts`` says where the rows of each slice start, and the end. Every row of the frame's table has a
+    time."""
+    skipped = _skipped_by_slice(frame, aggregate, starts)
+    if skipped is not None and any(pa.types.is_null(frame.raw(name).type) for name in aggregate.columns):
+        return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
+    found = _fold_natively(frame, aggregate, starts, skipped)
+    return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
+
+
+def _skipped_by_slice(frame: Frame, aggregate: Aggregate, starts: Ints) -> Ints | None:
+    skips = skipped_rows(frame, aggregate)
+    if skips is None:
+        return None
+    in_order = skips if frame.permutation is None else skips[frame.permutation]
+    found = np.diff(np.concatenate([[0], np.cumsum(in_order)])[starts])
+    return found if found.any() else None
+
+
+def _fold_natively(
+    frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None
+) -> NativeColumn | PickColumn | None:
+    monoid = aggregate.monoid
+    if not monoid.compiles_for or monoid.wide is not None:
+        return None
+    arrays = [frame.raw(name) for name in aggregate.columns]
+    columns = native_inputs(monoid, arrays)
+    if columns is None:
+        return None
+    picked = picked_input(monoid)
+    if picked is not None:
+        columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
+    form = native(monoid if picked is None else timed(monoid), columns.dtypes)
+    if form is None or not integers_fit(form, columns.arrays, int(np.diff(starts).max(initial=0))):
+        return None
+    try:
+        members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
+    except Exception:
+        if monoid.builtin:
+            raise
+        return None  # the plain form will raise again, and can name the row
+    if picked is None:
+        moments = arrays[0].type if is_extreme_moment(monoid, arrays[0]) else None
+        return NativeColumn(aggregate, skipped, form, members, moments)
+    rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
+    values = arrays[picked].take(pa.array(rows))
+    return PickColumn(aggregate, skipped, form, (*members[:-2], members[-1]), values)
+
+
+def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> PlainColumn:
+    monoid = aggregate.monoid
+    rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+    edges = starts.tolist()
+    objects = []
+    for front, stop in itertools.pairwise(edges):
+        partial = monoid.identity
+        for i in range(front, stop):
+            if not monoid.skips(rows[i]):
+                step = functools.partial(_added, monoid, partial, rows[i])
+                partial = named(monoid, functools.partial(frame.describe, i), rows[i], step)
+        objects.append(partial)
+    return PlainColumn(aggregate, skipped, objects)
+
+
+def _added(monoid: Monoid, partial: Any, values: tuple[Any, ...]) -> Any:
+    lifted = monoid.lift(*values)
+    return lifted if partial is monoid.identity else monoid.combine(partial, lifted)

@@ -1,0 +1,48 @@
+"""One row far ahead of all others moves the watermark past them: that is said aloud.
+
+What is far: ten thousand times as far ahead as rows usually lie apart, by the spread of the batch (for a
+batch that is far ahead as a whole, of all rows before it) and the delay of the watermark.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.spec import Spec
+
+__all__ = ["WatermarkJump", "warn_of_jump"]
+
+Ints = npt.NDArray[np.int64]
+
+_FAR = 10_000
+_DAY_US = 86_400_000_000
+
+
+class WatermarkJump(UserWarning):
+    """A row far ahead of all others moved the watermark: what comes now may all be late."""
+
+
+def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
+    """For a batch that moved the watermark; ``earliest`` and ``latest`` times until then, if there were
+    any."""
+    delay: Any = query.watermark
+    is_integer = delay.kind == "integer"
+    middle, largest = int(np.median(times)), int(times.max())
+    usual = max(1, delay.units, int(np.median(np.abs(times - middle))))
+    ahead, of_what = largest - middle, "the middle of its batch"
+    if ahead <= _FAR * usual and earliest <= latest:
+        span = latest - earliest
+        usual = max(usual, span if is_integer else min(span, _DAY_US))
+        ahead, of_what = largest - latest, "all rows before"
+    if ahead > _FAR * usual:
+        warnings.warn(
+            f"a row is {ahead:,} {'units' if is_integer else 'us'} ahead of {of_what} and moved the "
+            f"watermark: rows that come now may all be late. Filter such rows, or give the watermark with "
+            f"advance() instead of watermark=",
+            WatermarkJump,
+            stacklevel=4,
+        )
