@@ -23,7 +23,7 @@ from windrow.swag.base import Swag
 
 if TYPE_CHECKING:
     from windrow.state.store import Store
-    from windrow.swag.mta_stored import StoredTree
+    from windrow.swag.mta_stored import Durability, StoredTree
 
 __all__ = ["EMPTY", "MonoidTree", "Policy"]
 
@@ -52,11 +52,21 @@ class MonoidTree(Swag):
         self._tails: list[list[Any]] = []
 
     @classmethod
-    def open(cls, store: Store, window_id: str, monoid: Any, **options: Any) -> StoredTree:
+    def open(
+        cls,
+        store: Store,
+        window_id: str,
+        monoid: Any,
+        *,
+        buffer: int = 512,
+        cache: int = 512,
+        block: int | None = None,
+        durability: Durability = "buffered",
+    ) -> StoredTree:
         """The window of that id in a key-value store, as it was at its last checkpoint, or a new one.
 
-        ``buffer`` and ``cache`` are numbers of pairs (512 each), ``block`` how many share a key;
-        ``durability`` is "buffered", "flush" or "each": see :mod:`windrow.swag.mta_stored`.
+        ``buffer`` pairs are written together, ``cache`` pairs of each level are kept at its head, ``block``
+        pairs share a key; ``durability`` says when the window is stored: :mod:`windrow.swag.mta_stored`.
 
         >>> import windrow as wr
         >>> from windrow.state import MemoryStore
@@ -66,7 +76,8 @@ class MonoidTree(Swag):
         """
         from windrow.swag.mta_open import open_window
 
-        return open_window(cls, store, window_id, monoid, **options)
+        sizes: dict[str, Any] = {"buffer": buffer, "cache": cache, "block": block}
+        return open_window(cls, store, window_id, monoid, durability=durability, **sizes)
 
     def _state(self) -> tuple[Any, ...]:
         """All that is not in the store, as plain values that stay as they are."""
