@@ -172,3 +172,27 @@ def test_moments_before_1970_and_in_year_9999(spark: Any) -> None:
     utc = [moment.replace(tzinfo=dt.UTC) for moment in moments]
     table = pa.table({"ts": pa.array(utc, pa.timestamp("us", "UTC")), "v": [1, 2, 3]})
     check(spark, wr.query(time="ts").window(wr.Sliding("1h", slide="20m")).agg(s=wr.sum("v")), table)
+
+
+def test_what_spark_folds_is_what_windrow_folds(spark: Any) -> None:
+    odd = [1.5, float("nan"), None, float("inf"), -0.0, float("-inf"), 2.0, None, 4.0, 8.0]
+    table = pa.table(
+        {
+            "ts": [1, 2, 11, 21, 31, 32, -5, -6, 41, 42],
+            "x": pa.array(odd, from_pandas=False),
+            "n": pa.array([1, None, 2, None, 5, 2**40, -7, None, 1, 2], pa.int64()),
+            "small": pa.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], pa.int8()),
+            "key": ["a"] * 5 + ["b"] * 5,
+        }
+    )
+    aggregates: dict[str, Any] = {"rows": wr.count()}
+    for name in ("x", "n", "small"):
+        for make in (wr.count, wr.sum, wr.mean, wr.max, wr.min, wr.var, wr.stddev):
+            aggregates[f"{make.name}_{name}"] = make(name)
+    aggregates["strict"] = wr.sum("n", nulls="propagate")
+    frame = spark.createDataFrame(table)
+    for window in (wr.Sliding(20, slide=5), wr.Tumbling(10, offset=3), wr.Sliding(20, slide=7)):
+        for by in ("key", None):
+            query = wr.query(time="ts", by=by, min_count=0 if by else 2).window(window).agg(**aggregates)
+            assert "Spark groups rows by key and slice itself" in query.explain(frame)
+            check(spark, query, table)

@@ -17,15 +17,21 @@ __all__ = ["assemble_batches"]
 
 
 def assemble_batches(
-    payload: bytes, source: pa.Schema, schema: pa.Schema, batches: Iterable[Any], rows: int = CHUNK_ROWS
+    payload: bytes,
+    source: pa.Schema,
+    schema: pa.Schema,
+    batches: Iterable[Any],
+    rows: int = CHUNK_ROWS,
+    alone: bool = False,
 ) -> Iterator[Any]:
     """What mapInArrow runs on sorted slices. ``source`` is the schema of the rows that were folded,
-    ``schema`` that of the results."""
+    ``schema`` that of the results. With ``alone`` each slice is all there is of its windows, in any order."""
     query = unpacked(payload)
     tables = SliceTable(query, source)
     assembly = Assembly(query, TimeAxis(source.field(query.time).type))
     for table in chunked(batches, rows):
-        for found in assembly.push(tables.run(table)):
+        run = tables.run(table)
+        for found in assembly.each_alone(run) if alone else assembly.push(run):
             yield from conformed_table(found, schema).to_batches()
     for found in assembly.finish():
         yield from conformed_table(found, schema).to_batches()

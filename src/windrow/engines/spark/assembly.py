@@ -64,6 +64,12 @@ class Assembly:
         starts = self._runs.starts(run.keys) if run.keys.num_columns else _only_first(run, self._open)
         return self._advance(self._fused(run, starts), closing=False)
 
+    def each_alone(self, run: SliceRun) -> list[pa.Table]:
+        """Results of slices that share no window with others: each is taken for a key of its own."""
+        runs = np.arange(len(run) + 1)
+        slices = _Slices(run.keys, run.firsts, run.lasts, run.ends, runs, run.partials)
+        return [self._table(slices, name, self._ranges(slices, window)) for name, window in self._windows]
+
     def finish(self) -> list[pa.Table]:
         if self._open is None:
             return []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.engines.spark.batch import check, run
+from windrow.engines.spark.catalyst import spark_folds
 from windrow.engines.spark.frames import arrow_schema, needed_columns, ties_matter
 from windrow.engines.spark.plans import native_form, plan_of
 from windrow.engines.spark.skew import why_not_split
@@ -68,10 +69,16 @@ def _windows(query: Spec, schema: pa.Schema) -> list[str]:
     return [
         f"windows by slices: {windows}",
         f"  why: {plan.reason}",
-        "  before the shuffle: each task folds its rows into one partial an aggregate, key and slice",
+        f"  before the shuffle: {_folding(query, schema)}",
         f"  shuffle: partials only, by {_keys(query)}",
         "  after it: partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each",
     ]
+
+
+def _folding(query: Spec, schema: pa.Schema) -> str:
+    if spark_folds(query, schema):
+        return "Spark groups rows by key and slice itself, since it knows all of the aggregates"
+    return "each task folds its rows into one partial an aggregate, key and slice"
 
 
 def _arrangement(query: Spec, schema: pa.Schema) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "arrow_schema",
     "column",
     "mapped",
+    "microseconds",
     "needed_columns",
     "numbered",
     "result_fields",
@@ -108,3 +109,21 @@ def arranged(query: Spec, frame: DataFrame, keys: Sequence[Column], ties: bool) 
     last = [column(ARRIVAL)] if ties else []
     rows = spread.sortWithinPartitions(*keys, column(query.time), *order, *last)
     return rows.select(*map(column, wanted)) if ties else rows
+
+
+def microseconds(frame: DataFrame, name: str) -> Column:
+    """A time column as windrow counts it; a timestamp without a zone as if it were in UTC."""
+    from pyspark.sql import functions
+
+    kind: Any = arrow_schema(frame, [name]).field(0).type
+    moment = column(name)
+    if pa.types.is_integer(kind):
+        return moment.cast("long")
+    if pa.types.is_date(kind):
+        return functions.unix_date(moment).cast("long") * 86_400_000_000
+    if kind.tz is not None:
+        return functions.unix_micros(moment)
+    day = functions.unix_date(moment.cast("date")).cast("long")
+    seconds = functions.hour(moment) * 3_600 + functions.minute(moment) * 60 + functions.second(moment)
+    micros = functions.date_format(moment, "SSSSSS").cast("long")
+    return (day * 86_400 + seconds) * 1_000_000 + micros

@@ -13,11 +13,9 @@ hot that hold more than half of what one core would have if rows were even.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from windrow.engines.spark.frames import arrow_schema, column
+from windrow.engines.spark.frames import column, microseconds
 from windrow.engines.spark.rolling_task import CONTEXT, SEGMENT
 from windrow.spec import Spec
 
@@ -69,7 +67,7 @@ def in_segments(query: Spec, frame: DataFrame) -> DataFrame:
     assert over is not None
     assert over.size is not None
     size = over.size.units
-    time = _microseconds(frame, query.time)
+    time = microseconds(frame, query.time)
     hot = _hot_keys(query, frame, time, size)
     known = frame.join(functions.broadcast(hot), _same_key(query), "left") if query.by else frame.join(hot)
     low, width, last = (functions.col(f"__windrow_{name}") for name in ("low", "width", "last"))
@@ -117,21 +115,3 @@ def _same_key(query: Spec) -> Column:
 
     pairs = [column(name).eqNullSafe(column(f"__windrow_k{k}")) for k, name in enumerate(query.by)]
     return reduce(lambda a, b: a & b, pairs)
-
-
-def _microseconds(frame: DataFrame, name: str) -> Column:
-    """A time column as windrow counts it; a timestamp without a zone as if it were in UTC."""
-    from pyspark.sql import functions
-
-    kind: Any = arrow_schema(frame, [name]).field(0).type
-    moment = column(name)
-    if pa.types.is_integer(kind):
-        return moment.cast("long")
-    if pa.types.is_date(kind):
-        return functions.unix_date(moment).cast("long") * 86_400_000_000
-    if kind.tz is not None:
-        return functions.unix_micros(moment)
-    day = functions.unix_date(moment.cast("date")).cast("long")
-    seconds = functions.hour(moment) * 3_600 + functions.minute(moment) * 60 + functions.second(moment)
-    micros = functions.date_format(moment, "SSSSSS").cast("long")
-    return (day * 86_400 + seconds) * 1_000_000 + micros

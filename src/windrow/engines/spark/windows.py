@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.assemble_task import assemble_batches
+from windrow.engines.spark.catalyst import each_slice_is_a_window, spark_folds, spark_slices
 from windrow.engines.spark.fold_task import fold_batches
 from windrow.engines.spark.frames import (
     arranged,
@@ -79,12 +80,19 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
         context = TaskContext.get()
         return fold_batches(payload, 0 if context is None else context.partitionId(), batches)
 
+    alone = spark_folds(query, source) and each_slice_is_a_window(query)
+
     def assemble(batches: Iterable[Any]) -> Iterator[Any]:
-        return assemble_batches(payload, source, results, batches)
+        return assemble_batches(payload, source, results, batches, alone=alone)
 
     keys = [StructField(f"k{k}", rows.schema[name].dataType) for k, name in enumerate(query.by)]
-    partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
-    slices = mapped(rows, fold, StructType([*keys, *partials]))
+    if spark_folds(query, source):
+        slices = spark_slices(query, rows, tables, source)
+    else:
+        partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
+        slices = mapped(rows, fold, StructType([*keys, *partials]))
+    if alone:
+        return slices.mapInArrow(assemble, _spark_schema(query, rows, results))
     spread = slices.repartition(*tables.key_names) if keys else slices.coalesce(1)
     cell = "end" if smallest_gap(query) is None else "first"
     in_order = spread.sortWithinPartitions(*tables.key_names, cell, "part")

@@ -1,0 +1,135 @@
+"""Slices that Spark itself folds: where all aggregates of a query are sums, extremes or moments of numbers.
+
+Spark's own grouping, by key and slice, needs no crossing to Python for rows; what it gives are the partials
+that :mod:`windrow.engines.spark.fold_task` would, in the same columns, and the rest of the plan is the same.
+NaN is in every extreme that it takes part in, as everywhere in windrow; integers whose sum over one slice
+leaves 64 bits are Spark's own error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.engines.frame import plain_type
+from windrow.engines.spark.frames import column, microseconds
+from windrow.engines.spark.slice_runs import SliceTable
+from windrow.monoids.base import Aggregate
+from windrow.slicing import Slicer
+from windrow.spec import Spec
+from windrow.windows import TimeWindow, Tumbling
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["each_slice_is_a_window", "spark_folds", "spark_slices"]
+
+_KNOWN = ("count", "sum", "mean", "max", "min", "var", "stddev")
+
+
+def spark_folds(query: Spec, schema: pa.Schema) -> bool:
+    """Whether Spark's own aggregates give the partials of all slices."""
+    windows = [window for _, window in query.windows]
+    if not all(isinstance(w, TimeWindow) and w.edge_progressions() is not None for w in windows):
+        return False
+    return all(_is_known(aggregate, schema) for _, aggregate in query.aggregates)
+
+
+def _is_known(aggregate: Aggregate, schema: pa.Schema) -> bool:
+    monoid = aggregate.monoid
+    if not aggregate.columns:
+        return True
+    if not monoid.builtin or monoid.name not in _KNOWN or monoid.nan != "propagate":
+        return False
+    kind = plain_type(schema.field(aggregate.columns[0]).type)
+    return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
+
+
+def each_slice_is_a_window(query: Spec) -> bool:
+    """Whether nothing is left to assemble: one tumbling window, and no gaps to be filled."""
+    (_, only), *more = query.windows
+    return not more and isinstance(only, Tumbling) and query.empty == "skip"
+
+
+def spark_slices(query: Spec, rows: DataFrame, tables: SliceTable, schema: pa.Schema) -> DataFrame:
+    """The slices of all rows, in the columns of a slice table."""
+    from pyspark.sql import functions
+
+    time = microseconds(rows, query.time)
+    keys = [column(name).alias(f"k{k}") for k, name in enumerate(query.by)]
+    needed = [column(c).alias(f"c{k}") for k, c in enumerate(_inputs(query))]
+    cells = rows.select(*keys, time.alias("t"), *needed)
+    names = {name: f"c{k}" for k, name in enumerate(_inputs(query))}
+    folded = [
+        functions.min("t").alias("first"),
+        functions.max("t").alias("last"),
+        functions.lit(0).cast("long").alias("part"),
+        functions.count("*").alias("rows"),
+    ]
+    for k, (_, aggregate) in enumerate(query.aggregates):
+        if aggregate.columns:
+            folded += _members(k, aggregate, names, schema)
+    grouped = cells.groupBy(*tables.key_names, _next_edge(query).alias("end")).agg(*folded)
+    return grouped.select(*tables.schema.names)
+
+
+def _inputs(query: Spec) -> list[str]:
+    return list(dict.fromkeys(c for _, a in query.aggregates for c in a.columns))
+
+
+def _next_edge(query: Spec) -> Column:
+    """The first edge of any window after a row: it tells which slice the row is in."""
+    from pyspark.sql import functions
+
+    time = functions.col("t")
+    windows = [window for _, window in query.windows if isinstance(window, TimeWindow)]
+    edges = [
+        time + (functions.lit(p.period) - functions.pmod(time - p.anchor, functions.lit(p.period)))
+        for p in Slicer(windows).progressions
+    ]
+    return functions.least(*edges) if len(edges) > 1 else edges[0]
+
+
+def _members(k: int, aggregate: Aggregate, names: dict[str, str], schema: pa.Schema) -> list[Column]:
+    """The members of an aggregate's native partial, and how many rows it skips."""
+    from pyspark.sql import functions
+
+    (name,) = aggregate.columns
+    value = functions.col(names[name])
+    is_float = bool(pa.types.is_floating(plain_type(schema.field(name).type)))
+    number = value.cast("double" if is_float else "long")
+    found = _partials(aggregate.monoid.name, number, is_float)
+    skipped = functions.count("*") - functions.count(value)
+    return [*(m.alias(f"a{k}_{i}") for i, m in enumerate(found)), skipped.alias(f"a{k}_skipped")]
+
+
+def _partials(name: str, number: Column, is_float: bool) -> list[Column]:
+    """As the monoid of this name has its partial; its identity where there is no value."""
+    from pyspark.sql import functions
+
+    count = functions.count(number)
+    zero: Any = functions.lit(0.0) if is_float else functions.lit(0).cast("long")
+    total = functions.coalesce(functions.sum(number), zero)
+    if name == "count":
+        return [count]
+    if name == "sum":
+        return [total]
+    if name == "mean":
+        return [total, count]
+    if name in ("var", "stddev"):
+        mean, spread = functions.avg(number), functions.var_pop(number) * count
+        return [count, *(functions.coalesce(m, functions.lit(0.0)) for m in (mean, spread))]
+    return [_extreme(name, number, is_float)]
+
+
+def _extreme(name: str, number: Column, is_float: bool) -> Column:
+    from pyspark.sql import functions
+
+    least, most = (float("-inf"), float("inf")) if is_float else (-(2**63), 2**63 - 1)
+    if name == "max":  # NaN is the largest number for Spark
+        return functions.coalesce(functions.max(number), functions.lit(least))
+    lowest = functions.min(number)
+    if is_float:
+        lowest = functions.when(functions.max(functions.isnan(number)), float("nan")).otherwise(lowest)
+    return functions.coalesce(lowest, functions.lit(most))
