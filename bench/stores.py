@@ -180,9 +180,7 @@ def _bulk(window: Any, n: int, size: int) -> float:
 
 def measure_memory(settings: Settings, places: Places) -> None:
     n = settings.pick(1 << 25, 1 << 20)
-    heading(
-        f"memory: {power(n)} values on RocksDB in a process whose address space is limited to {LIMIT_MB} MB"
-    )
+    heading(f"memory: {power(n)} values on RocksDB in a process whose data is limited to {LIMIT_MB} MB")
     progress(f"memory, n = {power(n)}")
     with tempfile.TemporaryDirectory(prefix="windrow-stores-") as folder:
         command = [sys.executable, __file__, "--memory-child", folder, str(n)]
@@ -200,7 +198,7 @@ def measure_memory(settings: Settings, places: Places) -> None:
 
 
 def memory_child(folder: str, n: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_MB << 20, LIMIT_MB << 20))
+    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_MB << 20, LIMIT_MB << 20))
     begun = time.perf_counter()
     store = RocksDBStore(Path(folder) / "db", memory=32 << 20)
     window = AMTA.open(store, "w", wr.sum)
