@@ -95,7 +95,7 @@ def test_case_with_an_aggregate_that_depends_on_order(before: Any, late: Any, ex
 
 @pytest.mark.parametrize(("before", "late", "expected"), CASES.values(), ids=CASES)
 def test_case_after_the_sessions_have_fired(before: Any, late: Any, expected: Any) -> None:
-    """What was out and changed its edges is taken back, what stands is corrected: in the end all are right."""
+    """What was out and changed its edges is taken back, what stands is corrected: in the end all is right."""
     query = wr.query(time="t", allowed_lateness=100)
     operator = query.window(wr.Session(GAP)).agg(text=wr.concat("v"), n=wr.count()).open()
     operator.push(pa.table({"t": before, "v": letters(before)}))

@@ -4,9 +4,9 @@ A block holds the slices that end in one stretch of time. A batch changes the bl
 others; what no window needs any more is dropped block by block. The *lazy* store reads slices one by one when
 windows are due. The *eager* store keeps, besides, the partial of each whole block for each key (made when
 first needed, and again after a change): a window then reads slices only in the blocks at its two ends, and
-one partial a block in between: with b slices a block, a window of n slices costs at most 2b + n/b reads instead
-of n. Blocks start as a 32nd of the longest window, which is near the best, 3 sqrt(n), for windows of a thousand
-slices; batches that touch many small blocks make them longer.
+one partial a block in between: with b slices a block, a window of n slices costs at most 2b + n/b reads, and
+not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows of a
+thousand slices; batches that touch many small blocks make them longer.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.

@@ -1,0 +1,167 @@
+"""Which windows are due, hold a row or lie between rows: the kernels against brute force, for all kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windrow.slicing import Slicer
+from windrow.slicing.ledger import Found
+from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slices import HeldSlices
+from windrow.slicing.time_windows import TimeWindows
+from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
+
+INTEGERS = st.one_of(
+    st.builds(Tumbling, st.integers(1, 12), st.integers(-5, 5)),
+    st.integers(2, 12).flatmap(lambda size: st.builds(Sliding, st.just(size), st.integers(1, size))),
+    st.integers(1, 4).flatmap(lambda step: st.builds(Cumulative, st.just(3 * step), st.just(step))),
+    st.builds(Fixed, st.integers(-20, 20), st.integers(1, 15)),
+)
+DAY = 86_400_000_000
+#: around both changes of the clock in Berlin in 2024, and across the end of a year
+DAYS = [19_812, 20_023, 20_088]
+CALENDAR = st.sampled_from(
+    [
+        Tumbling("1d", timezone="Europe/Berlin"),
+        Sliding("2d", slide="1d", timezone="Europe/Berlin"),
+        Tumbling("1mo"),
+        Cumulative("1mo", step="10d", timezone="America/Sao_Paulo"),
+        Cumulative("1d", step="6h", timezone="Europe/Berlin"),
+        Sliding("3mo", slide="1mo"),
+        Tumbling("1w", timezone="Europe/Berlin"),
+        Fixed("2024-03-31", "36h"),
+    ]
+)
+PLAIN_TIMES = st.lists(st.integers(-40, 40), min_size=1, max_size=12)
+CALENDAR_TIMES = st.lists(
+    st.builds(lambda day, hour: day * DAY + hour * DAY // 24, st.sampled_from(DAYS), st.integers(-60, 60)),
+    min_size=1,
+    max_size=8,
+)
+KINDS = {
+    "integers": (st.lists(INTEGERS, min_size=1, max_size=3), PLAIN_TIMES, 60),
+    "calendar": (st.lists(CALENDAR, min_size=1, max_size=2), CALENDAR_TIMES, 40 * DAY),
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def drawn(data: Any, kind: str) -> tuple[list[TimeWindow], list[list[int]], int, int]:
+    """Windows, the times of each of two keys, and a stretch (low, high]."""
+    windows, times, far = KINDS[kind]
+    keys = [sorted(data.draw(times)), sorted(data.draw(times))]
+    middle = keys[0][0]
+    low = middle + data.draw(st.integers(-far, far))
+    return data.draw(windows), keys, low, low + data.draw(st.integers(0, far))
+
+
+def listed(found: Found) -> list[tuple[int, ...]]:
+    columns = (found.windows, found.keys, found.starts, found.ends)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def held_by(windows: list[TimeWindow], keys: list[list[int]], low: int, high: int) -> list[Any]:
+    """The windows that hold a row and end in (low, high], from the definition."""
+    held = {
+        (number, key, *window)
+        for number, kind in enumerate(windows)
+        for key, times in enumerate(keys)
+        for time in times
+        for window in kind.assign(time)
+        if low < window[1] <= high
+    }
+    return sorted(held)
+
+
+def slices_of(windows: list[TimeWindow], keys: list[list[int]]) -> HeldSlices:
+    times = np.array([time for each in keys for time in each], np.int64)
+    runs = np.cumsum([0, *map(len, keys)])
+    cut = Slicer(windows).slices(times, runs)
+    numbers = np.repeat(np.arange(len(keys)), np.diff(cut.runs))
+    return HeldSlices(numbers, cut.times, times[cut.rows[1:] - 1], cut.ends, None, None, None)
+
+
+def columns_of(keys: list[list[int]]) -> tuple[Any, Any]:
+    numbers = np.repeat(np.arange(len(keys)), [len(times) for times in keys])
+    return numbers, np.array([time for times in keys for time in times], np.int64)
+
+
+@each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_due_windows_and_their_slices(kind: str, data: st.DataObject) -> None:
+    windows, keys, low, high = drawn(data, kind)
+    every = TimeWindows(list(enumerate(windows)))
+    slices = slices_of(windows, keys)
+    due = every.due(every.kinds(slices.firsts), slices, low, high)
+    assert sorted(listed(due.found)) == held_by(windows, keys, low, high)
+    fronts, stops = TimeWindows.ranges(due.found, slices)
+    assert due.fronts.tolist() == fronts.tolist()
+    assert due.stops.tolist() == stops.tolist()
+    for (_, key, start, end), front, stop in zip(listed(due.found), fronts, stops, strict=True):
+        inside = [k for k in range(len(slices)) if slices.keys[k] == key and start <= slices.firsts[k] < end]
+        assert inside == list(range(front, stop))
+
+
+@each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_windows_that_hold_rows(kind: str, data: st.DataObject) -> None:
+    windows, keys, low, high = drawn(data, kind)
+    every = TimeWindows(list(enumerate(windows)))
+    numbers, times = columns_of(keys)
+    found = every.holding(every.kinds(times), numbers, times, low, high)
+    assert sorted(listed(found)) == held_by(windows, keys, low, high)
+
+
+@each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_latest_end_of_the_windows_that_hold_a_row(kind: str, data: st.DataObject) -> None:
+    windows, keys, enough, _ = drawn(data, kind)
+    every = TimeWindows(list(enumerate(windows)))
+    _, times = columns_of(keys)
+    expected = [
+        max((end for window in windows for _, end in window.assign(time)), default=START_OF_TIME)
+        for time in times.tolist()
+    ]
+    assert every.latest_ends(every.kinds(times), times).tolist() == expected
+    some = every.latest_ends(every.kinds(times), times, enough).tolist()
+    for end, latest in zip(some, expected, strict=True):
+        assert end == latest or enough < end <= latest
+
+
+@each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_windows_between_the_first_and_the_last_row(kind: str, data: st.DataObject) -> None:
+    windows, keys, low, high = drawn(data, kind)
+    every = TimeWindows(list(enumerate(windows)))
+    firsts, lasts = (np.array([times[place] for times in keys]) for place in (0, -1))
+    known = [data.draw(st.sampled_from([START_OF_TIME, *times])) for times in keys]
+    lists = every.kinds_between(int(firsts.min()), int(lasts.max()))
+    found = every.filling(lists, np.arange(2), firsts, lasts, np.array(known), low, high)
+    expected = {
+        (number, key, start, end)
+        for number, window in enumerate(windows)
+        for key, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True))
+        for start, end in window.windows_ending_in(first, max(high, first))
+        if start <= last
+        and (low < end <= high or (START_OF_TIME < known[key] < start and end <= min(low, high)))
+    }
+    assert sorted(listed(found)) == sorted(expected)
+
+
+@each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_horizon_is_the_earliest_start_that_is_still_needed(kind: str, data: st.DataObject) -> None:
+    windows, _, time, _ = drawn(data, kind)
+    far = 400 * (DAY if kind == "calendar" else 1)
+    starts = [start for w in windows for start, _ in w.windows_ending_in(time, time + far)]
+    horizon = TimeWindows(list(enumerate(windows))).horizon(time)
+    assert horizon == min(starts) if starts else horizon > time
