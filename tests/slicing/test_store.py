@@ -21,9 +21,9 @@ from windrow.slicing.store import SliceStore
 QUERY = (
     wr.query(time="t", by="k").window(wr.Tumbling(4)).agg(total=wr.sum("v"), held=wr.collect_distinct("v"))
 )
-ROWS = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(-60, 60), st.integers(0, 99)), min_size=1, max_size=25
-)
+ROW = st.tuples(st.integers(0, 2), st.integers(-60, 60), st.integers(0, 99))
+ROWS = st.lists(ROW, min_size=1, max_size=25)
+FOURS = (wr.Tumbling(4),)
 
 
 def slices_of(rows: list[tuple[int, int, int]], windows: Any = FOURS) -> HeldSlices:
