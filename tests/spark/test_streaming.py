@@ -1,0 +1,242 @@
+"""Streams on Spark: against the operator that is pushed the same micro-batches, and against Spark's own
+windows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+from windrow.testing import assert_same_results
+
+SCHEMA = "ts timestamp, seq long, region string, len long, caller string, done boolean"
+START = datetime(2024, 5, 1)
+DELAY = timedelta(minutes=3)
+
+
+def calls(batch: int, rows: int = 60) -> pa.Table:
+    """Ten minutes of calls a batch; some come up to forty minutes late."""
+    rng = np.random.default_rng(batch)
+    late = np.where(rng.random(rows) < 0.15, rng.integers(0, 2400, rows), 0)
+    seconds = batch * 600 + rng.integers(0, 600, rows) - late
+    return pa.table(
+        {
+            "ts": pa.array([START + timedelta(seconds=int(s)) for s in seconds], pa.timestamp("us", "UTC")),
+            "seq": rng.permutation(rows),
+            "region": pa.array([[None, "north", "south"][k] for k in rng.integers(0, 3, rows)]),
+            "len": rng.integers(0, 50, rows),
+            "caller": pa.array([f"caller {k}" for k in rng.integers(0, 9, rows)]),
+            "done": rng.random(rows) < 0.2,
+        }
+    )
+
+
+BATCHES = [calls(k) for k in range(4)]
+
+
+class Source:
+    """A folder that a stream reads one file a micro-batch of."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        self.checkpoint = str(folder / "checkpoint")
+        self.input = folder / "input"
+        self.input.mkdir()
+        self.runs = 0
+
+    def write(self, batches: list[pa.Table]) -> None:
+        for table in batches:
+            number = len(list(self.input.iterdir()))
+            path = self.input / f"{number:03}.parquet"
+            pq.write_table(table, path)
+            os.utime(path, (1_700_000_000 + number,) * 2)  # files are read by age
+
+    def run(self, make: Callable[[Any], Any], mode: str = "append") -> tuple[list[Any], Counter[str]]:
+        """Results of all micro-batches, and what was counted."""
+        stream = (
+            self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").parquet(str(self.input))
+        )
+        self.runs += 1
+        output = self.folder / f"output{self.runs}"
+        writer = make(stream).writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint)
+
+        def keep(frame: Any, number: int) -> None:
+            frame.write.parquet(str(output / f"{number:03}"))
+
+        query = writer.foreachBatch(keep).trigger(availableNow=True).start()
+        query.awaitTermination()
+        counts: Counter[str] = Counter()
+        for progress in query.recentProgress:
+            observed = progress["observedMetrics"].get("windrow")
+            counts.update({} if observed is None else observed.asDict())
+        tables = [pq.read_table(folder) for folder in sorted(output.iterdir())]
+        return pa.concat_tables(tables, promote_options="permissive").to_pylist(), counts
+
+
+@pytest.fixture
+def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
+    wr.spark.session()
+    yield Source(spark, tmp_path)
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def expected(
+    query: Any, batches: list[pa.Table], stopped_after: int | None = None
+) -> tuple[list[Any], Any, list[Any]]:
+    """What the operator gives for the same micro-batches: judged by the watermark of the batch before. A
+    stream that is stopped when no data is left has one more batch, without rows."""
+    operator = replace(query, watermark=None).open()
+    results: list[Any] = []
+    largest = None
+    for number, table in enumerate(batches):
+        if number == stopped_after:
+            results += operator.advance(largest - DELAY).to_pylist()
+        results += operator.push(table).to_pylist()
+        if largest is not None:
+            results += operator.advance(largest - DELAY).to_pylist()
+        newest = max(t.as_py() for t in table["ts"])
+        largest = newest if largest is None else max(largest, newest)
+    results += operator.advance(largest - DELAY).to_pylist()
+    late = operator.late_rows().to_pylist() if query.late == "emit" else []
+    return results, operator.metrics, late
+
+
+def query(**options: Any) -> Any:
+    return wr.query(time="ts", by="region", watermark=DELAY, **options)
+
+
+AGGREGATES = {
+    "n": wr.count(),
+    "longest": wr.max("len"),
+    "total": wr.sum("len"),
+    "who": wr.arg_max("len", "caller"),
+}
+
+
+def test_windows_and_sessions_are_those_of_the_operator(source: Source) -> None:
+    q = query().window(
+        slide=wr.Sliding("10m", slide="4m"), visit=wr.Session("40s"), so_far=wr.Cumulative("20m", step="10m")
+    )
+    q = q.agg(**AGGREGATES)
+    source.write(BATCHES)
+    found, counts = source.run(q.run)
+    results, metrics, _ = expected(q, BATCHES)
+    assert_same_results(found, results)
+    assert counts["rows_late"] == metrics.rows_late > 0
+    assert counts["rows_in"] == metrics.rows_in == counts["rows_aggregated"] + counts["rows_late"]
+    held = wr.spark.inspect_state(source.checkpoint)
+    assert set(held["part"].to_pylist()) == {"time", "session 1"}
+    assert set(held["region"].to_pylist()) <= {None, "north", "south"}
+
+
+def test_without_lateness_results_are_those_of_sparks_window(source: Source) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    q = query().window(wr.Sliding("10m", slide="4m")).agg(n=wr.count(), total=wr.sum("len"))
+    source.write(BATCHES)
+    found, _ = source.run(q.run)
+
+    def own(stream: Any) -> Any:
+        windows = stream.withWatermark("ts", "3 minutes").groupBy(
+            "region", F.window("ts", "10 minutes", "4 minutes")
+        )
+        sums = windows.agg(F.count("*").alias("n"), F.sum("len").alias("total"))
+        return sums.select(
+            "region",
+            F.col("window.start").alias("window_start"),
+            F.col("window.end").alias("window_end"),
+            "n",
+            "total",
+        )
+
+    source.checkpoint += "-own"
+    native, _ = source.run(own)
+    assert_same_results(found, native)
+
+
+def test_corrections_come_in_update_mode_too(source: Source) -> None:
+    q = query(allowed_lateness="6m", emit="update").window(t=wr.Tumbling("5m"), s=wr.Session("40s"))
+    q = q.agg(n=wr.count(), total=wr.sum("len"))
+    source.write(BATCHES)
+    found, counts = source.run(q.run, mode="update")
+    results, metrics, _ = expected(q, BATCHES)
+
+    def standing(rows: list[Any]) -> dict[Any, Any]:
+        """What stands of each window at the end."""
+        last: dict[Any, Any] = {}
+        for row in rows:
+            edges = (row["window_start"].replace(tzinfo=None), row["window_end"].replace(tzinfo=None))
+            key = (row["region"], row["window"], *edges)
+            if key not in last or row["revision"] > last[key]["revision"]:
+                last[key] = row
+        return {k: (r["n"], r["total"]) for k, r in last.items() if not r["retracted"] and r["is_final"]}
+
+    assert standing(found) == standing(results)
+    assert counts["windows_corrected"] == metrics.windows_corrected > 0
+
+
+def test_windows_that_data_decide_and_late_rows_handed_back(source: Source) -> None:
+    q = query(late="emit", order="seq").window(five=wr.Rows(5), job=wr.Punctuation("done"))
+    q = q.agg(n=wr.count(), callers=wr.concat("caller"))
+    source.write(BATCHES)
+    found, _ = source.run(q.run)
+    results, metrics, late = expected(q, BATCHES)
+    behind = [row["late"] for row in found if row["late"] is not None]
+    kept = [{k: v for k, v in row.items() if k != "late"} for row in found if row["late"] is None]
+    assert_same_results(kept, results)
+    assert len(behind) == metrics.rows_late > 0
+    microseconds = [row | {"late_by": row["late_by"] // timedelta(microseconds=1)} for row in late]
+    assert_same_results(behind, microseconds)
+
+
+@pytest.mark.parametrize("over", [{"size": "12m"}, {"rows": 7}])
+def test_rolling_gives_a_result_a_row(source: Source, over: Any) -> None:
+    size = over.get("size")
+    q = query(order="seq").rolling(size, rows=over.get("rows")).agg(n=wr.count(), total=wr.sum("len"))
+    source.write(BATCHES)
+    found, _ = source.run(q.run)
+    results, _, _ = expected(q, BATCHES)
+    assert_same_results(found, results)
+
+
+def test_a_stream_goes_on_from_its_checkpoint(source: Source) -> None:
+    q = query().window(slide=wr.Sliding("10m", slide="4m"), visit=wr.Session("40s")).agg(**AGGREGATES)
+    source.write(BATCHES[:2])
+    first, _ = source.run(q.run)
+    other = query().window(slide=wr.Sliding("9m", slide="3m"), visit=wr.Session("40s")).agg(**AGGREGATES)
+    source.write(BATCHES[2:])
+    with pytest.raises(Exception, match=r"window 'slide' was Sliding\('10m', slide='4m'\), is Sliding\('9m'"):
+        source.run(other.run)
+    more = query().window(
+        slide=wr.Sliding("10m", slide="4m"), visit=wr.Session("40s"), band=wr.Tumbling("7m")
+    )
+    rest, _ = source.run(more.agg(**AGGREGATES).run)
+    results, _, _ = expected(q, BATCHES, stopped_after=2)
+    assert_same_results(first + [row for row in rest if row["window"] != "band"], results)
+    assert any(row["window"] == "band" for row in rest)
+
+
+def test_what_is_wrong_is_said_before_the_stream_starts(source: Source) -> None:
+    stream = source.spark.readStream.schema(SCHEMA).parquet(str(source.input))
+    with pytest.raises(ValueError, match="a stream needs a watermark"):
+        wr.query(time="ts").window(wr.Tumbling("1h")).agg(n=wr.count()).run(stream)
+    session = source.spark
+    provider = "spark.sql.streaming.stateStore.providerClass"
+    before = session.conf.get(provider)
+    session.conf.set(provider, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(ValueError, match=r"start the session with wr.spark.session\(\)"):
+            query().window(wr.Tumbling("1h")).agg(n=wr.count()).run(stream)
+    finally:
+        session.conf.set(provider, before)
