@@ -104,9 +104,9 @@ def test_rows_without_a_time_are_kept(spark: Any) -> None:
 
 def test_an_unknown_setting_is_an_error(spark: Any) -> None:
     spark.conf.set(SETTING, "maybe")
+    events = wr.events(spark.createDataFrame(skewed("integer")), time="ts").rolling(10)
     try:
         with pytest.raises(ValueError, match="auto, split, off"):
-            frame = spark.createDataFrame(skewed("integer"))
-            wr.events(frame, time="ts").rolling(10).agg(total=wr.sum("v"))
+            events.agg(total=wr.sum("v"))
     finally:
         spark.conf.unset(SETTING)

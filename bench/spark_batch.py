@@ -1,0 +1,292 @@
+"""Spark batch: rolling and windows against what Spark has, on the same rows in one session.
+
+Run: ``python bench/spark_batch.py`` (``--rows``, ``--only rolling,windows,sessions,own,hot``, ``--quick``).
+Every figure is a ratio: Spark's time over windrow's, both on the rows that the line names, the shortest of
+some runs in turn, results thrown away (the ``noop`` sink). Where Spark would take hours, both get fewer rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from common import heading, interleaved, machine, progress, table
+
+import windrow as wr
+
+DAY_US = 86_400_000_000
+START_US = 1_700_000_000_000_000 // DAY_US * DAY_US
+SEGMENT_TREE = "spark.sql.window.segmentTree.enabled"
+Row = dict[str, Any]
+
+
+def session(memory: str) -> Any:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName("windrow bench")
+    for name, value in {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": memory,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder.config(name, value)
+    found = builder.getOrCreate()
+    found.sparkContext.setLogLevel("ERROR")
+    return found
+
+
+class Bench:
+    """Data on disk, and pairs of DataFrames that are timed against each other."""
+
+    def __init__(self, spark: Any, folder: Path, repeats: int) -> None:
+        self.spark = spark
+        self._folder = folder
+        self._repeats = repeats
+
+    def events(self, rows: int, keys: int, hot: float = 0.0) -> Any:
+        """A day of events in order of time; ``hot`` is the share of rows that have the key 0."""
+        from pyspark.sql import functions
+
+        path = self._folder / f"{rows}-{keys}-{hot}"
+        if not path.exists():
+            number = functions.col("id")
+            time = functions.timestamp_micros(
+                functions.lit(START_US) + number * functions.lit(DAY_US // rows)
+            )
+            key = functions.when(functions.rand(3) < hot, 0).otherwise(number % keys)
+            columns = [key.alias("key"), time.alias("ts"), functions.rand(1).alias("v")]
+            self.spark.range(0, rows, 1, 4).select(*columns).write.parquet(str(path))
+        return self.spark.read.parquet(str(path))
+
+    def seconds(self, *frames: Callable[[], Any], repeats: int | None = None) -> list[float]:
+        runs = [lambda frame=frame: frame().write.format("noop").mode("overwrite").save() for frame in frames]
+        return interleaved(runs, repeats or self._repeats, 0.0)
+
+    def with_segment_tree(self, frame: Callable[[], Any]) -> Callable[[], Any]:
+        """The same with Spark's segment tree, which is off by default."""
+
+        class Switched:
+            def __init__(self, spark: Any) -> None:
+                self.spark = spark
+
+            def save(self) -> None:
+                self.spark.conf.set(SEGMENT_TREE, "true")
+                try:
+                    frame().write.format("noop").mode("overwrite").save()
+                finally:
+                    self.spark.conf.set(SEGMENT_TREE, "false")
+
+        switched = Switched(self.spark)
+        return lambda: _Saved(switched.save)
+
+
+class _Saved:
+    """Looks like a DataFrame to whoever saves it."""
+
+    def __init__(self, save: Callable[[], None]) -> None:
+        self.save = save
+        self.write = self
+
+    def format(self, _: str) -> _Saved:
+        return self
+
+    def mode(self, _: str) -> _Saved:
+        return self
+
+
+def rolling(bench: Bench, rows: int) -> Iterator[Row]:
+    """A sum and a stddev over the last rows, against rowsBetween."""
+    from pyspark.sql import Window, functions
+
+    for keys in (10, 10_000):
+        for frame_rows in (10, 1_000, 100_000):
+            if frame_rows > rows // keys:
+                continue
+            # a frame of 100,000 rows costs Spark about a millisecond a row
+            count = rows if frame_rows < 100_000 else min(rows, 200_000)
+            events = bench.events(count, 1 if frame_rows == 100_000 else keys)
+            over = Window.partitionBy("key").orderBy("ts").rowsBetween(1 - frame_rows, 0)
+            for name, own, ours in (
+                ("sum", functions.sum, wr.sum("v")),
+                ("stddev", functions.stddev, wr.stddev("v")),
+            ):
+                if frame_rows == 100_000 and name == "stddev":
+                    continue
+                progress(f"rolling {name} over {frame_rows} rows, {keys} keys")
+
+                def spark_s(own: Any = own, events: Any = events, over: Any = over) -> Any:
+                    return events.withColumn("r", own("v").over(over))
+
+                def windrow_s(ours: Any = ours, events: Any = events, n: int = frame_rows) -> Any:
+                    return wr.events(events, time="ts", by="key").rolling(rows=n).agg(r=ours)
+
+                slow = frame_rows >= 1_000
+                mine, tree = bench.seconds(windrow_s, bench.with_segment_tree(spark_s))
+                (plain,) = bench.seconds(spark_s, repeats=1 if slow else None)
+                yield {
+                    "what": f"rolling {name}, {frame_rows} rows",
+                    "keys": 1 if frame_rows == 100_000 else keys,
+                    "rows": count,
+                    "windrow s": mine,
+                    "spark s": plain,
+                    "ratio": plain / mine,
+                    "tree s": tree,
+                    "tree ratio": tree / mine,
+                }
+
+
+def windows(bench: Bench, rows: int) -> Iterator[Row]:
+    """Sums over sliding windows, against groupBy(window(...))."""
+    from pyspark.sql import functions
+
+    for keys in (10, 10_000):
+        for overlap in (1, 60, 1_440):
+            count = rows if overlap < 1_440 else min(rows, 60_000)
+            if overlap == 1_440 and keys > 10:
+                continue
+            size = 86_400 if overlap == 1_440 else 3_600
+            events = bench.events(count, keys)
+            progress(f"windows, overlap {overlap}, {keys} keys")
+
+            def spark_s(events: Any = events, size: int = size, overlap: int = overlap) -> Any:
+                window = functions.window("ts", f"{size} seconds", f"{size // overlap} seconds")
+                return events.groupBy("key", window).agg(functions.sum("v"), functions.count("*"))
+
+            def windrow_s(events: Any = events, size: int = size, overlap: int = overlap) -> Any:
+                window = (
+                    wr.Sliding(f"{size}s", slide=f"{size // overlap}s") if overlap > 1 else wr.Tumbling("1h")
+                )
+                return wr.events(events, time="ts", by="key").window(window).agg(s=wr.sum("v"), n=wr.count())
+
+            (mine,) = bench.seconds(windrow_s)
+            (plain,) = bench.seconds(spark_s, repeats=None if overlap == 1 else 1)
+            yield _line(f"window(), overlap {overlap}", keys, count, mine, plain)
+
+
+def sessions(bench: Bench, rows: int) -> Iterator[Row]:
+    """Sessions of one row each, and of many, against session_window."""
+    from pyspark.sql import functions
+
+    for keys in (10, 10_000):
+        for gap in (1, 7_200):
+            events = bench.events(rows, keys)
+            progress(f"sessions with a gap of {gap} s, {keys} keys")
+
+            def spark_s(events: Any = events, gap: int = gap) -> Any:
+                window = functions.session_window("ts", f"{gap} seconds")
+                return events.groupBy("key", window).agg(functions.sum("v"), functions.count("*"))
+
+            def windrow_s(events: Any = events, gap: int = gap) -> Any:
+                window = wr.Session(f"{gap}s")
+                return wr.events(events, time="ts", by="key").window(window).agg(s=wr.sum("v"), n=wr.count())
+
+            mine, plain = bench.seconds(windrow_s, spark_s)
+            yield _line(f"session_window, gap {gap} s", keys, rows, mine, plain)
+
+
+def own(bench: Bench, rows: int) -> Iterator[Row]:
+    """An aggregate of one's own, against a grouped-aggregate pandas function over the same frames."""
+    import pandas as pd
+    from pyspark.sql import Window
+    from pyspark.sql.functions import pandas_udf
+
+    spread = wr.monoid(
+        name="spread",
+        lift=lambda x: (x, x),
+        combine=lambda a, b: (a[0] if a[0] < b[0] else b[0], a[1] if a[1] > b[1] else b[1]),
+        lower=lambda s: s[1] - s[0],
+        identity=(float("inf"), float("-inf")),
+        commutative=True,
+    )
+
+    def largest_less_smallest(values: pd.Series) -> float:
+        return float(values.max() - values.min())
+
+    largest_less_smallest.__annotations__ = {"values": pd.Series, "return": float}
+    function: Any = pandas_udf(largest_less_smallest, "double")
+    count = min(rows, 50_000)
+    events = bench.events(count, 10)
+    over = Window.partitionBy("key").orderBy("ts").rowsBetween(-999, 0)
+    progress("an aggregate of one's own")
+    (mine,) = bench.seconds(
+        lambda: wr.events(events, time="ts", by="key").rolling(rows=1_000).agg(r=spread("v"))
+    )
+    (plain,) = bench.seconds(lambda: events.withColumn("r", function("v").over(over)), repeats=1)
+    yield _line("own aggregate, 1,000 rows, against a pandas function", 10, count, mine, plain)
+
+
+def hot(bench: Bench, rows: int) -> Iterator[Row]:
+    """One key with nine rows in ten, split in time, against even keys: here the ratio is even over hot."""
+    from windrow.engines.spark.skew import SETTING
+
+    even, skewed = bench.events(rows, 10), bench.events(rows, 10, hot=0.9)
+
+    def rolled(events: Any, setting: str) -> Callable[[], Any]:
+        def frame() -> Any:
+            bench.spark.conf.set(SETTING, setting)
+            return wr.events(events, time="ts", by="key").rolling("10m").agg(r=wr.sum("v"))
+
+        return frame
+
+    progress("one hot key")
+    base, whole, split = bench.seconds(rolled(even, "auto"), rolled(skewed, "off"), rolled(skewed, "split"))
+    yield _line("hot key kept whole: even keys take", 10, rows, whole, base)
+    yield _line("hot key split: even keys take", 10, rows, split, base)
+
+
+def _line(what: str, keys: int, rows: int, mine: float, plain: float) -> Row:
+    return {
+        "what": what,
+        "keys": keys,
+        "rows": rows,
+        "windrow s": mine,
+        "spark s": plain,
+        "ratio": plain / mine,
+        "tree s": "",
+        "tree ratio": "",
+    }
+
+
+SECTIONS = {"rolling": rolling, "windows": windows, "sessions": sessions, "own": own, "hot": hot}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas between")
+    parser.add_argument("--quick", action="store_true", help="200,000 rows, one run each")
+    parser.add_argument("--memory", default="4g", help="of the driver")
+    given = parser.parse_args()
+    rows, repeats = (200_000, 1) if given.quick else (given.rows, 3)
+    folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
+    spark = session(given.memory)
+    try:
+        bench = Bench(spark, folder, repeats)
+        bench.seconds(lambda: bench.events(rows, 10), repeats=1)  # warm
+        for line in (f"{name}: {value}" for name, value in machine().items()):
+            print(line)
+        for name in given.only.split(","):
+            heading(name)
+            numbers = dict.fromkeys(("windrow s", "spark s", "ratio", "tree s", "tree ratio"), ".2f")
+            table(list(SECTIONS[name](bench, rows)), rows=",", **numbers)
+    finally:
+        spark.stop()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
