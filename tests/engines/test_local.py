@@ -181,3 +181,28 @@ def test_explain_tells_what_runs() -> None:
     assert "plain Python" in text
     shared = wr.query(time="ts").window(a=wr.Tumbling(10), b=wr.Tumbling(5)).agg(s=wr.sum("v")).explain()
     assert "cut at the edges of a, b" in shared
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_windows_together_give_what_each_gives_alone(count: int) -> None:
+    rng = np.random.default_rng(count)
+    moments = rng.integers(-500, 3_000, 400)
+    table = pa.table({"ts": moments, "key": rng.integers(0, 3, 400), "v": rng.integers(0, 99, 400)})
+    chosen: dict[str, Any] = {
+        f"w{k}": wr.Sliding(10 + 7 * k, slide=3 + 2 * k) if k % 2 else wr.Tumbling(5 + 3 * k, offset=k)
+        for k in range(count)
+    }
+    chosen |= {"visit": wr.Session(4), "steps": wr.Cumulative(100, step=10), "band": wr.Fixed(50, 200)}
+    asked = wr.query(time="ts", by="key")
+    aggregates = {
+        "s": wr.sum("v"),
+        "n": wr.count(),
+        "f": wr.first("v"),
+        "all": wr.collect("v"),
+        "sd": wr.stddev("v"),
+    }
+    together = asked.window(**chosen).agg(**aggregates).run(table)
+    alone = [asked.window(**{name: window}).agg(**aggregates).run(table) for name, window in chosen.items()]
+    wanted = pa.concat_tables(alone)
+    assert together.drop(["sd"]).equals(wanted.drop(["sd"]))
+    np.testing.assert_allclose(together["sd"].to_numpy(), wanted["sd"].to_numpy(), rtol=1e-9, atol=1e-9)

@@ -165,3 +165,12 @@ def test_the_horizon_is_the_earliest_start_that_is_still_needed(kind: str, data:
     starts = [start for w in windows for start, _ in w.windows_ending_in(time, time + far)]
     horizon = TimeWindows(list(enumerate(windows))).horizon(time)
     assert horizon == min(starts) if starts else horizon > time
+
+
+@each_kind
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_first_start_of_the_windows_that_are_due(kind: str, data: st.DataObject) -> None:
+    windows, _, low, high = drawn(data, kind)
+    starts = [start for w in windows for start, _ in w.windows_ending_in(low, high)]
+    assert TimeWindows(list(enumerate(windows))).first_start(low, high) == min(starts, default=None)

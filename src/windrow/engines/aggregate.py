@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -66,13 +67,26 @@ class RowRanges:
 
 @dataclass(frozen=True)
 class SliceRanges:
-    """Ranges [front, stop) of slices: windows that share the partials of their slices."""
+    """Ranges [front, stop) of slices: windows that share the partials of their slices.
+
+    Several kinds of windows come one after the other: fronts and stops fall where the next kind begins."""
 
     slices: Slices
     fronts: Ints
     stops: Ints
     disjoint: bool = False
     one_a_row: ClassVar[bool] = False
+
+    @cached_property
+    def shape(self) -> str:
+        """How :func:`partial_results` should read the slices: whatever takes the fewest combines."""
+        if self.disjoint or not len(self):
+            return "disjoint"
+        widths = self.stops - self.fronts
+        is_new = (self.fronts[1:] >= self.stops[:-1]) | (self.fronts[1:] < self.fronts[:-1])
+        inserted = widths[0] + np.where(is_new, widths[1:], self.stops[1:] - self.stops[:-1]).sum()
+        by_tree = 2 * len(self.slices) + 2 * len(self) * max(1.0, np.log2(max(1.0, widths.mean())))
+        return "any" if by_tree < 3 * inserted else "sliding"
 
     def __len__(self) -> int:
         return len(self.fronts)
@@ -150,7 +164,7 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
         registers = (0, 0, 0, identity)
         for window in range(fronts.shape[0]):
             front, stop = fronts[window], stops[window]
-            if front >= registers[1]:  # nothing is shared with the window before
+            if front >= registers[1] or front < registers[0]:  # nothing is shared with the window before
                 registers = (front, front, front, identity)
             while registers[0] < front:
                 registers = evict(ring, mask, identity, registers)
@@ -231,14 +245,13 @@ def native_results(monoid: Monoid, columns: Columns, places: Any, over: Over) ->
     form = native(monoid, columns.dtypes)
     if form is None or not integers_fit(form, columns.arrays, over.widest):
         return None
+    rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
+    if isinstance(over, SliceRanges):
+        members = _slice_partials(form, rows, over.slices)
+        return partial_results(form, members, over.fronts, over.stops, over.shape)
     count = len(columns) if over.one_a_row else len(over)
     out = np.empty(count, form.layout.result_dtype)
     valid = np.ones(count, np.bool_) if form.layout.may_be_null else None
-    rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
-    if isinstance(over, SliceRanges):
-        rows = (form.identity, _slice_partials(form, rows, over.slices), None, None)
-        over = RowRanges(over.fronts, over.stops, over.disjoint)
-        form = _of_partials(form)
     if isinstance(over, RowRanges) and over.disjoint:
         _run(form, fold_ranges, (*rows, over.fronts, over.stops, out, valid))
         return out, valid
@@ -356,7 +369,7 @@ def plain_results(
     window = TwoStacksLite(monoid)
     first = last = 0
     for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
-        if front >= last:  # nothing is shared with the window before
+        if front >= last or front < first:  # nothing is shared with the window before
             window = TwoStacksLite(monoid)
             first = last = front
         for i in range(last, stop):

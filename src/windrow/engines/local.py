@@ -7,8 +7,10 @@ arg_max, arg_min) carry row numbers instead of values, so that text and structs 
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ra
 from windrow.engines.tables import read_table
 from windrow.engines.times import check_time_kind
 from windrow.slicing import Slicer, Slices
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import RejectedRows, Rolling, Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
@@ -60,8 +64,36 @@ def _windowed(query: Spec, frame: Frame) -> pa.Table:
     """Results by window as named in the query, then by key as keys first appear, then by time."""
     timed = [window for _, window in query.windows if isinstance(window, TimeWindow)]
     slices = Slicer(timed).slices(frame.times, frame.run_starts) if len(timed) > 1 else None
-    parts = [_window_table(query, frame, name, window, slices) for name, window in query.windows]
+    shares = slices is not None and query.empty != "emit"
+    parts: list[pa.Table] = []
+    for is_shared, group in itertools.groupby(
+        query.windows, lambda each: shares and isinstance(each[1], TimeWindow)
+    ):
+        if is_shared:
+            assert slices is not None
+            parts.append(_shared_table(query, frame, list(group), slices))
+        else:
+            parts += [_window_table(query, frame, name, window, slices) for name, window in group]
     return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _shared_table(query: Spec, frame: Frame, windows: Sequence[tuple[str, Any]], slices: Slices) -> pa.Table:
+    """Windows that time decides, all at once however many they are."""
+    numbered = TimeWindows([(number, window) for number, (_, window) in enumerate(windows)])
+    due = numbered.due_in_runs(
+        numbered.kinds(slices.times),
+        np.arange(len(slices.runs) - 1),
+        slices.runs,
+        (slices.times, frame.times[slices.rows[1:] - 1], slices.ends),
+        START_OF_TIME,
+        END_OF_TIME,
+    )
+    found = due.found
+    names = pa.array([name for name, _ in windows], pa.string()).take(pa.array(found.windows))
+    ranges = Ranges(found.keys, found.starts, found.ends, due.fronts, due.stops, disjoint=False)
+    over = SliceRanges(slices, due.fronts, due.stops)
+    results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+    return result_table(query, frame, names, ranges, results)
 
 
 def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: Slices | None) -> pa.Table:
@@ -78,11 +110,11 @@ def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: 
     return result_table(query, frame, name, ranges, results)
 
 
-def result_table(query: Spec, frame: Frame, name: str, ranges: Ranges, results: list[Any]) -> pa.Table:
-    """The results of one window of the query: keys, name, edges and aggregates."""
+def result_table(query: Spec, frame: Frame, name: Any, ranges: Ranges, results: list[Any]) -> pa.Table:
+    """The results of one window of the query: keys, name (or the name of each), edges and aggregates."""
     columns: dict[str, Any] = dict(zip(query.by, frame.key_columns(query, ranges.keys), strict=True))
     if query.names_windows:
-        columns["window"] = pa.array([name] * len(ranges), pa.string())
+        columns["window"] = pa.repeat(pa.scalar(name), len(ranges)) if isinstance(name, str) else name
     columns["window_start"] = frame.axis.column(ranges.starts, ranges.without_edges)
     columns["window_end"] = frame.axis.column(ranges.ends, ranges.without_edges)
     columns |= {result: column for (result, _), column in zip(query.aggregates, results, strict=True)}

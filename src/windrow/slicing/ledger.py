@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 __all__ = ["Found", "Ledger"]
 
@@ -43,6 +44,9 @@ class Found:
 
     def order(self) -> Ints:
         return np.lexsort([self.ends, self.starts, self.keys, self.windows])
+
+    def is_sorted(self) -> bool:
+        return bool(_are_sorted(self.windows, self.keys, self.starts, self.ends))
 
     def same_as_before(self) -> Mask:
         """Which are equal to the one before; they are sorted."""
@@ -114,3 +118,12 @@ class Ledger:
 
     def with_keys(self, renumbered: Ints) -> Ledger:
         return replace(self, found=replace(self.found, keys=renumbered[self.found.keys]))
+
+
+@njit(cache=True, nogil=True)
+def _are_sorted(windows: Ints, keys: Ints, starts: Ints, ends: Ints) -> bool:
+    for i in range(1, len(windows)):
+        before = (windows[i - 1], keys[i - 1], starts[i - 1], ends[i - 1])
+        if (windows[i], keys[i], starts[i], ends[i]) < before:
+            return False
+    return True

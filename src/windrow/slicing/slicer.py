@@ -115,9 +115,8 @@ class Slicer:
     def edges_after(self, times: Ints) -> Ints:
         """The first edge of any window after each time."""
         found = np.full(len(times), END_OF_TIME, np.int64)
-        for anchor, period in self.progressions:
-            np.minimum(found, times + period - (times - anchor) % period, out=found)
-        listed = np.array(sorted(self._listed_edges(times)), np.int64)
+        anchors, periods, listed = self._edges(times)
+        _first_edges(times, anchors, periods, found)
         if len(listed):
             places = np.searchsorted(listed, times, side="right")
             found = np.minimum(found, np.append(listed, END_OF_TIME)[places])
@@ -152,13 +151,31 @@ class Slicer:
 
 
 def _fewest(progressions: Iterable[Arithmetic]) -> list[Arithmetic]:
-    """Without those that another one contains; that one's period is shorter, and it is kept or contained
-    itself."""
-    kept: list[Arithmetic] = []
-    for p in sorted(progressions, key=lambda each: each.period):
-        if not any(p.period % o.period == 0 and (p.anchor - o.anchor) % o.period == 0 for o in kept):
-            kept.append(p)
+    """Without those that another one contains."""
+    found = sorted(progressions, key=lambda each: each.period)
+    anchors, periods = (np.array([p[k] for p in found], np.int64) for k in range(2))
+    return [p for p, is_kept in zip(found, _kept(anchors, periods), strict=True) if is_kept]
+
+
+@njit(cache=True, nogil=True)
+def _kept(anchors: Ints, periods: Ints) -> Any:
+    """Which progressions, by period, are contained in none before; one that is kept contains whatever is
+    contained at all."""
+    kept = np.ones(len(anchors), np.bool_)
+    for i in range(len(anchors)):
+        for j in range(i):
+            if kept[j] and periods[i] % periods[j] == 0 and (anchors[i] - anchors[j]) % periods[j] == 0:
+                kept[i] = False
+                break
     return kept
+
+
+@njit(cache=True, nogil=True)
+def _first_edges(times: Ints, anchors: Ints, periods: Ints, found: Ints) -> None:
+    """The first edge of any progression after each time, where it is before what was found."""
+    for i in range(len(times)):
+        for p in range(len(anchors)):
+            found[i] = min(found[i], times[i] + periods[p] - (times[i] - anchors[p]) % periods[p])
 
 
 @njit(cache=True, nogil=True)

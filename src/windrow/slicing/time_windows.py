@@ -11,6 +11,7 @@ Cost: O(log slices) a window that comes out, O(kinds x keys) a call.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +46,9 @@ class DueWindows:
 
 #: more windows than this at once are a mistake, such as empty windows up to a row in the year 9999
 _MOST_WINDOWS = 100_000_000
+
+#: room is made for so many windows without counting them first
+_MOST_ROOM = 4_000_000
 
 #: sizes, slides (0: a list), anchors, first and end of the list of each kind; and the lists
 Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
@@ -118,14 +122,25 @@ class TimeWindows:
     def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> DueWindows:
         """The windows that hold one of these slices and end in (low, high]."""
         keys, runs = runs_of(slices.keys)
-        columns = (runs, slices.firsts, slices.lasts, slices.ends)
-        room = np.empty((64 + 2 * len(slices), 5), np.int64)
+        return self.due_in_runs(kinds, keys, runs, (slices.firsts, slices.lasts, slices.ends), low, high)
+
+    def due_in_runs(
+        self, kinds: Kinds, keys: Ints, runs: Ints, slices: tuple[Ints, Ints, Ints], low: int, high: int
+    ) -> DueWindows:
+        """The same for slices by their first and last times and their ends; ``runs`` says where those of each
+        key start, and the end. Windows come by kind, then key, then time."""
+        columns = (runs, *slices)
+        room = np.empty((6, _most_due(kinds, runs, slices, high - low)), np.int64)
         count = _due(*kinds, *columns, low, high, room)
-        if count > len(room):
-            room = np.empty((count, 5), np.int64)
+        if count > _MOST_WINDOWS:
+            raise ValueError(
+                f"the rows are in more than {_MOST_WINDOWS:,} windows: use longer slides, or fewer rows"
+            )
+        if count > room.shape[1]:
+            room = np.empty((6, count), np.int64)
             _due(*kinds, *columns, low, high, room)
-        kind, run, starts, fronts, stops = (np.ascontiguousarray(room[:count, k]) for k in range(5))
-        return DueWindows(self._found(kinds, kind, keys[run], starts), fronts, stops)
+        kind, run, starts, ends, fronts, stops = (room[k, :count] for k in range(6))
+        return DueWindows(Found(self.numbers[kind], keys[run], starts, ends), fronts, stops)
 
     def holding(self, kinds: Kinds, keys: Ints, times: Ints, low: int, high: int) -> Found:
         """The windows with an end in (low, high] that hold one of these times, each once; sorted by key and
@@ -149,10 +164,11 @@ class TimeWindows:
         begins = np.where(listed, starts[place], anchors[kind] + k * slides[kind])
         return Found(self.numbers[kind], keys, begins, np.where(listed, ends[place], begins + sizes[kind]))
 
-    def latest_ends(self, kinds: Kinds, times: Ints) -> Ints:
-        """The latest end of the windows that hold each time; START_OF_TIME: none does."""
+    def latest_ends(self, kinds: Kinds, times: Ints, enough: int = END_OF_TIME) -> Ints:
+        """The latest end of the windows that hold each time, or any that is after ``enough``; START_OF_TIME:
+        no window holds it."""
         found = np.empty(len(times), np.int64)
-        _latest_ends(*kinds, times, found)
+        _latest_ends(*kinds, times, enough, found)
         return found
 
     def filling(
@@ -204,6 +220,17 @@ class TimeWindows:
         last = int((anchors + earliest * slides + sizes)[some].min())
         return (first, last) if first < last else None
 
+    def first_start(self, low: int, high: int) -> int | None:
+        """No window that ends in (low, high] starts before this; None: no window ends there."""
+        if low == START_OF_TIME or high == END_OF_TIME:
+            return self.horizon(low) if low > START_OF_TIME else START_OF_TIME
+        sizes, slides, anchors = self._progressions
+        ends = anchors + sizes + ((low - anchors - sizes) // slides + 1) * slides
+        starts = (ends - sizes)[ends <= high].tolist()
+        for window in self._others:
+            starts += [start for start, _ in itertools.islice(window.windows_ending_in(low, high), 1)]
+        return min(starts, default=None)
+
     @staticmethod
     def ranges(found: Found, slices: HeldSlices) -> tuple[Ints, Ints]:
         """The slices [front, stop) that each window holds."""
@@ -231,6 +258,18 @@ def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
         slide = window.slide.units if isinstance(window, Sliding) else size
         return size, slide, window.offset.units % slide
     return None
+
+
+def _most_due(kinds: Kinds, runs: Ints, slices: tuple[Ints, Ints, Ints], within: int) -> int:
+    """Room for windows that end within a time and hold a slice: for all of them, unless that is very many."""
+    sizes, slides, _, heads, tails, _, _ = kinds
+    few = 64 + 2 * len(slices[0])
+    if not len(slices[0]):
+        return few
+    spans = np.minimum(int(slices[1].max()) - int(slices[0].min()) + sizes, min(within, END_OF_TIME))
+    most = np.where(slides > 0, spans // np.maximum(slides, 1) + 2, tails - heads).astype(np.float64)
+    everything = float(most.sum()) * (len(runs) - 1)
+    return int(everything) if everything < _MOST_ROOM else few
 
 
 def _first_start(window: TimeWindow, time: int) -> int:
@@ -310,7 +349,7 @@ def _due(
     high: int,
     out: Any,
 ) -> int:
-    """Rows of (kind, run, k, front, stop); counts them all, writes those that there is room for."""
+    """Columns (kind, run, start, end, front, stop); counts them all, writes those that there is room for."""
     count = 0
     for kind in range(len(sizes)):
         size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
@@ -338,12 +377,13 @@ def _due(
                         k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
                     )
                     continue
-                if count < len(out):
-                    out[count, 0] = kind
-                    out[count, 1] = run
-                    out[count, 2] = k
-                    out[count, 3] = front
-                    out[count, 4] = stop
+                if count < out.shape[1]:
+                    out[0, count] = kind
+                    out[1, count] = run
+                    out[2, count] = start
+                    out[3, count] = end
+                    out[4, count] = front
+                    out[5, count] = stop
                 count += 1
                 k += 1
     return count
@@ -438,6 +478,7 @@ def _latest_ends(
     list_starts: Ints,
     list_ends: Ints,
     times: Ints,
+    enough: int,
     out: Ints,
 ) -> None:
     for i in range(len(times)):
@@ -455,6 +496,8 @@ def _latest_ends(
             if first <= last:
                 end = anchor + last * slide + size if slide > 0 else list_ends[head + last]
                 found = max(found, end)
+                if found > enough:
+                    break
         out[i] = found
 
 

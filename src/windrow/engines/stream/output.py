@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,11 @@ class Piece:
     def __len__(self) -> int:
         return len(self.found)
 
+    def take(self, places: Ints) -> Piece:
+        results = None if self.results is None else [each.take(pa.array(places)) for each in self.results]
+        revisions = None if self.revisions is None else self.revisions[places]
+        return replace(self, found=self.found.take(places), results=results, revisions=revisions)
+
 
 def extra_columns(query: Spec) -> list[str]:
     """The columns that results of an operator have besides those of a table."""
@@ -48,23 +53,23 @@ def extra_columns(query: Spec) -> list[str]:
 
 def piece_table(query: Spec, names: Sequence[str], keys: Keys, axis: TimeAxis, piece: Piece) -> pa.Table:
     """Results in the order of windows, then keys, then time; ``names`` of windows by their numbers."""
+    if not piece.found.is_sorted():
+        piece = piece.take(piece.found.order())
     found = piece.found
-    order = found.order()
-    found = found.take(order)
     columns: dict[str, Any] = dict(keys.columns(found.keys))
     if query.names_windows:
         columns["window"] = pa.array(names, pa.string()).take(pa.array(found.windows))
     columns["window_start"] = axis.column(found.starts)
     columns["window_end"] = axis.column(found.ends)
     for k, (name, _) in enumerate(query.aggregates):
-        if piece.results is None:
-            columns[name] = pa.nulls(len(found))
-        else:
-            columns[name] = piece.results[k].take(pa.array(order))
-    revisions = np.zeros(len(found), np.int64) if piece.revisions is None else piece.revisions[order]
-    extras = {
-        "revision": pa.array(revisions, pa.int64()),
-        "retracted": pa.array(np.full(len(found), piece.results is None)),
-        "is_final": pa.array(np.full(len(found), piece.is_final)),
-    }
-    return pa.table(columns | {name: extras[name] for name in extra_columns(query)})
+        columns[name] = pa.nulls(len(found)) if piece.results is None else piece.results[k]
+    extras = extra_columns(query)
+    if extras:
+        revisions = np.zeros(len(found), np.int64) if piece.revisions is None else piece.revisions
+        values = {
+            "revision": pa.array(revisions, pa.int64()),
+            "retracted": pa.array(np.full(len(found), piece.results is None)),
+            "is_final": pa.array(np.full(len(found), piece.is_final)),
+        }
+        columns |= {name: values[name] for name in extras}
+    return pa.table(columns)

@@ -7,6 +7,7 @@ in common. A few kinds slide Two-Stacks over the slices, many ask a tree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +34,8 @@ Mask = npt.NDArray[np.bool_]
 
 #: windows of more slices than this read whole blocks from an eager store
 MOST_LAZY = 64
+#: windows of at most so many slices are read together with much shorter ones
+MOST_TOGETHER = 256
 #: more kinds of windows than this in a group ask a tree instead of sliding one by one
 _FEW_KINDS = 4
 
@@ -68,23 +71,28 @@ class Kinds:
     @cached_property
     def slices_a_window(self) -> int:
         """How many slices the longest window is cut into, at most."""
-        longest = self.windows.longest
-        cuts = Slicer(kind.window for kind in self.each).progressions
-        return sum(-(-longest // cut.period) for cut in cuts) or 1
+        return _cuts(self._edges, self.windows.longest)
+
+    @cached_property
+    def _edges(self) -> Slicer:
+        return Slicer(kind.window for kind in self.each)
 
     @cached_property
     def starts(self) -> Slicer | None:
-        """Where windows start; None: they end nowhere else."""
-        edges = Slicer(kind.window for kind in self.each)
+        """Where windows start; None: they end nowhere else, or at so few other places that slices are not
+        worth fusing."""
         starts = Slicer(_starting_where(kind.window) for kind in self.each)
-        return None if starts.progressions == edges.progressions else starts
+        return starts if 4 * _cuts(starts, self.windows.longest) <= 3 * self.slices_a_window else None
 
     @cached_property
     def groups(self) -> list[tuple[int, TimeWindows]]:
-        """Kinds that are there since the same epoch and are of similar size: read together."""
+        """Kinds that are there since the same epoch and, where there are many slices, are of similar size:
+        read together."""
         found: dict[tuple[int, int], list[Kind]] = {}
         for kind in self.each:
-            size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
+            size = 0
+            if self.slices_a_window > MOST_TOGETHER:
+                size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
             found.setdefault((kind.epoch, size), []).append(kind)
         return [
             (epoch, TimeWindows([(k.number, k.window) for k in kinds])) for (epoch, _), kinds in found.items()
@@ -122,7 +130,7 @@ class TimePart:
 
     def judged(self, batch: Batch, watermark: int) -> tuple[Mask, Mask]:
         """Which slices some window takes, and which are in some window at all."""
-        latest = self.windows.latest_ends(self.windows.kinds(batch.times), batch.times)
+        latest = self.windows.latest_ends(self.windows.kinds(batch.times), batch.times, watermark)
         inside = latest > START_OF_TIME
         taken = inside & (latest > watermark)
         return (taken | (inside & ~batch.is_late) if self.query.corrects else taken), inside
@@ -200,7 +208,9 @@ class TimePart:
     def _due(
         self, epoch: int, windows: TimeWindows, low: int, high: int
     ) -> Iterator[tuple[Found, Sequence[Any]]]:
-        start = windows.horizon(low) if low > START_OF_TIME else START_OF_TIME
+        start = windows.first_start(low, high)
+        if start is None:
+            return
         slices = self._visible(self.store.between(start, high, windows.common(low, high)), epoch)
         if slices is None:
             return
@@ -291,6 +301,13 @@ class TimePart:
         kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))
         ledger = self.ledger.only(self.ledger.found.windows != number)
         return replace(self, kinds=kinds, ledger=ledger)
+
+
+def _cuts(slicer: Slicer, span: int) -> int:
+    """Into how many slices a span of time is cut, at most: by each progression, or by the grid of all."""
+    cuts = slicer.progressions
+    grid = math.gcd(*(cut.period for cut in cuts), *(cut.anchor - cuts[0].anchor for cut in cuts))
+    return min(sum(-(-span // cut.period) for cut in cuts), -(-span // max(grid, 1))) or 1
 
 
 def _starting_where(window: TimeWindow) -> TimeWindow:
