@@ -1,0 +1,1 @@
+"""One file a command; each has ``execute(options)``, which gives the exit code."""

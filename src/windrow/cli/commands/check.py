@@ -1,0 +1,107 @@
+"""``windrow check``: what is wrong with a job, found before it runs.
+
+The file is read and checked; the user's own monoids are tried on the laws; the job runs on its first rows,
+on the local engine, and writes nothing."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.job import FILE_FORMATS, Job, read_job
+from windrow.cli.own_monoids import own_monoids
+
+__all__ = ["execute"]
+
+
+def execute(options: argparse.Namespace) -> int:
+    if options.rows < 1:
+        raise JobError("--rows: give 1 or more")
+    job = read_job(options.job, own_monoids(options.monoids))
+    print(f"ok    file: {_described(job)}")
+    try:
+        rows, origin = _first_rows(job, options.rows)
+        _check_laws(job, rows)
+        _dry_run(job, rows, origin)
+    except JobFailed as error:
+        raise JobError(f"{options.job}: {error}") from error
+    return 0
+
+
+def _described(job: Job) -> str:
+    query = job.query
+    windows = "rolling" if query.rolling_over is not None else _counted(len(query.windows), "window")
+    return (
+        f"{windows}, {_counted(len(query.aggregates), 'aggregate')}, {job.source.format} to {job.sink.format}"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _first_rows(job: Job, count: int) -> tuple[Any, str]:
+    """Rows of the source, or made-up rows of its schema, or none."""
+    if job.source.format in FILE_FORMATS and "://" not in str(job.source.path):
+        from windrow.cli.local.files import check_readable, read_batches
+
+        check_readable(job.source)
+        first = next(read_batches(job.source, count), None)
+        return (first, "of the source") if first is not None else (None, "the source has no rows yet")
+    schema = job.source.schema or _known_schemas().get(job.source.format, ())
+    if schema:
+        from windrow.cli.local.made_up import made_up_rows
+
+        return made_up_rows(schema), "made up from the schema"
+    return None, f"{job.source.format!r} can only be read on Spark, and there is no [source.schema]"
+
+
+def _known_schemas() -> dict[str, tuple[tuple[str, str], ...]]:
+    return {"rate": (("timestamp", "timestamp"), ("value", "long"))}
+
+
+def _check_laws(job: Job, rows: Any) -> None:
+    from windrow.monoids import laws
+
+    for name, aggregate in job.query.aggregates:
+        if aggregate.monoid.builtin:
+            continue
+        if rows is None or not set(aggregate.columns) <= set(rows.column_names):
+            print(f"skip  laws of {name} = {aggregate!r}: no rows to try it on")
+            continue
+        columns = [rows.column(column).to_pylist() for column in aggregate.columns]
+        samples = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        try:
+            print(f"ok    laws of {name}: {laws.check(aggregate, samples, extend=False)}")
+        except laws.LawViolation as violation:
+            raise JobError(f"[agg] {name} = {aggregate!r}: {violation}") from violation
+        except ValueError as error:
+            raise JobError(f"[agg] {name} = {aggregate!r}: {error}") from error
+        _try_more(laws, name, aggregate, samples)
+
+
+def _try_more(laws: Any, name: str, aggregate: Any, samples: list[Any]) -> None:
+    """Values that the first rows do not hold: zero, negatives, NaN."""
+    try:
+        laws.check(aggregate, samples)
+    except laws.LawViolation as violation:
+        print(f"note  {name}: with values that the first rows do not hold, {violation}")
+
+
+def _dry_run(job: Job, rows: Any, origin: str) -> None:
+    if rows is None:
+        print(f"skip  dry run: {origin}")
+        return
+    import warnings
+
+    from windrow.cli.local.run import guarded
+    from windrow.cli.show.tables import text_table
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = guarded(job.query.run, rows)
+    print(f"ok    dry run: {rows.num_rows:,} rows ({origin}) gave {result.num_rows:,} results")
+    for warning in caught:
+        print(f"note  {warning.message}")
+    print(text_table(result, 3))

@@ -1,0 +1,59 @@
+"""``windrow explain``: what a job will do, in words."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from windrow.cli.job import Job, read_job
+from windrow.cli.job.secrets import Setting
+from windrow.cli.own_monoids import own_monoids
+
+__all__ = ["execute", "explained"]
+
+
+def execute(options: argparse.Namespace) -> int:
+    job = read_job(options.job, own_monoids(options.monoids))
+    print("\n".join(explained(job)))
+    if options.spark:
+        from windrow.cli.spark.failures import guarded
+        from windrow.cli.spark.run import read_source
+        from windrow.cli.spark.session import open_session
+
+        with open_session(job) as spark:
+            print("\non Spark:\n" + guarded(job.query.explain, guarded(read_source, job, spark)))
+    return 0
+
+
+def explained(job: Job) -> Iterator[str]:
+    """The job, then the plan of its query."""
+    source, sink, query = job.source, job.sink, job.query
+    kind = "stream" if source.is_stream else "batch"
+    yield f"job {job.name}: {kind}"
+    yield f"from: {source.format}{_at(source.path)}{_options(source.options)}"
+    if source.schema:
+        yield f"  columns: {', '.join(f'{name} {kind}' for name, kind in source.schema)}"
+    yield f"time: {query.time}" + (f", by {', '.join(query.by)}" if query.by else "")
+    if source.is_stream and query.watermark is not None:
+        yield f"watermark: {query.watermark} behind the largest time seen; {_late(job)}"
+    yield f"to: {sink.format}{_at(sink.path)}{_options(sink.options)}"
+    if sink.checkpoint:
+        yield f"  checkpoint: {sink.checkpoint}"
+    yield ""
+    yield query.explain()
+
+
+def _late(job: Job) -> str:
+    query = job.query
+    late = "late rows come out in the column late" if query.late == "emit" else "late rows are counted"
+    return f"rows up to {query.allowed_lateness} later correct windows, {late}" if query.corrects else late
+
+
+def _at(path: str | None) -> str:
+    return f" at {path}" if path else ""
+
+
+def _options(options: tuple[Setting, ...]) -> str:
+    """Options by name; secrets show as ***."""
+    shown = ", ".join(f"{option.name}={option!r}" for option in options)
+    return f" ({shown})" if shown else ""

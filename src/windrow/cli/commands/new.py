@@ -1,0 +1,32 @@
+"""``windrow new``: a commented job file and sample data, to start from."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from windrow.cli.commands.sample import JOB, MONOIDS, sample_files
+from windrow.cli.errors import JobError
+
+__all__ = ["execute"]
+
+
+def execute(options: argparse.Namespace) -> int:
+    folder = Path(options.folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise JobError(f"{folder}: this is there already: name a new folder")
+    try:
+        (folder / "data").mkdir(parents=True)
+    except OSError as error:
+        raise JobError(f"{folder}: the folder cannot be made: {error.strerror}") from None
+    (folder / "job.toml").write_text(JOB, encoding="utf-8")
+    (folder / "monoids.py").write_text(MONOIDS, encoding="utf-8")
+    for name, text in sample_files():
+        (folder / "data" / name).write_text(text, encoding="utf-8")
+    job = folder / "job.toml"
+    print(f"made {job}, sample data in {folder / 'data'}, your own aggregates in {folder / 'monoids.py'}")
+    print("next:")
+    print(f"  windrow check {job}")
+    print(f"  windrow run {job} --engine local --report report.html")
+    print(f"  windrow run {job} --report report.html          (on Spark; needs Java 17)")
+    return 0

@@ -1,0 +1,71 @@
+"""``windrow replay``: a job over stored input, at a chosen speed. The job's own results, checkpoint and sink
+are left alone: results go to ``--out``, or nowhere."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from windrow.cli.commands.run import recorded
+from windrow.cli.errors import JobError
+from windrow.cli.job import Job, Sink, read_job
+from windrow.cli.own_monoids import own_monoids
+from windrow.cli.record import Record
+from windrow.cli.show import Reporter
+
+__all__ = ["execute"]
+
+_ROWS = 10_000
+
+
+def execute(options: argparse.Namespace) -> int:
+    from windrow.cli.local.files import check_readable
+    from windrow.cli.replay import read_speed
+
+    job = read_job(options.job, own_monoids(options.monoids))
+    check_readable(job.source)
+    speed = read_speed(options.speed)
+    if not options.tick > 0:
+        raise JobError("--tick: give seconds, more than 0")
+    if job.query.watermark is None:
+        raise JobError(f"{options.job}: [events] watermark: a replay is a stream and needs it, as in '10m'")
+    with tempfile.TemporaryDirectory(prefix="windrow-replay-") as scratch:
+        playing = _redirected(job, options.out, scratch)
+        play = _on_spark if options.engine == "spark" else _locally
+        recorded(playing, options, lambda r, shown: play(playing, options, speed, Path(scratch), r, shown))
+    return 0
+
+
+def _redirected(job: Job, out: str | None, scratch: str) -> Job:
+    """The same job, writing elsewhere and keeping its state elsewhere."""
+    checkpoint = str(Path(scratch) / "checkpoint")
+    if out is None:
+        sink = Sink("noop", None, "append", checkpoint, "continuously", ())
+    else:
+        sink = Sink("parquet", str(Path(out).resolve()), "append", checkpoint, "continuously", ())
+    return replace(job, sink=sink)
+
+
+def _locally(
+    job: Job, options: argparse.Namespace, speed: float, scratch: Path, record: Record, reporter: Reporter
+) -> None:
+    from windrow.cli.local.files import read_batches
+    from windrow.cli.local.run import run_batches
+    from windrow.cli.local.sinks import open_sink
+    from windrow.cli.replay import paced
+
+    rows = paced(read_batches(job.source, _ROWS), job.query.time, speed, options.tick)
+    run_batches(job, rows, open_sink(job.sink, options.overwrite), record, reporter)
+
+
+def _on_spark(
+    job: Job, options: argparse.Namespace, speed: float, scratch: Path, record: Record, reporter: Reporter
+) -> None:
+    from windrow.cli.spark.feed import play
+    from windrow.cli.spark.session import open_session
+
+    reporter.note("starting Spark ...")
+    with open_session(job, options.verbose) as spark:
+        play(job, spark, scratch / "input", speed, options.tick, record, reporter, options.report is not None)

@@ -1,0 +1,74 @@
+"""``windrow run``: a job, on Spark or without it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from windrow.cli.errors import JobError, JobFailed, JobInterrupted
+from windrow.cli.job import Job, read_job
+from windrow.cli.job.secrets import scrubbed
+from windrow.cli.own_monoids import own_monoids
+from windrow.cli.record import Record
+from windrow.cli.show import Reporter, reporter_for
+
+__all__ = ["execute", "recorded", "run_job"]
+
+
+def execute(options: argparse.Namespace) -> int:
+    if options.batch_rows < 1:
+        raise JobError("--batch-rows: give 1 or more")
+    job = read_job(options.job, own_monoids(options.monoids))
+    recorded(job, options, lambda record, reporter: run_job(job, options, record, reporter))
+    return 0
+
+
+def run_job(job: Job, options: argparse.Namespace, record: Record, reporter: Reporter) -> None:
+    if options.engine == "local":
+        from windrow.cli.local.run import run_local
+
+        run_local(job, record, reporter, options.batch_rows, options.overwrite)
+        return
+    from windrow.cli.spark.run import run_spark
+    from windrow.cli.spark.session import open_session
+
+    reporter.note("starting Spark ...")
+    with open_session(job, options.verbose) as spark:
+        run_spark(job, spark, record, reporter, read_back=options.report is not None)
+
+
+def recorded(job: Job, options: argparse.Namespace, work: Callable[[Record, Reporter], Any]) -> Record:
+    """Do the work, show how it goes, and write the report, however it ends. No message holds a secret."""
+    if options.report is not None and not Path(options.report).resolve().parent.is_dir():
+        raise JobError(f"--report {options.report}: there is no such folder")
+    record = Record(job, options.engine)
+    reporter = reporter_for(options.json, options.quiet)
+    try:
+        work(record, reporter)
+        record.end("done")
+    except JobInterrupted:
+        record.end("stopped")
+        raise
+    except (JobFailed, JobError) as error:
+        record.end("failed")
+        message = scrubbed(str(error), job.settings)
+        record.notes.append(message)
+        raise type(error)(message) from (error.__cause__ if options.verbose else None)
+    finally:
+        _finish(record, reporter, options)
+    return record
+
+
+def _finish(record: Record, reporter: Reporter, options: argparse.Namespace) -> None:
+    if record.status == "running":  # something that nobody foresaw
+        record.end("failed")
+    if options.report is not None and (record.steps or record.status != "failed"):
+        from windrow.cli.report import write_report
+
+        write_report(record, Path(options.report))
+    reporter.ended(record.summary(), record.summary_text() if record.status != "failed" else "")
+    reporter.close()
+    if options.report is not None and record.status != "failed":
+        reporter.note(f"report: {options.report}")

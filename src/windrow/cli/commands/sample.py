@@ -1,0 +1,111 @@
+"""What ``windrow new`` writes: a job with all its keys explained, and an afternoon of phone calls."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+__all__ = ["JOB", "MONOIDS", "sample_files"]
+
+JOB = """\
+# A windrow job: where rows come from, which windows they belong to, what is computed, where results go.
+# Every key is explained in docs/cli.md. Paths are relative to this file.
+
+[source]
+format = "csv"              # any format of Spark's: parquet, json, csv, kafka, delta, rate, ...
+path = "data"
+stream = true               # false: a finite table, computed at once
+
+[source.options]            # options of the format; secrets: password = { env = "NAME" }
+header = true
+maxFilesPerTrigger = 1
+
+[source.schema]             # columns and their types, as Spark writes them; a stream of files needs them
+ts = "timestamp"
+region = "string"
+caller = "string"
+len = "long"
+
+[events]
+time = "ts"                 # the column of event times
+by = ["region"]             # each region has windows of its own
+watermark = "10m"           # rows may be up to 10 minutes out of order
+# lateness = "30m"          # rows later than that may still correct windows that came out
+# late = "emit"             # hand late rows back, in the column `late`
+
+[[window]]                  # any number of windows share one pass over the rows
+name = "hour"
+kind = "sliding"            # also tumbling, session, cumulative, fixed, rows, delta, punctuation, policy
+size = "1h"
+slide = "5m"
+
+[[window]]
+name = "spell"
+kind = "session"            # rows with no longer silence than this between them
+gap = "1m"
+
+# [rolling]                 # instead of windows: a result for every row
+# size = "1h"               # or rows = 1000
+
+[agg]                       # result column = aggregate(column, ...)
+longest = "max(len)"
+ties = "max_count(len)"
+who = "arg_max(len, caller)"
+mean = "mean(len)"
+calls = "count()"
+# spread = "spread(len)"    # your own: windrow run job.toml --monoids monoids.py
+
+[sink]
+format = "json"             # any format of Spark's; parquet, csv, json and console also without Spark
+path = "results"
+checkpoint = "checkpoint"   # progress and state of the stream; delete it, and the results, to start again
+trigger = "available_now"   # take what is there and end; "continuously", or a pause such as "10s"
+
+[spark]
+master = "local[2]"
+
+[spark.conf]                # settings of Spark's
+"spark.sql.shuffle.partitions" = 2
+"""
+
+MONOIDS = '''\
+"""Your own aggregates, for `windrow run job.toml --monoids monoids.py`; `windrow check` tries their laws."""
+
+import windrow as wr
+
+spread = wr.monoid(
+    name="spread",
+    lift=lambda x: (x, x),
+    combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    lower=lambda s: s[1] - s[0],
+    identity=(float("inf"), float("-inf")),
+    commutative=True,
+    result_type="float64",
+)
+'''
+
+_FILES = 6
+_CALLS = 500
+_START = datetime(2024, 5, 1, 12)
+
+
+def sample_files() -> Iterator[tuple[str, str]]:
+    """Files of an hour each. Calls are logged up to 8 minutes late, a few of them hours."""
+    draw = random.Random(1876)
+    for number in range(_FILES):
+        rows = [_call(draw, number) for _ in range(_CALLS)]
+        rows.sort(key=lambda row: row[0])
+        lines = [
+            f"{ts:%Y-%m-%dT%H:%M:%S}Z,{region},{caller},{length}" for _, ts, region, caller, length in rows
+        ]
+        yield f"calls-{number}.csv", "\n".join(["ts,region,caller,len", *lines, ""])
+
+
+def _call(draw: random.Random, hour: int) -> tuple[float, datetime, str, str, int]:
+    minute = hour * 60 + draw.uniform(0, 60)
+    is_late = hour > 3 and draw.random() < 0.01
+    moment = _START + timedelta(minutes=minute - (200 if is_late else 0))
+    region = draw.choices(["north", "east", "south", "islands"], [60, 30, 25, 3])[0]
+    logged = minute + draw.uniform(0, 8)
+    return logged, moment, region, f"c{draw.randrange(400):03}", round(draw.lognormvariate(4.5, 1.1))

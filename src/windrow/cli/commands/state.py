@@ -1,0 +1,69 @@
+"""``windrow state``: what a stream keeps, read from its checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from windrow.cli.errors import JobError
+from windrow.cli.job import Job, Sink, Source, SparkSettings
+from windrow.cli.show.progress import human_time
+
+__all__ = ["execute"]
+
+
+def execute(options: argparse.Namespace) -> int:
+    checkpoint = options.checkpoint
+    if "://" not in checkpoint and not (Path(checkpoint) / "state").is_dir():
+        raise JobError(
+            f"{checkpoint}: this is no checkpoint of a stream with state: it has no folder 'state'"
+        )
+    table = _read(checkpoint)
+    if options.json:
+        for row in table.to_pylist():
+            print(json.dumps(row, default=str))
+        return 0
+    from windrow.cli.show.tables import text_table
+
+    print(_summary(table))
+    print(text_table(table, options.rows, shutil.get_terminal_size().columns))
+    return 0
+
+
+def _read(checkpoint: str) -> Any:
+    from windrow.cli.spark.failures import guarded
+    from windrow.cli.spark.session import open_session
+
+    with open_session(_no_job()) as spark:
+        from windrow.spark import inspect_state
+
+        return guarded(inspect_state, checkpoint, spark)
+
+
+def _no_job() -> Job:
+    """Spark is started for a job; here there is none."""
+    from windrow.query import query
+
+    source = Source("noop", None, False, (), ())
+    sink = Sink("noop", None, "error", None, "continuously", ())
+    return Job(Path("state.toml"), source, query(time="ts"), sink, SparkSettings(None, "windrow state", ()))
+
+
+def _summary(table: Any) -> str:
+    import pyarrow.compute as pc
+
+    if not table.num_rows:
+        return "the state is empty"
+    keys = [
+        n for n in table.column_names if n not in ("bucket", "part", "first", "last", "rows", "came_late")
+    ]
+    count = table.group_by(keys).aggregate([]).num_rows if keys else 1
+    first, last = pc.min(table.column("first")).as_py(), pc.max(table.column("last")).as_py()
+    rows = pc.sum(table.column("rows")).as_py()
+    return (
+        f"{table.num_rows:,} slices of {count:,} keys, {rows:,} rows folded in, "
+        f"from {human_time(first)} to {human_time(last)}\n"
+    )

@@ -1,0 +1,128 @@
+"""A table of a job file, read key by key: every key has a type, unknown ones are errors that name the
+nearest known one."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+from windrow.cli.errors import JobError
+from windrow.cli.job.places import Places
+from windrow.cli.job.secrets import Setting
+
+__all__ = ["REQUIRED", "Fields", "nearest"]
+
+REQUIRED: Any = object()
+_T = TypeVar("_T")
+_KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", dict: "a table"}
+_KINDS |= {list: "a list"}
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint at what was meant.
+
+    >>> nearest("fromat", ["format", "path"]), nearest("xyz", ["format", "path"])
+    ("did you mean 'format'?", 'known are format, path')
+    """
+    found = difflib.get_close_matches(name.lower(), known, 1, 0.6)
+    return f"did you mean {found[0]!r}?" if found else f"known are {', '.join(known)}"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """One table."""
+
+    data: Mapping[str, Any]
+    places: Places
+    table: str
+    known: tuple[str, ...]
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, Mapping):
+            raise JobError(f"{self.places.at('', self.table)}: write it as a table, [{self.table}]")
+        for key in self.data:
+            if key not in self.known:
+                self.refuse(key, f"this key is not known: {nearest(key, self.known)}")
+
+    def refuse(self, key: str, message: str) -> NoReturn:
+        raise JobError(f"{self.places.at(self.table, key, self.number)}: {message}")
+
+    def checked(self, key: str, make: Callable[..., _T], *arguments: Any, **named: Any) -> _T:
+        """What a function of windrow's own gives; what it refuses is an error of this key."""
+        try:
+            return make(*arguments, **named)
+        except (TypeError, ValueError, KeyError) as error:
+            self.refuse(key, str(error.args[0] if error.args else error))
+
+    # -- one key ---------------------------------------------------------------------------------------------
+
+    def value(self, key: str, default: Any, *kinds: type) -> Any:
+        if key not in self.data:
+            if default is REQUIRED:
+                self.refuse(key, f"this key is missing: give {' or '.join(_KINDS[kind] for kind in kinds)}")
+            return default
+        found = self.data[key]
+        if type(found) not in kinds:
+            wanted = " or ".join(_KINDS[kind] for kind in kinds)
+            self.refuse(key, f"{_shown(found)} is {_KINDS.get(type(found), 'a date')}: give {wanted}")
+        return found
+
+    def text(self, key: str, default: Any = REQUIRED) -> Any:
+        found = self.value(key, default, str)
+        if isinstance(found, str) and not found.strip():
+            self.refuse(key, "this is empty")
+        return found
+
+    def flag(self, key: str, default: bool) -> bool:
+        return bool(self.value(key, default, bool))
+
+    def whole(self, key: str, default: Any = REQUIRED, least: int = 0) -> Any:
+        found = self.value(key, default, int)
+        if found is not None and found < least:
+            self.refuse(key, f"{found} is too small: give {least} or more")
+        return found
+
+    def choice(self, key: str, allowed: Sequence[str], default: Any = REQUIRED) -> str:
+        found = self.text(key, default)
+        if found not in allowed:
+            self.refuse(key, f"{found!r} is not known: {nearest(found, allowed)}")
+        return str(found)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A text or a list of them."""
+        found = self.value(key, [], str, list)
+        found = [found] if isinstance(found, str) else found
+        if not all(isinstance(each, str) and each for each in found):
+            self.refuse(key, f"{found!r}: give the name of a column or a list of names")
+        if len(set(found)) != len(found):
+            self.refuse(key, f"{found!r}: a column is named twice")
+        return tuple(found)
+
+    def settings(self, key: str) -> tuple[Setting, ...]:
+        """Options by name: text, numbers, true or false, or ``{ env = "NAME" }``."""
+        under = f"{self.table}.{key}"
+        found = self.value(key, {}, dict)
+        inner = Fields(found, self.places, under, tuple(found))
+        return tuple(inner._setting(name) for name in found)
+
+    def _setting(self, name: str) -> Setting:
+        found = self.data[name]
+        if isinstance(found, dict) and list(found) == ["env"] and isinstance(found["env"], str):
+            value = os.environ.get(found["env"])
+            if value is None:
+                self.refuse(name, f"the environment variable {found['env']} is not set")
+            return Setting(name, value, from_environment=True)
+        if isinstance(found, bool):
+            return Setting(name, str(found).lower())
+        if not isinstance(found, (str, int, float)):
+            self.refuse(name, 'give text, a number, true, false, or { env = "NAME" } for a secret')
+        return Setting(name, str(found))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if not isinstance(value, bool) else str(value).lower()
+    return text if len(text) <= 40 else text[:37] + "..."

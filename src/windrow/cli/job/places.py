@@ -1,0 +1,54 @@
+"""Where in a job file a key is, for messages: TOML readers do not say.
+
+A scan by lines finds headers and keys. It may be misled by text of several lines that looks like keys; then a
+message names a line too early, and nothing else happens.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+__all__ = ["Places"]
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*=""")
+
+
+@dataclass
+class Places:
+    """Lines of tables and keys.
+
+    >>> places = Places.of(
+    ...     "jobs/a.toml", '[source]\\nformat = "csv"\\n[[window]]\\n[[window]]\\nkind = "rows"\\n'
+    ... )
+    >>> places.at("source", "format")
+    'jobs/a.toml:2: [source] format'
+    >>> places.at("window", "kind", 1), places.at("window", "size", 1), places.at("sink")
+    ('jobs/a.toml:5: [[window]] kind', 'jobs/a.toml:4: [[window]] size', 'jobs/a.toml: [sink]')
+    """
+
+    file: str
+    lines: dict[tuple[str, int, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, file: str, text: str) -> Places:
+        found = cls(file)
+        table, number = "", 0
+        seen: dict[str, int] = {}
+        for line, content in enumerate(text.splitlines(), 1):
+            if header := _HEADER.match(content):
+                table = header[2].replace(" ", "").replace('"', "")
+                number = seen.get(table, 0) if header[1] == "[[" else 0
+                seen[table] = number + 1
+                found.lines.setdefault((table, number, ""), line)
+            elif key := _KEY.match(content):
+                found.lines.setdefault((table, number, key[1] or key[2] or key[3]), line)
+        return found
+
+    def at(self, table: str, key: str = "", number: int = 0) -> str:
+        """The place of a key, or else of its table, in words."""
+        line = self.lines.get((table, number, key)) or self.lines.get((table, number, ""))
+        shown = f"[[{table}]]" if table == "window" else f"[{table}]" if table else ""
+        place = f"{self.file}:{line}:" if line else f"{self.file}:"
+        return " ".join(part for part in (place, shown, key) if part)

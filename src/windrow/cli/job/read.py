@@ -1,0 +1,194 @@
+"""Job files: TOML, every key typed and checked before anything runs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from windrow.cli.errors import JobError
+from windrow.cli.job.column_types import check_type
+from windrow.cli.job.fields import REQUIRED, Fields, nearest
+from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source, SparkSettings
+from windrow.cli.job.places import Places
+from windrow.cli.job.windows import with_windows
+from windrow.monoids.base import Monoid
+from windrow.query import Query, query
+from windrow.spec_text import aggregate_of
+from windrow.windows import parse_duration
+
+__all__ = ["read_job"]
+
+_TABLES = ("source", "events", "window", "rolling", "agg", "sink", "spark")
+_EVENTS = ("time", "by", "watermark", "lateness", "late", "order", "empty", "min_count", "emit")
+_MODES = ("error", "overwrite", "append")
+#: sinks that keep no promise over restarts, so that they need no checkpoint
+_TRANSIENT = ("console", "memory", "noop")
+
+
+def read_job(path: str | Path, own: Mapping[str, Monoid] | None = None) -> Job:
+    """The job in a file. ``own``: the user's monoids, which the file may name."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise JobError(f"{path}: the job file cannot be read: {reason}") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise JobError(f"{path}: this is no TOML: {error}") from None
+    return _job(file, data, Places.of(str(path), text), own or {})
+
+
+def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Monoid]) -> Job:
+    for name in data:
+        if name not in _TABLES:
+            raise JobError(f"{places.at(name)}: this table is not known: {nearest(name, _TABLES)}")
+    for name in ("source", "events", "agg", "sink"):
+        if name not in data:
+            raise JobError(f"{places.file}: the table [{name}] is missing")
+    source = _source(
+        Fields(data["source"], places, "source", _keys("format path stream options schema")), file
+    )
+    events = Fields(data["events"], places, "events", _EVENTS)
+    asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
+    if source.is_stream and asked.watermark is None:
+        events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
+    _check_columns(asked, source, events)
+    sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
+    spark = _spark(Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file)
+    sink = _sink(sink_fields, source, file)
+    _check_output(asked, source, sink, sink_fields, events)
+    return Job(file, source, asked, sink, spark)
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# -- where rows come from and where results go ---------------------------------------------------------------
+
+
+def _source(fields: Fields, file: Path) -> Source:
+    schema = fields.value("schema", {}, dict)
+    columns = Fields(schema, fields.places, "source.schema", tuple(schema))
+    for name in schema:
+        columns.checked(name, check_type, columns.text(name))
+    found = Source(
+        format=fields.text("format"),
+        path=_placed(fields.text("path", None), file),
+        is_stream=fields.flag("stream", False),
+        options=fields.settings("options"),
+        schema=tuple(schema.items()),
+    )
+    if found.format in FILE_FORMATS and found.path is None:
+        fields.refuse("path", f"this key is missing: say where the {found.format} files are")
+    if found.format in FILE_FORMATS and found.is_stream and not schema:
+        fields.refuse("schema", "a stream of files needs [source.schema]: name each column and its type")
+    return found
+
+
+def _sink(fields: Fields, source: Source, file: Path) -> Sink:
+    found = Sink(
+        format=fields.text("format"),
+        path=_placed(fields.text("path", None), file),
+        mode=fields.choice("mode", _MODES, "append" if source.is_stream else "error"),  # type: ignore[arg-type]
+        checkpoint=_placed(fields.text("checkpoint", None), file),
+        trigger=fields.text("trigger", "continuously"),
+        options=fields.settings("options"),
+    )
+    if found.format in FILE_FORMATS and found.path is None:
+        fields.refuse("path", f"this key is missing: say where the {found.format} files go")
+    if not source.is_stream:
+        for key in ("checkpoint", "trigger"):
+            if key in fields.data:
+                fields.refuse(key, "this is for streams: set stream = true in [source], or take it out")
+        return found
+    if found.mode != "append":
+        fields.refuse("mode", f"{found.mode!r} is for jobs that end: a stream appends")
+    if found.checkpoint is None and found.format not in _TRANSIENT:
+        fields.refuse("checkpoint", "this key is missing: a stream keeps its progress and state there")
+    if found.trigger not in ("continuously", "available_now"):
+        fields.checked("trigger", parse_duration, found.trigger, "trigger")
+    return found
+
+
+def _check_output(asked: Query, source: Source, sink: Sink, fields: Fields, events: Fields) -> None:
+    """Whether the sink can hold what the query gives."""
+    if asked.late == "emit" and source.is_stream and sink.format == "csv":
+        fields.refuse("format", "csv cannot hold late rows, which are a struct: write parquet or json")
+    if asked.emit == "update" and source.is_stream and sink.format in FILE_FORMATS:
+        events.refuse("emit", "'update' corrects what came out, and files cannot be corrected: use 'final'")
+
+
+def _placed(path: str | None, file: Path) -> str | None:
+    """Relative paths are relative to the job file, whatever the working directory."""
+    if path is None or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
+        return path
+    return str(file.resolve().parent / path)
+
+
+def _spark(fields: Fields, file: Path) -> SparkSettings:
+    conf = fields.settings("conf")
+    for setting in conf:
+        if not setting.name.startswith("spark."):
+            inner = Fields(fields.data["conf"], fields.places, "spark.conf", tuple(fields.data["conf"]))
+            inner.refuse(setting.name, f'settings of Spark begin with spark., as in "spark.{setting.name}"')
+    return SparkSettings(fields.text("master", None), fields.text("app_name", f"windrow {file.stem}"), conf)
+
+
+# -- the query -----------------------------------------------------------------------------------------------
+
+
+def _events(fields: Fields) -> Query:
+    time, by, order = fields.text("time"), fields.texts("by"), fields.texts("order")
+    late = fields.choice("late", ("count", "emit"), "count")
+    empty = fields.choice("empty", ("skip", "emit"), "skip")
+    emit = fields.choice("emit", ("final", "update"), "final")
+    least = fields.whole("min_count", 0)
+    watermark = fields.value("watermark", None, str, int)
+    lateness = fields.value("lateness", 0, str, int)
+    fields.checked("watermark", query, time=time, watermark=watermark)
+    fields.checked("lateness", query, time=time, allowed_lateness=lateness)
+    return fields.checked(
+        "time",
+        query,
+        time=time,
+        by=by,
+        watermark=watermark,
+        allowed_lateness=lateness,
+        late=late,
+        order=order or None,
+        empty=empty,
+        min_count=least,
+        emit=emit,
+    )
+
+
+def _aggregated(asked: Query, data: dict[str, Any], places: Places, own: Mapping[str, Monoid]) -> Query:
+    found = data["agg"]
+    fields = Fields(found, places, "agg", tuple(found) if isinstance(found, dict) else ())
+    if not fields.data:
+        fields.refuse("", 'there is no aggregate: write for instance longest = "max(len)"')
+    chosen = {}
+    for name in fields.data:
+        text = fields.text(name, REQUIRED)
+        chosen[name] = fields.checked(name, aggregate_of, text, own)
+        fields.checked(name, asked.agg, **{name: chosen[name]})
+    return fields.checked("", asked.agg, **chosen)
+
+
+def _check_columns(asked: Query, source: Source, events: Fields) -> None:
+    """Where the schema is known, columns that are not in it are errors of the file."""
+    names = [name for name, _ in source.schema]
+    if not names:
+        return
+    read = [("events", "time", [asked.time]), ("events", "by", asked.by), ("events", "order", asked.order)]
+    read += [("agg", name, aggregate.columns) for name, aggregate in asked.aggregates]
+    for table, key, columns in read:
+        for column in columns:
+            if column not in names:
+                place = events.places.at(table, key)
+                raise JobError(f"{place}: the source has no column {column!r}: {nearest(column, names)}")

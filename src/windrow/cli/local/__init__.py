@@ -1,0 +1,1 @@
+"""A job without Spark: files in, files out."""

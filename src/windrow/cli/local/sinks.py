@@ -1,0 +1,146 @@
+"""Results out, without Spark: parquet, CSV and JSON lines to a file or a folder, or text to the terminal.
+
+What is written gets its name when it is complete: a run that fails or is stopped leaves no half file under a
+name that anyone reads."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import json
+import shutil
+import sys
+import uuid
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.job import FILE_FORMATS, Sink
+from windrow.cli.show.tables import text_table
+
+__all__ = ["LocalSink", "open_sink"]
+
+
+class LocalSink(Protocol):
+    def write(self, table: pa.Table) -> None: ...
+
+    def close(self, is_complete: bool) -> None: ...
+
+
+def open_sink(sink: Sink, overwrite: bool = False) -> LocalSink:
+    """What writes the results; raises if it may not."""
+    if sink.format == "noop":
+        return _Nothing()
+    if sink.format == "console":
+        return _Console()
+    if sink.format not in FILE_FORMATS:
+        known = ", ".join((*FILE_FORMATS, "console", "noop"))
+        raise JobError(f"[sink] format: the local engine writes {known}, not {sink.format!r}: use Spark")
+    if "://" in str(sink.path):
+        raise JobError(f"[sink] path: the local engine writes local files, not {sink.path!r}")
+    return _Files(sink, Path(str(sink.path)), overwrite or sink.mode == "overwrite")
+
+
+class _Nothing:
+    def write(self, table: pa.Table) -> None:
+        pass
+
+    def close(self, is_complete: bool) -> None:
+        pass
+
+
+class _Console:
+    def write(self, table: pa.Table) -> None:
+        if table.num_rows:
+            width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 160
+            print(text_table(table, 20, width), flush=True)
+
+    def close(self, is_complete: bool) -> None:
+        pass
+
+
+class _Files:
+    """One file: at the path itself if that has the format's ending, else as a part in a folder."""
+
+    def __init__(self, sink: Sink, path: Path, overwrite: bool) -> None:
+        self._format = sink.format
+        self._is_file = path.suffix in (f".{sink.format}", ".jsonl", ".ndjson", ".pq")
+        self._folder = path.parent if self._is_file else path
+        self._old = [path] if self._is_file else sorted(path.glob("part-*")) if path.is_dir() else []
+        self._check(path, sink, overwrite)
+        name = path.name if self._is_file else f"part-00000-{uuid.uuid4().hex[:8]}.{sink.format}"
+        self._target = self._folder / name
+        self._partial = self._folder / f".{name}.unfinished"
+        self._replaces = overwrite
+        self._options = {option.name.lower(): option.value for option in sink.options}
+        self._writer: Any = None
+        self._schema: pa.Schema | None = None
+
+    def _check(self, path: Path, sink: Sink, overwrite: bool) -> None:
+        if (path / "_spark_metadata").exists():
+            raise JobError(f"[sink] path: {str(path)!r} is kept by a Spark stream: choose another folder")
+        present = path.exists() and (self._is_file or any(path.iterdir()))
+        if present and not overwrite and (self._is_file or sink.mode != "append" or sink.checkpoint):
+            raise JobError(f"[sink] path: {str(path)!r} has results already: give --overwrite, or move them")
+
+    def write(self, table: pa.Table) -> None:
+        if not table.num_rows:
+            self._schema = self._schema or table.schema
+            return
+        if self._writer is None:
+            self._open(table.schema)
+        try:
+            table = table if table.schema == self._schema else table.cast(self._schema)
+            if self._format == "json":
+                self._writer.writelines(json.dumps(row, default=_plain) + "\n" for row in table.to_pylist())
+            else:
+                self._writer.write_table(table)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            raise JobFailed(f"the results cannot be written as {self._format}: {error}") from error
+
+    def _open(self, schema: pa.Schema) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._schema = schema
+        self._writer = self._opened(schema)
+
+    def _opened(self, schema: pa.Schema) -> Any:
+        if self._format == "parquet":
+            return pyarrow.parquet.ParquetWriter(self._partial, schema)
+        if self._format == "json":
+            return self._partial.open("w", encoding="utf-8")
+        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+        if nested:
+            raise JobFailed(f"csv cannot hold column {nested[0]!r}: write parquet or json")
+        header = self._options.get("header", "true") == "true"
+        options = pyarrow.csv.WriteOptions(include_header=header)
+        return pyarrow.csv.CSVWriter(self._partial, schema, write_options=options)
+
+    def close(self, is_complete: bool) -> None:
+        if self._writer is None:
+            if self._schema is None or not is_complete:
+                return
+            self._open(self._schema)  # no results are a result, too
+        self._writer.close()
+        if not is_complete:
+            self._partial.unlink(missing_ok=True)
+            return
+        self._partial.replace(self._target)
+        for old in self._old if self._replaces else ():
+            if old != self._target:
+                old.unlink(missing_ok=True)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for."""
+    if isinstance(value, (dt.datetime, dt.date)):
+        return value.isoformat()
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        return str(value)
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,135 @@
+"""What can be typed: the commands, their options, and the exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from windrow.cli.errors import FAILED, INTERRUPTED, USAGE, JobError, JobFailed, JobInterrupted
+
+__all__ = ["main", "parser"]
+
+_ABOUT = """\
+windrow aggregates windows over event data: a job file says where rows come
+from, which windows they belong to, what is computed and where results go.
+
+start here:
+  windrow new calls          a commented job file and sample data, in calls/
+  windrow check calls/job.toml
+  windrow run calls/job.toml --engine local
+  windrow run calls/job.toml --report report.html      (on Spark; needs Java)
+"""
+_ENDING = """\
+exit codes: 0 done; 1 the job failed; 2 the job file or the command is wrong;
+130 stopped by Ctrl-C or SIGTERM, after the running micro-batch.
+Every key of a job file is explained in docs/cli.md.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and options."""
+    top = argparse.ArgumentParser(
+        "windrow",
+        description=_ABOUT,
+        epilog=_ENDING,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="store_true", help="print the version and end")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _run(commands.add_parser("run", help="run a job"))
+    _replay(commands.add_parser("replay", help="run a job over stored input, at a chosen speed"))
+    check = commands.add_parser("check", help="say what is wrong with a job before it runs")
+    _job(check)
+    check.add_argument("--rows", type=int, default=1_000, help="rows to try the job on (default: 1000)")
+    explain = commands.add_parser("explain", help="say what a job will do, and what it costs")
+    _job(explain)
+    explain.add_argument("--spark", action="store_true", help="start Spark and show its plan, too")
+    new = commands.add_parser("new", help="make a commented job file and sample data to start from")
+    new.add_argument("folder", help="the folder to make")
+    state = commands.add_parser("state", help="show what a stream keeps in its checkpoint")
+    state.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
+    state.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
+    state.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
+    return top
+
+
+def _job(command: argparse.ArgumentParser) -> None:
+    command.add_argument("job", help="the job file (TOML)")
+    command.add_argument(
+        "--monoids",
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="run this Python file and let the job use the monoids it defines",
+    )
+
+
+def _running(command: argparse.ArgumentParser) -> None:
+    _job(command)
+    command.add_argument(
+        "--engine", choices=("spark", "local"), default="spark", help="where to run (default: spark)"
+    )
+    command.add_argument("--json", action="store_true", help="progress as JSON lines on the standard output")
+    command.add_argument("--quiet", action="store_true", help="show no progress")
+    command.add_argument("--report", metavar="FILE.html", help="write a report of the run, one HTML file")
+    command.add_argument("--overwrite", action="store_true", help="local engine: replace earlier results")
+    command.add_argument("--verbose", action="store_true", help="show what Spark logs, and whole errors")
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    _running(command)
+    command.add_argument(
+        "--batch-rows", type=int, default=65_536, help="local engine: rows of a batch (default: 65536)"
+    )
+
+
+def _replay(command: argparse.ArgumentParser) -> None:
+    _running(command)
+    command.add_argument(
+        "--speed",
+        default="60",
+        help="event time against the clock: 60 plays a minute in a second; max: no waiting (default: 60)",
+    )
+    command.add_argument("--out", metavar="FOLDER", help="write the results there, as parquet")
+    command.add_argument(
+        "--tick", type=float, default=1.0, help="seconds between two batches of rows (default: 1)"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code."""
+    top = parser()
+    try:
+        options = top.parse_args(arguments)
+    except SystemExit as end:  # argparse has said why
+        return int(end.code or 0)
+    if options.version:
+        from windrow import __version__
+
+        print(f"windrow {__version__}")
+        return 0
+    if options.command is None:
+        top.print_help()
+        return USAGE
+    return _guarded(options)
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    command = importlib.import_module(f"windrow.cli.commands.{options.command}")
+    try:
+        return int(command.execute(options) or 0)
+    except JobError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    except JobFailed as error:
+        if getattr(options, "verbose", False):
+            raise
+        print(f"failed: {error}", file=sys.stderr)
+        return FAILED
+    except (JobInterrupted, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to anyone
+        sys.stderr.close()
+        return FAILED

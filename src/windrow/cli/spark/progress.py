@@ -1,0 +1,60 @@
+"""Spark's progress of a micro-batch, and windrow's counts in it, as one step."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from windrow.cli.show import Progress
+
+__all__ = ["step_of"]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = False) -> Progress:
+    """
+    >>> step = step_of({"batchId": 3, "durationMs": {"triggerExecution": 1500}, "numInputRows": 10}, 2.0)
+    >>> step.batch, step.rows, step.seconds, step.watermark
+    (3, 10, 1.5, None)
+    """
+    counts = _plain((progress.get("observedMetrics") or {}).get("windrow"))
+    times = progress.get("eventTime") or {}
+    states = progress.get("stateOperators") or []
+    return Progress(
+        batch=int(progress.get("batchId", 0)),
+        at=at,
+        rows=int(counts.get("rows_in") or progress.get("numInputRows") or 0),
+        late=int(counts.get("rows_late") or 0),
+        rejected=int(counts.get("rows_rejected") or 0),
+        windows=int(counts.get("windows_fired") or 0),
+        corrected=int(counts.get("windows_corrected") or 0),
+        seconds=int((progress.get("durationMs") or {}).get("triggerExecution", 0)) / 1000,
+        state_bytes=sum(_state_bytes(_plain(state)) for state in states),
+        watermark=_moment(times.get("watermark"), is_integer_time),
+        largest=_moment(times.get("max"), is_integer_time),
+    )
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """Rows of Spark's and mappings, as a dict."""
+    if value is None:
+        return {}
+    return dict(value.asDict()) if hasattr(value, "asDict") else dict(value)
+
+
+def _state_bytes(state: dict[str, Any]) -> int:
+    """What RocksDB holds: files, and what is in memory and not yet in files."""
+    custom = _plain(state.get("customMetrics"))
+    return int(custom.get("rocksdbSstFileSize") or 0) or int(state.get("memoryUsedBytes") or 0)
+
+
+def _moment(text: str | None, is_integer_time: bool) -> Any:
+    """A time from Spark's words. Spark begins with the epoch where there is no watermark yet."""
+    if text is None:
+        return None
+    moment = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    if is_integer_time:
+        return int((moment - _EPOCH) / dt.timedelta(milliseconds=1))
+    return None if moment == _EPOCH else moment

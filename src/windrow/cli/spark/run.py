@@ -1,0 +1,108 @@
+"""A job on Spark: what is read, what is run, what is written."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING, Any
+
+from windrow.cli.errors import JobInterrupted
+from windrow.cli.job import FILE_FORMATS, Job
+from windrow.cli.record import Record
+from windrow.cli.show import Progress, Reporter
+from windrow.cli.show.tables import text_table
+from windrow.cli.spark.failures import first_line, guarded
+from windrow.cli.spark.watch import watch
+from windrow.windows import parse_duration
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["read_source", "run_spark", "start_stream"]
+
+#: results that are read back for a report
+_MOST = 50_000
+_MODES = {"error": "errorifexists"}
+
+
+def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter, read_back: bool) -> None:
+    """Run to the end, or until told to stop. ``read_back``: keep results for a report."""
+    frame = guarded(read_source, job, spark)
+    if job.source.is_stream:
+        stream = guarded(start_stream, job, frame)
+        was_stopped = watch(job, stream, record, reporter)
+    else:
+        _run_once(job, frame, record, reporter)
+        was_stopped = False
+    if read_back:
+        keep_results(job, spark, record)
+    if was_stopped:
+        raise JobInterrupted
+
+
+def read_source(job: Job, spark: SparkSession) -> DataFrame:
+    source = job.source
+    reader: Any = spark.readStream if source.is_stream else spark.read
+    reader = reader.format(source.format).options(**{o.name: o.value for o in source.options})
+    if source.schema:
+        reader = reader.schema(source.ddl)
+    found: DataFrame = reader.load(source.path) if source.path else reader.load()
+    return found
+
+
+def _run_once(job: Job, frame: DataFrame, record: Record, reporter: Reporter) -> None:
+    from pyspark.sql import Observation, functions
+
+    before = time.perf_counter()
+    seen = Observation("windrow input")
+    watched = frame.observe(seen, functions.count(functions.lit(1)).alias("rows"))
+    result = guarded(job.query.run, watched)
+    guarded(_write, job, result)
+    rows = int(seen.get["rows"])
+    step = Progress(0, record.elapsed(), rows, seconds=time.perf_counter() - before)
+    record.add(step)
+    reporter.progress(step, record.totals)
+
+
+def _write(job: Job, result: DataFrame) -> None:
+    if job.sink.format == "console":
+        print(text_table(result.limit(21).toArrow(), 20, shutil.get_terminal_size().columns), flush=True)
+        return
+    writer = result.write.format(job.sink.format).options(**{o.name: o.value for o in job.sink.options})
+    mode = "overwrite" if job.sink.format == "noop" else _MODES.get(job.sink.mode, job.sink.mode)
+    writer.mode(mode).save(job.sink.path)
+
+
+def start_stream(job: Job, frame: DataFrame) -> StreamingQuery:
+    sink = job.sink
+    writer = job.query.run(frame).writeStream.format(sink.format).queryName(job.name.replace("-", "_"))
+    writer = writer.options(**{o.name: o.value for o in sink.options})
+    writer = writer.outputMode("update" if job.query.emit == "update" else "append")
+    if sink.checkpoint is not None:
+        writer = writer.option("checkpointLocation", sink.checkpoint)
+    if sink.trigger == "available_now":
+        writer = writer.trigger(availableNow=True)
+    elif sink.trigger != "continuously":
+        milliseconds = parse_duration(sink.trigger, "trigger").units // 1000
+        writer = writer.trigger(processingTime=f"{milliseconds} milliseconds")
+    started: StreamingQuery = writer.start(sink.path) if sink.path else writer.start()
+    return started
+
+
+def keep_results(job: Job, spark: SparkSession, record: Record) -> None:
+    """Results for a report, read from where they were written; other sinks cannot be read back."""
+    sink = job.sink
+    if sink.format not in FILE_FORMATS:
+        record.notes.append(f"The results went to {sink.format!r}, from where they are not read back.")
+        return
+    options = {o.name: o.value for o in sink.options}
+    try:
+        found = spark.read.format(sink.format).options(**options).load(sink.path)
+        record.written = found.count()
+        if record.written > _MOST:
+            found = found.sample(fraction=_MOST / record.written, seed=1)
+        record.results.add(found.toArrow())
+        record.results.seen = record.written
+    except Exception as error:
+        record.notes.append(f"The results could not be read back: {first_line(error)}")

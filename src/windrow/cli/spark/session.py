@@ -1,0 +1,143 @@
+"""The Spark session of a job.
+
+Secrets go to Spark in a file that only its owner can read and that is gone once Spark has started: settings
+given otherwise stand in the command line of its JVM, where every user of the machine sees them. In Spark's
+own pages and logs they are redacted. What Spark's JVM logs goes to a file, not between the lines of progress.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.job import Job
+from windrow.cli.job.secrets import SECRET_NAMES, Setting
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["NO_JAVA", "open_session", "spark_log"]
+
+NO_JAVA = (
+    "Spark needs Java 17 or newer, and there is none: install it (Debian, Ubuntu: apt install "
+    "openjdk-17-jre-headless; macOS: brew install openjdk@17), or set JAVA_HOME; "
+    "--engine local runs jobs on files without it"
+)
+_LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+}
+_ALWAYS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+}
+
+
+def spark_log() -> str:
+    """Where the JVM of this process logs to."""
+    return os.path.join(tempfile.gettempdir(), f"windrow-spark-{os.getpid()}.log")
+
+
+@contextlib.contextmanager
+def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
+    """The running session if there is one, else one of its own that ends with the job."""
+    _check_java()
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise JobError(
+            "pyspark is not installed: pip install 'windrow[spark]', or use --engine local"
+        ) from None
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        from windrow.spark import session
+
+        yield session({setting.name: setting.value for setting in job.spark.conf})
+        return
+    started = _started(job, verbose)
+    try:
+        yield started
+    finally:
+        with contextlib.suppress(Exception):
+            started.stop()
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+        raise JobError(NO_JAVA)
+
+
+def _started(job: Job, verbose: bool) -> SparkSession:
+    from windrow.spark import session
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # what pyspark thinks of the installed pandas is nothing that a job could change
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
+    master = job.spark.master or os.environ.get("MASTER") or "local[*]"
+    plain = {s.name: s.value for s in job.spark.conf if not s.is_secret}
+    settings = _ALWAYS | (_LOCAL if master.startswith("local") else {}) | _redaction(job) | plain
+    try:
+        with _secrets_in_a_file([s for s in job.spark.conf if s.is_secret]), _quiet(verbose):
+            return session(settings, master=master, app_name=job.spark.app_name)
+    except Exception as error:
+        where = "" if verbose else f"; see {spark_log()}"
+        raise JobFailed(f"Spark did not start: {str(error).splitlines()[0]}{where}") from error
+
+
+def _redaction(job: Job) -> dict[str, str]:
+    """What Spark is to hide: by names, and the options that came from the environment."""
+    names = [re.escape(setting.name) for setting in job.settings if setting.from_environment]
+    pattern = "|".join([SECRET_NAMES, *names])
+    return {"spark.redaction.regex": pattern, "spark.sql.redaction.options.regex": pattern + "|url"}
+
+
+@contextlib.contextmanager
+def _secrets_in_a_file(secrets: list[Setting]) -> Iterator[None]:
+    if not secrets:
+        yield
+        return
+    before = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    handle, path = tempfile.mkstemp(prefix="windrow-", suffix=".conf")  # readable by its owner alone
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            for secret in secrets:
+                value = secret.value.replace("\\", "\\\\").replace("\n", "\\n")
+                file.write(f"{secret.name} {value}\n")
+        rest = before or "pyspark-shell"
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {path} --load-spark-defaults {rest}"
+        yield
+    finally:
+        os.unlink(path)
+        os.environ.pop("PYSPARK_SUBMIT_ARGS")
+        if before is not None:
+            os.environ["PYSPARK_SUBMIT_ARGS"] = before
+
+
+@contextlib.contextmanager
+def _quiet(verbose: bool) -> Iterator[None]:
+    """The JVM inherits the error output of the moment in which it is started."""
+    if verbose:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(log)

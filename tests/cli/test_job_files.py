@@ -1,0 +1,192 @@
+"""Job files: a good one, and many wrong ones, each of which gets one line that names the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import windrow as wr
+from cli_jobs import GOOD, write_job
+from windrow.cli.errors import JobError
+from windrow.cli.job import read_job
+from windrow.cli.job.column_types import arrow_type, check_type
+
+
+def changed(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new, 1)
+
+
+def test_a_good_job_is_the_query_that_it_says(tmp_path: Path) -> None:
+    job = read_job(write_job(tmp_path))
+    expected = (
+        wr.query(time="ts", by="region", watermark="10m")
+        .window(hour=wr.Sliding("1h", slide="5m"), spell=wr.Session("5m"))
+        .agg(longest=wr.max("len"), who=wr.arg_max("len", "caller"), n=wr.count())
+    )
+    assert job.query.explain() == expected.explain()
+    assert job.source.path == str(tmp_path / "data")
+    assert job.source.ddl == "`ts` timestamp, `region` string, `caller` string, `len` long"
+    assert (job.sink.trigger, job.sink.mode, job.name) == ("available_now", "append", "calls")
+
+
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (
+            'kind = "tumbling"\nsize = "1d"\ntimezone = "Europe/Berlin"',
+            wr.Tumbling("1d", timezone="Europe/Berlin"),
+        ),
+        ('kind = "cumulative"\nsize = "1h"\nstep = "10m"', wr.Cumulative("1h", step="10m")),
+        ('kind = "fixed"\nstart = "2024-05-01"\nsize = "1h"', wr.Fixed("2024-05-01", "1h")),
+        ('kind = "rows"\nsize = 10\nslide = 5', wr.Rows(10, slide=5)),
+        ('kind = "delta"\ncolumn = "len"\nsize = 2.5', wr.Delta("len", size=2.5)),
+        ('kind = "punctuation"\ncolumn = "len"', wr.Punctuation("len")),
+        ('kind = "session"\ngap = "5m"\nmax_size = "1h"', wr.Session("5m", max_size="1h")),
+    ],
+)
+def test_every_kind_of_window(tmp_path: Path, window: str, expected: object) -> None:
+    text = GOOD[: GOOD.index("[[window]]")] + "[[window]]\n" + window + "\n\n" + GOOD[GOOD.index("[agg]") :]
+    assert repr(read_job(write_job(tmp_path, text)).query.windows[0][1]) == repr(expected)
+
+
+def test_rolling_and_policies(tmp_path: Path) -> None:
+    head, tail = GOOD[: GOOD.index("[[window]]")], GOOD[GOOD.index("[agg]") :]
+    for rolling in ('size = "1h"', "rows = 100", 'evict_while = "total.n - old.n >= 3"'):
+        job = read_job(write_job(tmp_path, f"{head}[rolling]\n{rolling}\n\n{tail}"))
+        assert job.query.rolling_over is not None
+    policy = '[[window]]\nkind = "policy"\nevict_while = "total.n - old.n >= 3"\n\n'
+    assert "Policy" in repr(read_job(write_job(tmp_path, head + policy + tail)).query.windows)
+
+
+WRONG = [
+    ("an unknown key", 'format = "csv"', 'fromat = "csv"', ":2: [source] fromat", "did you mean 'format'?"),
+    ("an unknown table", "[spark]", "[sprak]", ":42: [sprak]", "did you mean 'spark'?"),
+    ("no table", GOOD[GOOD.index("[sink]") : GOOD.index("[spark]")], "", "calls.toml:", "[sink] is missing"),
+    ("no TOML", 'time = "ts"', 'time = "ts', "calls.toml:", "this is no TOML"),
+    ("a number for text", 'path = "data"', "path = 3", ":3: [source] path", "3 is a whole number: give text"),
+    ("text for a flag", "stream = true", 'stream = "yes"', ":4: [source] stream", "give true or false"),
+    ("an empty text", 'path = "data"', 'path = ""', ":3: [source] path", "this is empty"),
+    ("no path", 'path = "data"\n', "", ":1: [source] path", "say where the csv files are"),
+    ("an unknown type", 'len = "long"', 'len = "lnog"', ":13: [source.schema] len", "did you mean 'long'?"),
+    ("an option of no kind", "header = true", "header = [1]", ":7: [source.options] header", "give text"),
+    (
+        "a missing secret",
+        "header = true",
+        'p = { env = "NO_SUCH" }',
+        "[source.options] p",
+        "NO_SUCH is not set",
+    ),
+    ("no time", 'time = "ts"\n', "", ":15: [events] time", "this key is missing: give text"),
+    (
+        "an unknown time",
+        'time = "ts"',
+        'time = "tz"',
+        ":16: [events] time",
+        "no column 'tz'",
+    ),
+    ("an unknown by", '["region"]', '["regoin"]', ":17: [events] by", "did you mean 'region'?"),
+    ("by of numbers", '["region"]', "[1]", ":17: [events] by", "give the name of a column"),
+    ("by twice", '["region"]', '["region", "region"]', ":17: [events] by", "named twice"),
+    ("no duration", '"10m"', '"10 parsecs"', ":18: [events] watermark", "10 parsecs"),
+    ("ambiguous duration", '"10m"', '"10M"', ":18: [events] watermark", "10M"),
+    ("no watermark", 'watermark = "10m"\n', "", ":15: [events] watermark", "a stream needs a watermark"),
+    ("bad lateness", 'watermark = "10m"', 'watermark = "10m"\nlateness = "-1m"', "lateness", "negative"),
+    ("bad choice", 'watermark = "10m"', 'watermark = "10m"\nlate = "emitt"', ":19: [events] late", "'emit'?"),
+    ("negative count", 'watermark = "10m"', 'watermark = "10m"\nmin_count = -1', "min_count", "too small"),
+    ("no kind", 'kind = "sliding"\n', "", "[[window]] kind", "this key is missing"),
+    ("an unknown kind", '"sliding"', '"slding"', ":22: [[window]] kind", "did you mean 'sliding'?"),
+    ("a missing slide", 'slide = "5m"\n', "", ":20: [[window]] slide", "this key is missing"),
+    (
+        "a key of others",
+        'gap = "5m"',
+        'gap = "5m"\nslide = "1m"',
+        ":30: [[window]] slide",
+        "a session window has no",
+    ),
+    ("a long slide", 'slide = "5m"', 'slide = "7h"', ":24: [[window]] slide", "longer than"),
+    ("integer time", 'slide = "5m"', "slide = 5", "[[window]]", "5"),
+    ("a name twice", 'name = "spell"', 'name = "hour"', ":27: [[window]] name", "'hour' is there twice"),
+    ("no name", 'name = "spell"\n', "", ":26: [[window]] name", "this key is missing"),
+    ("one bracket", '[[window]]\nname = "hour"', '[window]\nname = "hour"', "calls.toml:", ""),
+    ("both", "[agg]", "[rolling]\nrows = 3\n\n[agg]", "calls.toml:", "[[window]] (one or more) or [rolling]"),
+    ("an unknown aggregate", '"max(len)"', '"maxx(len)"', ":32: [agg] longest", "did you mean max(...)?"),
+    ("code", '"max(len)"', "\"__import__('os').getcwd()\"", ":32: [agg] longest", "use one of"),
+    ("no column", '"max(len)"', '"max()"', ":32: [agg] longest", "max"),
+    ("an unknown column", '"max(len)"', '"max(length)"', ":32: [agg] longest", "did you mean 'len'?"),
+    ("a number", '"max(len)"', "3", ":32: [agg] longest", "give text"),
+    ("a reserved name", 'n = "count', 'window_end = "count', ":34: [agg] window_end", "choose another name"),
+    (
+        "no aggregates",
+        GOOD[GOOD.index("longest") : GOOD.index("[sink]")],
+        "",
+        "[agg]",
+        "there is no aggregate",
+    ),
+    ("no checkpoint", 'checkpoint = "checkpoint"\n', "", ":36: [sink] checkpoint", "this key is missing"),
+    ("a bad trigger", '"available_now"', '"sometimes"', ":40: [sink] trigger", "sometimes"),
+    (
+        "a bad mode",
+        'checkpoint = "checkpoint"',
+        'checkpoint = "c"\nmode = "overwrite"',
+        "mode",
+        "a stream appends",
+    ),
+    (
+        "a checkpoint in batch",
+        "stream = true",
+        "stream = false",
+        ":39: [sink] checkpoint",
+        "this is for streams",
+    ),
+    ("a setting of no one", 'master = "local[2]"', "[spark.conf]\nx = 1", "[spark.conf] x", '"spark.x"'),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "said"), [wrong[1:] for wrong in WRONG], ids=[wrong[0] for wrong in WRONG]
+)
+def test_a_wrong_job_gets_one_line_with_the_place(
+    tmp_path: Path, old: str, new: str, place: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_job(tmp_path, changed(old, new))
+    with pytest.raises(JobError) as caught:
+        read_job(file.name)
+    message = str(caught.value)
+    assert message.startswith("calls.toml")
+    assert place in message
+    assert said in message
+    assert "\n" not in message or "TOML" in message
+
+
+def test_update_and_late_rows_need_sinks_that_can_hold_them(tmp_path: Path) -> None:
+    text = changed('watermark = "10m"', 'watermark = "10m"\nlate = "emit"').replace('"parquet"', '"csv"')
+    with pytest.raises(JobError, match=r"\[sink\] format: csv cannot hold late rows"):
+        read_job(write_job(tmp_path, text))
+    text = changed('watermark = "10m"', 'watermark = "10m"\nemit = "update"')
+    with pytest.raises(JobError, match=r"\[events\] emit: .*files"):
+        read_job(write_job(tmp_path, text))
+
+
+def test_no_file_and_no_text(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="cannot be read: No such file"):
+        read_job(tmp_path / "none.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(JobError, match="no UTF-8"):
+        read_job(tmp_path / "binary.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["array<>", "array<int", "map<string>", "decimal(99)", "struct<a:>", "in t", "", "int;"]
+)
+def test_types_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is no type|digits"):
+        check_type(text)
+
+
+def test_types_become_those_of_arrow() -> None:
+    assert str(arrow_type("struct<a:int, b:array<double>>")) == "struct<a: int32, b: list<item: double>>"
+    assert str(arrow_type("timestamp_ntz")) == "timestamp[us]"
+    assert str(arrow_type("decimal(10,2)")) == "decimal128(10, 2)"

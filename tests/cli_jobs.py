@@ -1,0 +1,71 @@
+"""A job that works, to be changed by tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+GOOD = """\
+[source]
+format = "csv"
+path = "data"
+stream = true
+
+[source.options]
+header = true
+
+[source.schema]
+ts = "timestamp"
+region = "string"
+caller = "string"
+len = "long"
+
+[events]
+time = "ts"
+by = ["region"]
+watermark = "10m"
+
+[[window]]
+name = "hour"
+kind = "sliding"
+size = "1h"
+slide = "5m"
+
+[[window]]
+name = "spell"
+kind = "session"
+gap = "5m"
+
+[agg]
+longest = "max(len)"
+who = "arg_max(len, caller)"
+n = "count()"
+
+[sink]
+format = "parquet"
+path = "results"
+checkpoint = "checkpoint"
+trigger = "available_now"
+
+[spark]
+master = "local[2]"
+"""
+
+
+def write_job(folder: Path, text: str = GOOD, name: str = "calls.toml") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def write_calls(folder: Path, files: int = 2, rows: int = 60) -> None:
+    """A call a minute, each file an hour; one of the second file comes 3 hours late."""
+    (folder / "data").mkdir(exist_ok=True)
+    for number in range(files):
+        lines = ["ts,region,caller,len"]
+        for k in range(rows):
+            region = "north" if k % 3 else "south"
+            moment = f"2024-05-01T{12 + number:02}:{k % 60:02}:00Z"
+            lines.append(f"{moment},{region},c{k % 7},{(k * 37 + number) % 101}")
+        if number:
+            lines.append("2024-05-01T09:00:00Z,north,late,5")
+        (folder / "data" / f"calls-{number}.csv").write_text("\n".join(lines) + "\n")
