@@ -18,7 +18,7 @@ from windrow.cli.report.svg import Chart, Series, draw
 from windrow.cli.show import Progress
 
 EVIL = "<script>alert('x')</script>&\"'"
-VOID = {"meta", "line", "rect", "circle", "polyline"}
+VOID = {"meta"}
 
 
 class Balanced(HTMLParser):
