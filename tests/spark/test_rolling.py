@@ -16,7 +16,7 @@ from windrow.testing.strategies import rolling_queries, streams, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
 FEW = settings(
-    max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 

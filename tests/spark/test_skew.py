@@ -41,7 +41,7 @@ def skewed(kind: str) -> pa.Table:
     )
 
 
-@pytest.fixture(params=["split", "auto"])
+@pytest.fixture
 def setting(spark: Any, request: Any) -> Iterator[str]:
     spark.conf.set(SETTING, request.param)
     yield request.param
@@ -51,7 +51,9 @@ def setting(spark: Any, request: Any) -> Iterator[str]:
 SIZES = {"integer": 20, "timestamp": "40m", "ntz": "40m", "date": "20d"}
 
 
-@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize(
+    ("setting", "kind"), [*(("split", kind) for kind in SIZES), ("auto", "timestamp")], indirect=["setting"]
+)
 def test_results_of_a_hot_key_do_not_change(spark: Any, setting: str, kind: str) -> None:
     by = "key" if setting == "split" else None
     table = skewed(kind)

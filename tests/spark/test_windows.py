@@ -16,7 +16,7 @@ from windrow.testing import assert_same_results
 from windrow.testing.strategies import queries, streams, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
-FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
 def check(spark: Any, query: wr.Query, table: pa.Table) -> None:
