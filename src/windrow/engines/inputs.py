@@ -184,7 +184,15 @@ def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count
         return column
     empty = monoid.empty_result() if monoid.nulls == "skip" else None
     if empty is not None and not min_count:
-        if pa.types.is_null(column.type):  # no result tells the type
-            column = column.cast(pa.scalar(empty).type)
+        if _is_untyped(column.type):
+            pairs = zip(column.to_pylist(), (values == 0).tolist(), strict=True)
+            return pa.array([empty if is_none else result for result, is_none in pairs])
         return pc.if_else(pa.array(values == 0), pa.scalar(empty, column.type), column)
     return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column)
+
+
+def _is_untyped(kind: Any) -> bool:
+    """Whether no result has told what it, or a part of it, is."""
+    if pa.types.is_struct(kind):
+        return any(_is_untyped(field.type) for field in kind)
+    return bool(pa.types.is_null(kind))

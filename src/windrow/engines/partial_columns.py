@@ -28,6 +28,7 @@ from windrow.engines.picks import timed
 from windrow.engines.plain_tree import PlainTree
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.slicing.slices import CombineRaised
+from windrow.state.codec import Codec, records_in
 from windrow.swag.two_stacks_lite import TwoStacksLite
 
 __all__ = [
@@ -277,7 +278,8 @@ class PlainColumn(Column):
             raise CombineRaised(self.aggregate.monoid.name, error, front, stop) from error
 
     def state(self) -> dict[str, Any]:
-        return {"form": "plain", "objects": self.objects, "skipped": self.skipped}
+        codec = _codec(self.aggregate.monoid)
+        return {"form": "plain", "objects": bytes(codec.payload(self.objects)), "skipped": self.skipped}
 
 
 @dataclass(frozen=True)
@@ -326,6 +328,11 @@ def _of_partials(monoid: Monoid) -> Monoid:
     )
 
 
+def _codec(monoid: Monoid) -> Codec:
+    """Knows the named tuples of partials; the identity, which may be told by ``is``, comes back as itself."""
+    return Codec("partials", records=records_in(monoid.identity), constants=(monoid.identity,))
+
+
 def join(columns: Sequence[Column]) -> Column:
     """Columns one after the other."""
     skipped = _joined_skips(columns)
@@ -371,7 +378,8 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     if state["form"] == "unseen":
         return UnseenColumn(aggregate, skipped)
     if state["form"] == "plain":
-        return PlainColumn(aggregate, skipped, list(state["objects"]))
+        objects = _codec(aggregate.monoid).value(memoryview(state["objects"]))
+        return PlainColumn(aggregate, skipped, list(objects))
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
     form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
     if form is None:

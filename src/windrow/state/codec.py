@@ -34,6 +34,7 @@ __all__ = [
     "UnsupportedVersion",
     "frame",
     "pack",
+    "records_in",
     "register",
     "unframe",
     "unpack",
@@ -131,6 +132,22 @@ class Codec:
             raise type(error)(f"{self.kind}: {error}") from error
         except Exception as error:  # whatever a library says to bytes that it did not write
             raise CorruptState(f"{self.kind}: the content cannot be read: {error}") from error
+
+
+def records_in(value: Any) -> list[type]:
+    """The named tuple classes in a value, such as the identity of an aggregate, whose partials are made of
+    them.
+
+    >>> from collections import namedtuple
+    >>> [record.__name__ for record in records_in((0, namedtuple("Point", "x y")(1, 2)))]
+    ['Point']
+    """
+    if not isinstance(value, tuple):
+        return []
+    inner = [record for part in value for record in records_in(part)]
+    kind = type(value)
+    is_own = kind is not tuple and kind.__module__ != "windrow.monoids.quantiles"
+    return [*dict.fromkeys([kind, *inner] if is_own else inner)]
 
 
 def pack(kind: str, value: Any) -> bytes:

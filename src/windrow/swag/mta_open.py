@@ -14,7 +14,7 @@ from typing import Any, get_args
 from windrow.monoids.base import Monoid, as_monoid
 from windrow.state.blocks import MOST_PAIRS, BlockCodec
 from windrow.state.checkpoints import SPILLED
-from windrow.state.codec import Codec
+from windrow.state.codec import Codec, records_in
 from windrow.state.errors import CorruptState, StateError, UnstorableValue
 from windrow.state.store import Store
 from windrow.state.stored_levels import StoredLevels
@@ -52,7 +52,7 @@ def open_window(
         facts |= {"epoch": 1 + secrets.randbelow(2**63 - 1), "block": block or _block_size(monoid)}
     else:
         facts |= {name: manifest[name] for name in ("epoch", "block")}
-    records = _records(monoid.identity)
+    records = records_in(monoid.identity)
     blocks = BlockCodec(facts["epoch"], monoid.identity, records)
     levels = StoredLevels(store, keys.blocks, blocks, (keys.owner, token), block=facts["block"], cache=cache)
     window: Any = stored(monoid, levels)
@@ -144,20 +144,10 @@ def described(monoid: Monoid) -> str:
     return f"{monoid.name}({', '.join(parameters + rules)})"
 
 
-def _records(identity: Any) -> list[type]:
-    """The named tuple classes of an aggregate's partials, found in its identity."""
-    if not isinstance(identity, tuple):
-        return []
-    inner = [record for part in identity for record in _records(part)]
-    kind = type(identity)
-    is_own = kind is not tuple and kind.__module__ != "windrow.monoids.quantiles"
-    return [*dict.fromkeys([kind, *inner] if is_own else inner)]
-
-
 def _plain(monoid: Monoid) -> bytes | None:
     """The bytes of the identity; None if it is an object that only the aggregate knows."""
     try:
-        return bytes(Codec("identity", records=_records(monoid.identity)).payload(monoid.identity))
+        return bytes(Codec("identity", records=records_in(monoid.identity)).payload(monoid.identity))
     except UnstorableValue:
         return None
 
