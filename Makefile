@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports bench format constraints clean
+.PHONY: help setup demo test chaos lint types imports bench format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ demo: $(READY) ## Run the guided example
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+chaos: $(READY) ## Kill a stream on Spark many times and compare its output (takes an hour)
+	WINDROW_CHAOS_KILLS=20 WINDROW_CHAOS_BATCHES=100 $(BIN)/python -m pytest -s tests/spark/test_exactly_once.py
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check

@@ -1,0 +1,55 @@
+"""A streaming job in a process of its own, to be killed: files in, one a micro-batch; results out, a folder a
+micro-batch, written anew if the micro-batch is run again.
+
+    python chaos_job.py FOLDER
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import windrow as wr
+
+SCHEMA = "ts timestamp, region string, len long"
+SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def query() -> Any:
+    q = wr.query(time="ts", by="region", watermark="2m")
+    q = q.window(slide=wr.Sliding("10m", slide="1m"), visit=wr.Session("20s"), five=wr.Rows(5))
+    return q.agg(n=wr.count(), total=wr.sum("len"), longest=wr.max("len"))
+
+
+def main(folder: Path) -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    spark = wr.spark.session(SETTINGS, master="local[2]")
+    spark.sparkContext.setLogLevel("ERROR")
+    stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").parquet(str(folder / "input"))
+
+    def write(frame: Any, number: int) -> None:
+        target, fresh = folder / "output" / f"{number:05}", folder / "fresh"
+        shutil.rmtree(fresh, ignore_errors=True)
+        frame.write.parquet(str(fresh))
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)  # a folder is there whole, or not at all
+
+    writer = query().run(stream).writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    writer.foreachBatch(write).trigger(availableNow=True).start().awaitTermination()
+    (folder / "done").touch()
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) / "output").mkdir(exist_ok=True)
+    main(Path(sys.argv[1]))

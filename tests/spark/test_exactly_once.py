@@ -1,0 +1,119 @@
+"""Kill -9 of the driver or of Python workers at random moments: after restarts the output is that of a run
+that was never killed, nothing twice, nothing lost. Few kills here; ``make chaos`` does many."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import chaos_job
+from windrow.testing import assert_same_results
+
+KILLS = int(os.environ.get("WINDROW_CHAOS_KILLS", "3"))
+BATCHES = int(os.environ.get("WINDROW_CHAOS_BATCHES", "12"))
+SEED = int(os.environ.get("WINDROW_CHAOS_SEED", "7"))
+START = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def rows(batch: int) -> pa.Table:
+    """A minute of calls, out of order by less than the watermark stays behind; the last batch is far ahead,
+    so that all windows before it come out."""
+    rng = np.random.default_rng(batch)
+    seconds = batch * 60 + rng.permutation(60)[:40] - rng.integers(0, 50, 40)
+    if batch == BATCHES - 1:
+        seconds = np.array([batch * 60 + 86_400])
+    return pa.table(
+        {
+            "ts": pa.array([START + timedelta(seconds=int(s)) for s in seconds], pa.timestamp("us", "UTC")),
+            "region": pa.array([["north", "south", None][k] for k in rng.integers(0, 3, len(seconds))]),
+            "len": rng.integers(0, 100, len(seconds)),
+        }
+    )
+
+
+def processes_below(pid: int) -> list[tuple[int, str]]:
+    """All processes that a process has started, with their command lines."""
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            found += [(int(child), command), *processes_below(int(child))]
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def kill(job: subprocess.Popen[bytes], what: str) -> None:
+    """Kill -9 the whole driver, JVM and Python, or one of its Python workers."""
+    if job.poll() is not None:
+        return
+    below = processes_below(job.pid)
+    workers = [pid for pid, command in below if "pyspark.daemon" in command or "pyspark.worker" in command]
+    everything = [job.pid, *(pid for pid, _ in below)]
+    victims = random.sample(workers, 1) if what == "worker" and workers else everything
+    for pid in victims:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def run(folder: Path, what: str | None) -> None:
+    """Run the job; with ``what``, kill it a moment after its next micro-batch has come out."""
+    log = (folder / "log").open("ab")
+    job = subprocess.Popen([sys.executable, chaos_job.__file__, str(folder)], stdout=log, stderr=log)
+    before = batches_out(folder)
+    try:
+        deadline = time.monotonic() + 600
+        while what is not None and job.poll() is None and batches_out(folder) <= before:
+            assert time.monotonic() < deadline, f"nothing came out: see {folder / 'log'}"
+            time.sleep(0.05)
+        if what is not None:
+            time.sleep(random.uniform(0, 3))
+            kill(job, what)
+        job.wait(600)
+    finally:
+        kill(job, "driver")
+        log.close()
+
+
+def batches_out(folder: Path) -> int:
+    return len(list((folder / "output").glob("*")))
+
+
+def results(folder: Path) -> list[Any]:
+    tables = [pq.read_table(each) for each in sorted((folder / "output").iterdir())]
+    return pa.concat_tables(tables).to_pylist()
+
+
+def test_output_after_kills_is_that_of_a_run_never_killed(tmp_path: Path) -> None:
+    random.seed(SEED)
+    (tmp_path / "input").mkdir()
+    batches = [rows(number) for number in range(BATCHES)]
+    for number, table in enumerate(batches):
+        path = tmp_path / "input" / f"{number:04}.parquet"
+        pq.write_table(table, path)
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    for number in range(KILLS):
+        if not (tmp_path / "done").exists():
+            run(tmp_path, random.choice(["driver", "worker"]))
+            print(f"kill {number + 1} after {batches_out(tmp_path)} micro-batches")
+    if not (tmp_path / "done").exists():
+        run(tmp_path, None)
+    assert (tmp_path / "done").exists(), (tmp_path / "log").read_text()[-3000:]
+    everything = chaos_job.query().run(pa.concat_tables(batches)).to_pylist()
+    end = START + timedelta(seconds=(BATCHES - 1) * 60 + 86_400 - 120)
+    due = [row for row in everything if row["window_end"] <= end and row["window"] != "five"]
+    due += [row for row in everything if row["window"] == "five" and row["window_end"] < end]
+    assert_same_results(results(tmp_path), due)
