@@ -13,6 +13,7 @@ from windrow.engines.ordered import REVISION
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.output import extra_columns, piece_table
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.result_types import result_type
 from windrow.engines.stream.state import State
 from windrow.windows import Rows
 
@@ -54,7 +55,12 @@ def _template(plan: Plan, state: State) -> pa.Table:
     query = plan.query
     if query.windows:
         query = replace(query, windows=((query.windows[0][0], Rows(1)),))
-    return _with_extras(plan, run(query, state.columns.schema.empty_table()), is_final=True)
+    found = run(query, state.columns.schema.empty_table())
+    for place, field in enumerate(found.schema):
+        if pa.types.is_null(field.type) and field.name in dict(query.aggregates):
+            kind = result_type(dict(query.aggregates)[field.name], state.columns.schema)
+            found = found.set_column(place, field.name, pa.nulls(0, kind))
+    return _with_extras(plan, found, is_final=True)
 
 
 def _nothing(plan: Plan) -> pa.Table:
