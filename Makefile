@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## Create or update .venv with the pinned packages
 
-demo: $(READY) ## Run the guided example
+demo: $(READY) ## Stream a day of phone calls through Spark; ends with a summary and a report
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)

@@ -1,99 +1,138 @@
-"""A day of phone calls: the longest call, how many were that long and who made it, over 24 hours, sliding by
-a minute.
+"""The guided tour, ``make demo``: a day of phone calls streamed through Spark, and a report of it.
 
-The query of the Reactive Aggregator paper (figure 1), per region, on generated calls that arrive out of
-order, with sessions beside it, then the same maximum through each algorithm. Run it with ``make demo``.
+The query is that of the Reactive Aggregator paper (figure 1): the longest call of the last 24 hours, how many
+were that long and who made it, every minute, per region; with sessions beside it. The job is
+``examples/phone_calls/job.toml``, run as ``windrow run`` runs it; at the end the same aggregates are computed
+by Spark's own ``window()`` on a sample, and compared.
 """
 
 from __future__ import annotations
 
+import argparse
+import shutil
+import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from phone_calls.generate import calls, write_calls
 
 import windrow as wr
+from windrow.cli.commands.run import recorded
+from windrow.cli.errors import JobError, JobFailed, JobInterrupted
+from windrow.cli.job import Job, read_job
+from windrow.cli.record import Record
+from windrow.cli.show import Reporter
+from windrow.cli.show.tables import text_table
+from windrow.cli.spark.run import run_spark
+from windrow.cli.spark.session import open_session
 
-CALLS = 400_000
-REGIONS = ["north", "east", "south", "west"]
-
-
-def generate(seed: int = 2015) -> pa.Table:
-    """Calls of two days, busier at noon, each logged up to ten minutes after it ended."""
-    rng = np.random.default_rng(seed)
-    seconds = np.sort((rng.beta(2.5, 2.5, CALLS) + rng.integers(0, 2, CALLS)) * 86_400)
-    lengths = np.round(rng.lognormal(4.5, 1.1, CALLS)).astype(np.int64)
-    logged = np.argsort(seconds + rng.uniform(0, 600, CALLS), kind="stable")
-    start = np.datetime64("2024-05-01", "us")
-    return pa.table(
-        {
-            "ts": (start + (seconds * 1e6).astype("m8[us]"))[logged],
-            "region": np.array(REGIONS)[rng.choice(4, CALLS, p=[0.4, 0.3, 0.2, 0.1])][logged],
-            "caller": np.char.add("c", rng.integers(0, 20_000, CALLS).astype(str))[logged],
-            "len": lengths[logged],
-        }
-    )
+HERE = Path(__file__).parent
 
 
-def timed(title: str, work: Callable[[], Any]) -> Any:
-    print(f"{title} ...", end=" ", flush=True)
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=150_000)
+    parser.add_argument("--sample", type=int, default=2_000, help="calls for the comparison; 0: none")
+    parser.add_argument("--folder", type=Path, default=HERE.parent / ".cache" / "demo")
+    return parser.parse_args()
+
+
+def prepared(folder: Path, count: int) -> Job:
+    """A fresh folder with the job and its calls."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copy(HERE / "phone_calls" / "job.toml", folder / "phone_calls.toml")
+    print(f"generating {count:,} phone calls, out of order, in {write_calls(folder / 'calls', count)} files")
+    return read_job(folder / "phone_calls.toml")
+
+
+def timed(work: Any) -> tuple[Any, float]:
     before = time.perf_counter()
-    result = work()
-    print(f"{time.perf_counter() - before:.2f} s")
-    return result
+    return work(), time.perf_counter() - before
 
 
-def show(table: pa.Table, rows: int = 6) -> None:
-    names = table.column_names
-    cells = [[str(v)[:19] for v in row.values()] for row in table.slice(0, rows).to_pylist()]
-    widths = [max(len(n), *(len(c[k]) for c in cells)) for k, n in enumerate(names)]
-    for line in [names, *cells]:
-        print("  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)))
+def compare(spark: Any, folder: Path, count: int) -> tuple[float, float, bool]:
+    """Seconds of Spark's own window() and of windrow for the same on the same calls; whether they agree."""
+    import pyarrow.parquet as pq
+    from pyspark.sql import functions as f
 
-
-def main() -> None:
-    calls = timed(f"generating {CALLS:,} calls, out of order", generate)
-    query = (
+    pq.write_table(calls(count).drop_columns(["logged"]), folder / "sample.parquet")
+    sample = spark.read.parquet(str(folder / "sample.parquet"))
+    windows = sample.groupBy("region", f.window("ts", "24 hours", "1 minute").alias("w"))
+    native = windows.agg(f.max("len").alias("longest"), f.count("*").alias("calls"))
+    ours = (
         wr.query(time="ts", by="region")
-        .window(day=wr.Sliding("24h", slide="1m"), visit=wr.Session(gap="5m"))
-        .agg(
-            longest=wr.max("len"),
-            ties=wr.max_count("len"),
-            who=wr.arg_max("len", "caller"),
-            mean=wr.mean("len"),
-            calls=wr.count(),
-        )
+        .window(wr.Sliding("24h", slide="1m"))
+        .agg(longest=wr.max("len"), calls=wr.count())
     )
-    print("\nthe plan\n")
-    print("\n".join("  " + line for line in query.explain().splitlines()))
-    print()
-    timed("first run (the first ever compiles its kernels)", lambda: query.run(calls))
-    result = timed("second run", lambda: query.run(calls))
-    print(f"\n{result.num_rows:,} windows; noon of the second day:\n")
-    noon = np.datetime64("2024-05-02T12:00", "us")
-    ends = result["window_end"].to_numpy()
-    show(result.filter(pa.array(ends == noon)))
-
-    print("\nper call: the mean length of the 1,000 calls before it in its region\n")
-    per_call = timed(
-        "rolling",
-        lambda: wr.events(calls, time="ts", by="region").rolling(rows=1_000).agg(mean=wr.mean("len")),
+    mine, our_seconds = timed(lambda: ours.run(sample).toArrow())
+    theirs, their_seconds = timed(
+        lambda: native.select("region", "w.start", "w.end", "longest", "calls").toArrow()
     )
-    show(per_call, 3)
+    return their_seconds, our_seconds, rows(mine) == rows(theirs)
 
+
+def rows(table: Any) -> set[tuple[Any, ...]]:
+    return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def show_results(record: Record) -> None:
+    table = record.results.table()
+    day = table.filter(pc.equal(table.column("window"), "day"))
+    last = day.filter(pc.equal(day.column("window_end"), pc.max(day.column("window_end"))))
+    spells = table.filter(pc.equal(table.column("window"), "spell"))
+    columns = ["region", "window_end", "longest", "ties", "who", "mean", "calls"]
+    print("\nthe last 24-hour window of each region (the watermark has passed it, so it is final):\n")
+    print(text_table(last.select(columns)))
     print(
-        "\nthe maximum of the last 10,000 lengths, by each algorithm, ns a call (kernels compiled before)\n"
+        f"\n{day.num_rows:,} such windows came out, one a minute and region, and {spells.num_rows:,} spells."
     )
-    lengths = calls["len"].to_numpy().astype(float)
-    for algorithm in (wr.swag.TwoStacksLite, wr.swag.DABALite, wr.swag.DABA, wr.swag.FlatFAT):
-        algorithm(wr.max).roll(lengths[:100], 10_000)
-        before = time.perf_counter()
-        algorithm(wr.max).roll(lengths, 10_000)
-        spent = (time.perf_counter() - before) / CALLS * 1e9
-        print(f"  {algorithm.__name__:14} {spent:7.1f}   {algorithm.cost}")
+
+
+def work(job: Job, options: argparse.Namespace, record: Record, reporter: Reporter) -> None:
+    reporter.note("starting Spark ...")
+    with open_session(job) as spark:
+        run_spark(job, spark, record, reporter, read_back=True)
+        if not options.sample:
+            return
+        reporter.note(f"the same windows of {options.sample:,} calls, by Spark's window() and by windrow ...")
+        theirs, ours, agree = compare(spark, options.folder, options.sample)
+        cost = [["", "seconds"], ["Spark's window('24 hours', '1 minute')", f"{theirs:.1f}"]]
+        cost.append(["windrow: Sliding('24h', slide='1m')", f"{ours:.1f}"])
+        about = (
+            f"The longest call and the number of calls, of the same {options.sample:,} calls, each run once, "
+            f"in batch. Spark copies a row into each of the 1,440 windows that hold it; windrow touches it "
+            f"once. The results are {'equal' if agree else 'NOT EQUAL: please report this'}."
+        )
+        record.tables.append(("What it costs without windrow", about, cost))
+
+
+def main() -> int:
+    options = arguments()
+    report = options.folder / "report.html"
+    settings = argparse.Namespace(
+        engine="spark", json=False, quiet=False, verbose=False, report=str(report), overwrite=False
+    )
+    try:
+        job = prepared(options.folder, options.calls)
+        record = recorded(job, settings, lambda record, shown: work(job, options, record, shown))
+    except (JobError, JobFailed) as error:
+        print(f"the demo cannot run: {error}", file=sys.stderr)
+        return 1
+    except JobInterrupted:
+        return 130
+    show_results(record)
+    for _, about, cost in record.tables:
+        print(f"\n{about}\n")
+        print("\n".join(f"  {what:42}{seconds:>8} s" for what, seconds in cost[1:]))
+    print(f"\nthe job: {job.file}\nthe report: {report}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""A job on Spark, from the file to the report: the same results as on the local engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli_jobs import GOOD, write_calls, write_job
+from windrow.cli.main import main
+from windrow.testing import assert_same_results
+
+
+def rows_of(folder: Path) -> pa.Table:
+    parts = [pq.read_table(part) for part in sorted(folder.glob("part-*.parquet"))]
+    return pa.concat_tables(part for part in parts if part.num_rows)
+
+
+def test_a_stream_on_spark_gives_what_the_local_engine_gives(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_calls(tmp_path)
+    text = GOOD.replace("header = true", "header = true\nmaxFilesPerTrigger = 1")
+    file = write_job(tmp_path, text)
+    report = tmp_path / "report.html"
+    assert main(["run", str(file), "--report", str(report)]) == 0
+    said = capsys.readouterr().err
+    assert "late 1" in said
+
+    own = write_job(tmp_path, text.replace('"results"', '"local"'), "local.toml")
+    assert main(["run", str(own), "--engine", "local", "--batch-rows", "60", "--quiet"]) == 0
+    found, every = rows_of(tmp_path / "results"), rows_of(tmp_path / "local")
+    watermark = max(end for end in found.column("window_end").to_pylist())
+    due = pa.Table.from_pylist(
+        [row for row in every.to_pylist() if row["window_end"] <= watermark], every.schema
+    )
+    assert_same_results(found, due)
+    assert "Results over time" in report.read_text()
+
+    assert main(["state", str(tmp_path / "checkpoint")]) == 0
+    assert "slices of 2 keys" in capsys.readouterr().out
+
+
+def test_a_finite_table_on_spark(spark: Any, tmp_path: Path) -> None:
+    write_calls(tmp_path)
+    text = GOOD.replace("stream = true", "stream = false")
+    text = text.replace('checkpoint = "checkpoint"\ntrigger = "available_now"\n', "")
+    assert main(["run", str(write_job(tmp_path, text)), "--quiet"]) == 0
+    own = write_job(tmp_path, text.replace('"results"', '"local"'), "local.toml")
+    assert main(["run", str(own), "--engine", "local", "--quiet"]) == 0
+    assert_same_results(rows_of(tmp_path / "results"), rows_of(tmp_path / "local"))
+
+
+def test_what_spark_refuses_is_one_line(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_job(tmp_path, GOOD.replace('format = "csv"', 'format = "no_such_format"'))
+    assert main(["run", str(file)]) == 1
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("failed:")]
+    assert "no_such_format" in line
