@@ -22,6 +22,7 @@ from windrow.windows.durations import Duration, fixed_duration
 
 if TYPE_CHECKING:
     from windrow.engines.stream import Operator
+    from windrow.state import Store
 
 __all__ = ["Events", "Query", "events", "query"]
 
@@ -120,10 +121,22 @@ class Query(Spec):
 
         return run(self, data)
 
-    def open(self, *, clock: Callable[[], float] = monotonic) -> Operator:
+    def open(
+        self,
+        *,
+        clock: Callable[[], float] = monotonic,
+        store: Store | None = None,
+        name: str = "operator",
+        sync: bool = False,
+        cache_bytes: int = 64 << 20,
+    ) -> Operator:
         """An operator for endless input: push rows, get results as the watermark passes them.
 
         ``clock`` gives seconds; only ``idle_timeout`` looks at it.
+
+        With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what
+        is there already is taken up; see docs/state.md. It is stored before a step's results are handed
+        over, with ``sync`` as safely as the store can. Of slices at most ``cache_bytes`` stay in memory.
 
         >>> import pyarrow as pa, windrow as wr
         >>> op = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -135,7 +148,12 @@ class Query(Spec):
         self._check_complete()
         from windrow.engines.stream import Operator
 
-        return Operator(self, clock=clock)
+        if store is None:
+            return Operator(self, clock=clock)
+        from windrow.engines.stream.store_entries import SavedOperator
+
+        saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
+        return Operator(self, clock=clock, saved=saved)
 
     def restore(self, snapshot: bytes, *, clock: Callable[[], float] = monotonic) -> Operator:
         """An operator that goes on from what :meth:`Operator.snapshot` gave.

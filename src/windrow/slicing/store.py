@@ -45,15 +45,22 @@ class Joiners:
 
 class Block:
     """The slices that end in one stretch of time; they, and the partials of the whole block, may be loaded
-    when they are first asked for."""
+    when they are first asked for. A block that does not *keep* them loads them whenever they are asked for:
+    whoever gives it the functions decides what stays in memory."""
 
     def __init__(
         self,
         slices: HeldSlices | Callable[[], HeldSlices],
         is_fused: bool = False,
         whole: Callable[[], HeldSlices | None] | None = None,
+        *,
+        keeps: bool = True,
+        sizes: tuple[int, int] | None = None,
     ) -> None:
         self._slices = slices
+        self.keeps = keeps
+        #: how many slices there are and their bytes, where that is known
+        self.known_sizes = sizes
         #: slices are cut where windows start and nowhere else
         self.is_fused = is_fused
         #: the partials of the whole block are kept where the slices are
@@ -67,19 +74,34 @@ class Block:
 
     @property
     def slices(self) -> HeldSlices:
-        if not isinstance(self._slices, HeldSlices):
-            self._slices = self._slices()
-        return self._slices
+        if isinstance(self._slices, HeldSlices):
+            return self._slices
+        loaded = self._slices()
+        if self.keeps:
+            self._slices = loaded
+        return loaded
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of slices and their bytes."""
+        if self.known_sizes is None:
+            slices = self.slices
+            self.known_sizes = len(slices), slices.nbytes
+        return self.known_sizes
 
     def whole(self) -> HeldSlices | None:
         """One slice a key, for all of the block; None where layers keep slices apart."""
-        if self._whole is None and self._load_whole is not None:
-            self._whole, self._load_whole = self._load_whole(), None
-        if self._whole is None:
-            if self.slices.epochs is not None or self.slices.since is not None:
+        if self._whole is not None:
+            return self._whole
+        whole = None if self._load_whole is None else self._load_whole()
+        if whole is None:
+            slices = self.slices
+            if slices.epochs is not None or slices.since is not None:
                 return None
-            self._whole = self.slices.folded(runs_of(self.slices.keys)[1])
-        return self._whole
+            whole = slices.folded(runs_of(slices.keys)[1])
+        if self.keeps:
+            self._whole, self._load_whole = whole, None
+        return whole
 
 
 @dataclass(frozen=True)
@@ -98,11 +120,11 @@ class SliceStore:
         return cls(joiners, longest, max(1, longest // _BLOCKS), eager)
 
     def __len__(self) -> int:
-        return sum(len(block.slices) for block in self.blocks.values())
+        return sum(block.sizes[0] for block in self.blocks.values())
 
     @property
     def nbytes(self) -> int:
-        return sum(block.slices.nbytes for block in self.blocks.values())
+        return sum(block.sizes[1] for block in self.blocks.values())
 
     def all(self) -> Iterator[HeldSlices]:
         return (self.blocks[number].slices for number in sorted(self.blocks))
@@ -116,7 +138,7 @@ class SliceStore:
         for number, part in parts:
             changed[number] = Block(self._merged(changed.get(number), part))
         store = replace(self, blocks=changed)
-        small = sum(len(changed[number].slices) for number, _ in parts) < _SMALL * len(parts)
+        small = sum(changed[number].sizes[0] for number, _ in parts) < _SMALL * len(parts)
         if len(parts) > _MOST_TOUCHED and small and self.span < self.longest:
             return store.with_span(min(self.span * 4, self.longest))
         return store
@@ -206,8 +228,18 @@ class SliceStore:
         return replace(self, blocks=changed)
 
     def with_keys(self, renumbered: Ints) -> SliceStore:
-        blocks = {n: Block(block.slices.with_keys(renumbered)) for n, block in self.blocks.items()}
-        return replace(self, blocks=blocks)
+        return replace(self, blocks={n: _with_keys(b, renumbered) for n, b in self.blocks.items()})
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())
+
+
+def _with_keys(block: Block, renumbered: Ints) -> Block:
+    """With other key numbers; slices that are not in memory stay where they are until they are read."""
+
+    def slices() -> HeldSlices:
+        return block.slices.with_keys(renumbered)
+
+    if block.is_loaded:
+        return Block(slices(), block.is_fused)
+    return Block(slices, block.is_fused, keeps=block.keeps, sizes=block.known_sizes)

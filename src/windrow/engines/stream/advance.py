@@ -110,7 +110,7 @@ def _speculated(
 
 def without_dead_keys(state: State) -> State:
     """Keys that nothing refers to are forgotten once there may be many, or nothing else is left."""
-    if not len(state.keys) or (state.slices and not state.keys.may_be_stale):
+    if not len(state.keys) or (state.has_slices and not state.keys.may_be_stale):
         return state
     is_alive = np.zeros(len(state.keys), np.bool_)
     for numbers in state.key_numbers():

@@ -4,7 +4,8 @@ things.
 A push goes: rows are checked and set in order; slices are cut and folded once; every window that time or
 silence decides takes what it may, rows for windows that data decide wait; late rows are counted; the
 watermark moves; what is due comes out. All of it works on values: only when nothing has raised does the
-operator take the new state, so that a push that fails has changed nothing.
+operator take the new state, so that a push that fails has changed nothing. With a store, the new state is
+stored before that, in one atomic write, and before results are handed over.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from windrow.engines.stream.push import pushed
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
+from windrow.engines.stream.store_entries import SavedOperator
 from windrow.engines.tables import read_table
 from windrow.engines.times import TimeAxis
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
@@ -50,13 +52,19 @@ class Operator:
     (3, 8)
     """
 
-    def __init__(self, query: Spec, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, query: Spec, *, clock: Callable[[], float] = monotonic, saved: SavedOperator | None = None
+    ) -> None:
+        self._is_finished = False
         self._plan = Plan.of(query)
         self._state = State(Keys(query.by), None, (), {})
+        #: where the state is stored after every step; None: nowhere
+        self._saved = saved
+        if saved is not None:
+            self._plan, self._state = saved.open(self._plan) or (self._plan, self._state)
         self._types: dict[str, Any] = {}
         self._clock = clock
         self._last_row = clock()
-        self._is_finished = False
 
     @classmethod
     def restored(cls, query: Spec, snapshot: bytes, *, clock: Callable[[], float] = monotonic) -> Operator:
@@ -99,7 +107,7 @@ class Operator:
     def finish(self) -> pa.Table:
         """Nothing more comes: everything that is left comes out, and the operator is closed."""
         self._check_open()
-        result = self._advanced(END_OF_TIME, self._state)
+        result = self._advanced(END_OF_TIME, self._state, is_last=True)
         self._is_finished = True
         return result
 
@@ -110,21 +118,30 @@ class Operator:
             raise ValueError("late rows are only counted: keep them with wr.query(late='emit')")
         columns = self._state.columns
         found = self._state.late.joined(None if columns is None else columns.schema, self._state.axis)
-        self._state = replace(self._state, late=LateRows())
+        if self._state.late.tables:
+            self._take(self._plan, replace(self._state, late=LateRows()))
         return found
 
-    def _advanced(self, watermark: int, state: State) -> pa.Table:
+    def _advanced(self, watermark: int, state: State, is_last: bool = False) -> pa.Table:
         due = Due()
         if watermark > state.watermark:
             state, due = advanced(self._plan, state, watermark)
-        return self._accepted(self._plan, state, due)
+        return self._accepted(self._plan, state, due, is_last)
 
-    def _accepted(self, plan: Plan, state: State, due: Due) -> pa.Table:
-        """The results of a step; only when they are made is the step taken."""
+    def _accepted(self, plan: Plan, state: State, due: Due, is_last: bool = False) -> pa.Table:
+        """The results of a step; only when they are made, and the state is stored, is the step taken."""
         result = result_table(plan, state, due, self._types)
         # results refer to keys, so that these are forgotten last
-        self._plan, self._state = plan, without_dead_keys(state)
+        self._take(plan, without_dead_keys(state), is_last)
         return result
+
+    def _take(self, plan: Plan, state: State, is_last: bool = False) -> None:
+        if self._saved is not None and not self._is_finished:
+            if is_last:
+                self._saved.finish()
+            else:
+                state = self._saved.save(plan, state)
+        self._plan, self._state = plan, state
 
     def _check_open(self) -> None:
         if self._is_finished:
@@ -179,12 +196,12 @@ class Operator:
         plan, state = self._plan, self._state
         for name, window in named.items():
             plan, state = with_window(plan, state, name, window)
-        self._plan, self._state = plan, state
+        self._take(plan, state)
 
     def remove_window(self, name: str) -> None:
         """Remove a window; what it holds is forgotten, and nothing more comes out of it."""
         self._check_open()
-        self._plan, self._state = without_window(self._plan, self._state, name)
+        self._take(*without_window(self._plan, self._state, name))
 
 
 def _is_whole(watermark: Any) -> bool:

@@ -63,6 +63,12 @@ class State:
         return held + sum(len(part.store) for part in self.sessions)
 
     @property
+    def has_slices(self) -> bool:
+        """Whether there are any; reads none of them."""
+        timed = self.time is not None and bool(self.time.store.blocks)
+        return timed or any(len(part.store) for part in self.sessions)
+
+    @property
     def rows_held(self) -> int:
         return sum(rows.rows for rows in self.ordered.values())
 

@@ -11,7 +11,7 @@ Invariant: what is written is what the operator would snapshot; the codec is the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from windrow.engines.stream.plan import Plan
@@ -21,7 +21,7 @@ from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.state.codec import pack, unpack
 
-__all__ = ["Entries", "StoredState", "read_block", "read_header"]
+__all__ = ["Entries", "SliceCache", "StoredState", "read_block", "read_header"]
 
 _HEADER = "header"
 _BLOCK = "block"
@@ -51,14 +51,48 @@ class Entries(Protocol):
     def delete_block(self, name: str) -> None: ...
 
 
+class SliceCache(Protocol):
+    """What holds slices in memory for blocks that do not keep them."""
+
+    def get(self, name: str) -> HeldSlices | None: ...
+
+    def put(self, name: str, slices: HeldSlices) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A block as it is stored: under which name, and what the header says of it."""
+
+    block: Block
+    name: str
+    has_whole: bool
+
+    @property
+    def told(self) -> tuple[bool, bool, int, int, str]:
+        return (self.block.is_fused, self.has_whole, *self.block.sizes, self.name)
+
+    @property
+    def names(self) -> list[str]:
+        return [self.name, f"{self.name}w"] if self.has_whole else [self.name]
+
+
 @dataclass
 class StoredState:
-    """An operator's state between steps."""
+    """An operator's state between steps.
+
+    Without a cache, blocks keep what they load, and are written where they were: right for those who load and
+    save once, and whose entries can be taken back. With one, every write of a block has a name of its own, so
+    that what was there before can be read until ``settled`` says that the new is safe."""
 
     entries: Entries
-    #: the blocks that are stored, as they were loaded
-    _stored: dict[int, Block] = field(default_factory=dict[int, Block])
+    cache: SliceCache | None = None
+    #: the blocks that are stored, by number
+    _stored: dict[int, _Entry] = field(default_factory=dict[int, _Entry])
+    #: those of a save that is not settled
+    _saved: dict[int, _Entry] = field(default_factory=dict[int, _Entry])
     _written: bytes | None = None
+    _header: bytes | None = None
+    _version: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
 
@@ -73,53 +107,102 @@ class StoredState:
 
         def blocks(old: Plan, places: Sequence[int | None]) -> dict[int, Block]:
             self._stored = {
-                number: self._block(old, places, number, is_fused, has_whole)
-                for number, (is_fused, has_whole) in stored["blocks"].items()
+                number: self._entry(old, places, *told) for number, told in stored["blocks"].items()
             }
-            return dict(self._stored)
+            found = {number: entry.block for number, entry in self._stored.items()}
+            if list(places) == list(range(len(stored["query"]["aggregates"]))):
+                return found
+            # the header will tell of other aggregates than are in these blocks: they are written anew
+            return {number: _same(block) for number, block in found.items()}
 
-        return restored_value(plan, stored, blocks)
+        found = restored_value(plan, stored, blocks)
+        self._version = 1 + max((_version_of(entry.name) for entry in self._stored.values()), default=0)
+        return found
 
-    def _block(
-        self, plan: Plan, places: Sequence[int | None], number: int, is_fused: bool, has_whole: bool
-    ) -> Block:
-        def load(name: str) -> HeldSlices:
+    @property
+    def names(self) -> set[str]:
+        """The entries of all blocks."""
+        return {name for entry in self._stored.values() for name in entry.names}
+
+    def _entry(
+        self,
+        plan: Plan,
+        places: Sequence[int | None],
+        is_fused: bool,
+        has_whole: bool,
+        count: int,
+        nbytes: int,
+        name: str,
+    ) -> _Entry:
+        whole = (lambda: self._loaded(plan, places, f"{name}w")) if has_whole else None
+        block = Block(
+            lambda: self._loaded(plan, places, name),
+            is_fused,
+            whole,
+            keeps=self.cache is None,
+            sizes=(count, nbytes),
+        )
+        return _Entry(block, name, has_whole)
+
+    def _loaded(self, plan: Plan, places: Sequence[int | None], name: str) -> HeldSlices:
+        found = None if self.cache is None else self.cache.get(name)
+        if found is None:
             data = self.entries.block(name)
             self.bytes_read += len(data)
-            return read_slices(plan, places, unpack(_BLOCK, data))
-
-        whole = (lambda: load(f"{number}w")) if has_whole else None
-        return Block(lambda: load(str(number)), is_fused, whole)
+            found = read_slices(plan, places, unpack(_BLOCK, data))
+            if self.cache is not None:
+                self.cache.put(name, found)
+        return found
 
     def save(self, plan: Plan, state: State) -> None:
         """Write what has changed."""
         blocks = {} if state.time is None else dict(state.time.store.blocks)
         eager = state.time is not None and state.time.store.eager
-        meta: dict[int, tuple[bool, bool]] = {}
+        self._version += 1
+        self._saved = {}
         for number, block in blocks.items():
-            changed = self._stored.get(number) is not block
-            whole = block.whole() if eager and changed else None
-            has_whole = whole is not None if changed else block.has_whole
-            meta[number] = (block.is_fused, has_whole)
-            if changed:
-                self._put(str(number), block.slices)
-                if whole is not None:
-                    self._put(f"{number}w", whole)
-        self._delete_gone(set(blocks))
+            known = self._stored.get(number)
+            is_same = known is not None and known.block is block
+            self._saved[number] = known if known and is_same else self._put(plan, number, block, eager)
+        kept = {name for entry in self._saved.values() for name in entry.names}
+        for name in sorted(self.names - kept):
+            self.entries.delete_block(name)
         value = snapshot_value(plan, state, with_blocks=False)
-        data = pack(_HEADER, value | {"blocks": meta})
+        data = pack(_HEADER, value | {"blocks": {n: entry.told for n, entry in self._saved.items()}})
         if data != self._written:
             self.bytes_written += len(data)
             self.entries.set_header(data)
+        self._header = data
 
-    def _put(self, name: str, slices: HeldSlices) -> None:
+    def settled(self, state: State) -> State:
+        """What was saved is safe: the state with its blocks where they are stored now."""
+        self._stored, self._written = self._saved, self._header
+        if state.time is None:
+            return state
+        blocks = {number: entry.block for number, entry in self._stored.items()}
+        store = replace(state.time.store, blocks=blocks)
+        return replace(state, time=replace(state.time, store=store))
+
+    def _put(self, plan: Plan, number: int, block: Block, eager: bool) -> _Entry:
+        name = str(number) if self.cache is None else f"{number}.{self._version}"
+        slices, whole = block.slices, block.whole() if eager else None
+        self._write(name, slices)
+        if whole is not None:
+            self._write(f"{name}w", whole)
+        told = (block.is_fused, whole is not None, len(slices), slices.nbytes, name)
+        return self._entry(plan, range(len(plan.aggregates)), *told)
+
+    def _write(self, name: str, slices: HeldSlices) -> None:
         data = pack(_BLOCK, slices_state(slices))
         self.bytes_written += len(data)
         self.entries.set_block(name, data)
+        if self.cache is not None:
+            self.cache.put(name, slices)
 
-    def _delete_gone(self, kept: set[int]) -> None:
-        for number, block in self._stored.items():
-            if number not in kept:
-                self.entries.delete_block(str(number))
-                if block.has_whole:
-                    self.entries.delete_block(f"{number}w")
+
+def _same(block: Block) -> Block:
+    return Block(lambda: block.slices, block.is_fused, keeps=block.keeps, sizes=block.known_sizes)
+
+
+def _version_of(name: str) -> int:
+    return int(name.partition(".")[2] or 0)
