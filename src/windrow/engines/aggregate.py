@@ -83,7 +83,8 @@ class SliceRanges:
         if self.disjoint or not len(self):
             return "disjoint"
         widths = self.stops - self.fronts
-        is_new = (self.fronts[1:] >= self.stops[:-1]) | (self.fronts[1:] < self.fronts[:-1])
+        falls = (self.fronts[1:] < self.fronts[:-1]) | (self.stops[1:] < self.stops[:-1])
+        is_new = falls | (self.fronts[1:] >= self.stops[:-1])
         inserted = widths[0] + np.where(is_new, widths[1:], self.stops[1:] - self.stops[:-1]).sum()
         by_tree = 2 * len(self.slices) + 2 * len(self) * max(1.0, np.log2(max(1.0, widths.mean())))
         return "any" if by_tree < 3 * inserted else "sliding"
@@ -164,7 +165,8 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
         registers = (0, 0, 0, identity)
         for window in range(fronts.shape[0]):
             front, stop = fronts[window], stops[window]
-            if front >= registers[1] or front < registers[0]:  # nothing is shared with the window before
+            # the window before shares nothing with this one, or reaches beyond it
+            if front >= registers[1] or front < registers[0] or stop < registers[1]:
                 registers = (front, front, front, identity)
             while registers[0] < front:
                 registers = evict(ring, mask, identity, registers)
@@ -369,7 +371,8 @@ def plain_results(
     window = TwoStacksLite(monoid)
     first = last = 0
     for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
-        if front >= last or front < first:  # nothing is shared with the window before
+        # the window before shares nothing with this one, or reaches beyond it
+        if front >= last or front < first or stop < last:
             window = TwoStacksLite(monoid)
             first = last = front
         for i in range(last, stop):
