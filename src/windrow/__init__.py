@@ -68,10 +68,26 @@ _SKETCHES = ("approx_distinct", "bloom", "count_min", "median", "quantile")
 #: parts that load more than numbers, loaded on first use
 _MODULES = ("spark",)
 
+#: what operators are, give and raise, by where it is; loaded on first use
+_OF_OPERATORS = {
+    "AggregateError": "windrow.swag",
+    "ChangedQuery": "windrow.engines.stream.snapshot",
+    "CorruptState": "windrow.state.errors",
+    "Metrics": "windrow.engines.stream.metrics",
+    "Operator": "windrow.engines.stream",
+    "StateError": "windrow.state.errors",
+    "WatermarkJump": "windrow.engines.stream.jumps",
+}
+
 __all__ = [
+    "AggregateError",
+    "ChangedQuery",
+    "CorruptState",
     "Cumulative",
     "Delta",
     "Fixed",
+    "Metrics",
+    "Operator",
     "Policy",
     "Punctuation",
     "Query",
@@ -79,7 +95,9 @@ __all__ = [
     "Rows",
     "Session",
     "Sliding",
+    "StateError",
     "Tumbling",
+    "WatermarkJump",
     "all",
     "any",
     "approx_distinct",
@@ -125,6 +143,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _SKETCHES:
         return getattr(monoids, name)
+    if name in _OF_OPERATORS:
+        return getattr(import_module(_OF_OPERATORS[name]), name)
     if name in _MODULES:
         return import_module(f"windrow.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

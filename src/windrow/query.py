@@ -159,7 +159,20 @@ class Query(Spec):
         """An operator that goes on from what :meth:`Operator.snapshot` gave.
 
         The query must be the one that the snapshot is of; windows and aggregates may have been added, and
-        start empty."""
+        start empty.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> tens = wr.query(time="t").window(wr.Tumbling(10))
+        >>> op = tens.agg(n=wr.count()).open()
+        >>> op.push(pa.table({"t": [3], "v": [7]})).num_rows
+        0
+        >>> op = tens.agg(n=wr.count(), top=wr.max("v")).restore(op.snapshot())
+        >>> op.push(pa.table({"t": [4], "v": [5]})).num_rows, op.finish().to_pylist()
+        (0, [{'window_start': 0, 'window_end': 10, 'n': 2, 'top': 5}])
+        >>> tens.agg(n=wr.count("v")).restore(tens.agg(n=wr.count()).open().snapshot())
+        Traceback (most recent call last):
+        windrow.engines.stream.snapshot.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
+        """
         self._check_complete()
         from windrow.engines.stream import Operator
 

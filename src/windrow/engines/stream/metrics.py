@@ -12,6 +12,8 @@ __all__ = ["Metrics"]
 class Metrics:
     """Numbers of an operator at one moment. Always rows_in = rows_aggregated + rows_late + rows_rejected.
 
+    Counts go on over snapshots; slices, rows, keys and bytes are what is held at the moment.
+
     >>> Metrics(rows_in=3, rows_aggregated=2, late={"window_fired": 1}).rows_late
     1
     """

@@ -81,7 +81,17 @@ class Operator:
     # -- rows in, results out --------------------------------------------------------------------------------
 
     def push(self, batch: Any) -> pa.Table:
-        """Take rows; the results that are due."""
+        """Take rows, of any kind of table; the results that are due.
+
+        What raises leaves the operator as it was.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> hours = wr.query(time="t", watermark=5).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+        >>> hours.push(pa.table({"t": [2, 14]})).num_rows
+        0
+        >>> hours.push(pa.table({"t": [9, 16]})).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 2}]
+        """
         self._check_open()
         table, _ = read_table(batch)
         if not table.num_rows and self._state.columns is not None:
@@ -92,7 +102,16 @@ class Operator:
 
     def advance(self, watermark: Any) -> pa.Table:
         """Rows before this time are complete; the results that are due. A watermark never falls: one that is
-        not above the present one changes nothing."""
+        not above the present one changes nothing.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> days = wr.query(time="ts").window(wr.Tumbling("1d")).agg(n=wr.count()).open()
+        >>> rows = pa.table({"ts": pa.array([1714554000], pa.timestamp("s"))})
+        >>> days.push(rows).num_rows, days.advance("2024-05-01T23:59").num_rows
+        (0, 0)
+        >>> days.advance("2024-05-02")["n"].to_pylist()
+        [1]
+        """
         self._check_open()
         moment, state = self._moment(watermark), self._state
         if state.axis is None:
@@ -100,12 +119,31 @@ class Operator:
         return self._advanced(moment, state)
 
     def poll(self) -> pa.Table:
-        """What is due because nothing came for ``idle_timeout``."""
+        """What is due because nothing came for ``idle_timeout``.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> seconds = 0.0
+        >>> query = wr.query(time="ts", watermark="10s", idle_timeout="1m")
+        >>> minutes = query.window(wr.Tumbling("1m")).agg(n=wr.count()).open(clock=lambda: seconds)
+        >>> minutes.push(pa.table({"ts": pa.array([30], pa.timestamp("s"))})).num_rows
+        0
+        >>> seconds = 60.0
+        >>> minutes.poll()["n"].to_pylist()
+        [1]
+        """
         self._check_open()
         return self._advanced(self._idle_watermark(), self._state)
 
     def finish(self) -> pa.Table:
-        """Nothing more comes: everything that is left comes out, and the operator is closed."""
+        """Nothing more comes: everything that is left comes out, and the operator is closed.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> visits = wr.query(time="t").window(wr.Session(gap=5)).agg(n=wr.count()).open()
+        >>> visits.push(pa.table({"t": [1, 4]})).num_rows
+        0
+        >>> visits.finish().to_pylist()
+        [{'window_start': 1, 'window_end': 9, 'n': 2}]
+        """
         self._check_open()
         result = self._advanced(END_OF_TIME, self._state, is_last=True)
         self._is_finished = True
@@ -113,7 +151,16 @@ class Operator:
 
     def late_rows(self) -> pa.Table:
         """The late rows since this was last asked, with ``late_by`` and ``late_reason``; they are kept by
-        ``late="emit"``."""
+        ``late="emit"``.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> query = wr.query(time="t", watermark=0, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+        >>> tens = query.open()
+        >>> tens.push(pa.table({"t": [25]})).num_rows, tens.push(pa.table({"t": [3]})).num_rows
+        (0, 0)
+        >>> tens.late_rows().to_pylist()
+        [{'t': 3, 'late_by': 22, 'late_reason': 'window_fired'}]
+        """
         if self.query.late != "emit":
             raise ValueError("late rows are only counted: keep them with wr.query(late='emit')")
         columns = self._state.columns
@@ -171,7 +218,16 @@ class Operator:
 
     @property
     def metrics(self) -> Metrics:
-        """What was counted so far, and what is held now."""
+        """What was counted so far, and what is held now: :class:`Metrics`.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> tens = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+        >>> tens.push(pa.table({"t": [3, None, 25]})).num_rows
+        1
+        >>> found = tens.metrics
+        >>> found.rows_in, found.rejected, found.windows_fired, found.slices, found.watermark
+        (3, {'no_time': 1}, 1, 1, 25)
+        """
         state = self._state
         watermark = None
         if START_OF_TIME < state.watermark < END_OF_TIME:
@@ -186,12 +242,33 @@ class Operator:
         )
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes, for ``query.restore``."""
+        """The whole state as bytes, for ``query.restore``.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> query = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count())
+        >>> before = query.open()
+        >>> before.push(pa.table({"t": [3]})).num_rows
+        0
+        >>> after = query.restore(before.snapshot())
+        >>> after.push(pa.table({"t": [4]})).num_rows, after.finish()["n"].to_pylist()
+        (0, [2])
+        """
         self._check_open()
         return snapshot_of(self._plan, self._state)
 
     def add_window(self, **named: Window) -> None:
-        """Add windows to the running operator; they see rows that come from now on."""
+        """Add windows to the running operator; they see rows that come from now on. Its windows have names.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> running = wr.query(time="t").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
+        >>> running.push(pa.table({"t": [3]})).num_rows
+        0
+        >>> running.add_window(twenty=wr.Tumbling(20))
+        >>> running.push(pa.table({"t": [4]})).num_rows
+        0
+        >>> [(row["window"], row["n"]) for row in running.finish().to_pylist()]
+        [('ten', 2), ('twenty', 1)]
+        """
         self._check_open()
         plan, state = self._plan, self._state
         for name, window in named.items():
@@ -199,7 +276,15 @@ class Operator:
         self._take(plan, state)
 
     def remove_window(self, name: str) -> None:
-        """Remove a window; what it holds is forgotten, and nothing more comes out of it."""
+        """Remove a window; what it holds is forgotten, and nothing more comes out of it.
+
+        >>> import windrow as wr
+        >>> query = wr.query(time="t").window(ten=wr.Tumbling(10), visit=wr.Session(5))
+        >>> running = query.agg(n=wr.count()).open()
+        >>> running.remove_window("visit")
+        >>> [name for name, _ in running.query.windows]
+        ['ten']
+        """
         self._check_open()
         self._take(*without_window(self._plan, self._state, name))
 
