@@ -58,7 +58,7 @@ def write_job(folder: Path, text: str = GOOD, name: str = "calls.toml") -> Path:
 
 
 def write_calls(folder: Path, files: int = 2, rows: int = 60) -> None:
-    """A call a minute, each file an hour; one of the second file comes 3 hours late."""
+    """A call a minute, each file an hour; one of the last file comes 3 hours late or more."""
     (folder / "data").mkdir(exist_ok=True)
     for number in range(files):
         lines = ["ts,region,caller,len"]
@@ -66,6 +66,6 @@ def write_calls(folder: Path, files: int = 2, rows: int = 60) -> None:
             region = "north" if k % 3 else "south"
             moment = f"2024-05-01T{12 + number:02}:{k % 60:02}:00Z"
             lines.append(f"{moment},{region},c{k % 7},{(k * 37 + number) % 101}")
-        if number:
+        if number and number == files - 1:
             lines.append("2024-05-01T09:00:00Z,north,late,5")
         (folder / "data" / f"calls-{number}.csv").write_text("\n".join(lines) + "\n")

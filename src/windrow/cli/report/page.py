@@ -14,7 +14,7 @@ from typing import Any
 from windrow.cli.commands.explain import explained
 from windrow.cli.job.secrets import scrubbed
 from windrow.cli.record import Record
-from windrow.cli.report.results import result_charts
+from windrow.cli.report.results import result_charts, time_column
 from windrow.cli.report.steps import step_charts
 from windrow.cli.report.svg import Chart, draw
 from windrow.cli.show.progress import human_bytes, human_seconds, human_time
@@ -79,9 +79,9 @@ def _numbers(record: Record) -> str:
     found = [(f"{totals.rows:,}", "rows in")]
     if record.written is not None:
         found.append((f"{record.written:,}", "results"))
-    busy = sum(step.seconds for step in steps)
-    if busy and totals.rows:
-        found.append((f"{totals.rows / busy:,.0f}", "rows a second, on average"))
+    steady = steps[1:] if len(steps) > 2 else steps  # the first one starts workers and compiles
+    if busy := sum(step.seconds for step in steady):
+        found.append((f"{sum(step.rows for step in steady) / busy:,.0f}", "rows a second, on average"))
     if record.job.source.is_stream:
         found += [(f"{totals.late:,}", "late rows"), (f"{totals.windows:,}", "windows given out")]
         found.append((human_bytes(max((step.state_bytes for step in steps), default=0)), "largest state"))
@@ -119,7 +119,9 @@ def _charts(charts: list[tuple[str, str, Chart]]) -> str:
 def _result_rows(record: Record, table: Any) -> Iterator[str]:
     if table is None or not table.num_rows:
         return
-    shown = table.slice(max(0, table.num_rows - _SHOWN_ROWS))
+    axis = time_column(record.job)
+    ordered = table.sort_by(axis) if axis in table.column_names else table
+    shown = ordered.slice(max(0, table.num_rows - _SHOWN_ROWS))
     rows = [list(shown.column_names)]
     rows += [[_cell(value) for value in row.values()] for row in shown.to_pylist()]
     yield f"<h2>The last results</h2>{_table(rows)}"

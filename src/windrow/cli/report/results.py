@@ -12,7 +12,7 @@ from windrow.cli.job import Job
 from windrow.cli.report.svg import Chart, Series
 from windrow.windows import TimeWindow
 
-__all__ = ["result_charts"]
+__all__ = ["result_charts", "time_column"]
 
 #: lines in a chart, and charts of results
 _MOST_KEYS, _MOST_CHARTS = 6, 8
@@ -22,7 +22,7 @@ def result_charts(job: Job, table: pa.Table | None) -> list[tuple[str, str, Char
     """(title, what it shows, chart) for each number that is computed."""
     if table is None or not table.num_rows:
         return []
-    axis = job.query.time if job.query.rolling_over is not None else "window_end"
+    axis = time_column(job)
     if axis not in table.column_names:
         return []
     table = table.filter(pc.is_valid(table.column(axis))).sort_by(axis)
@@ -37,6 +37,11 @@ def result_charts(job: Job, table: pa.Table | None) -> list[tuple[str, str, Char
                 chart = _chart(job, part, axis, name, _is_regular(job, window))
                 found.append((title, f"{name} = {aggregate!r}, at the end of each window", chart))
     return found[:_MOST_CHARTS]
+
+
+def time_column(job: Job) -> str:
+    """The column by which results are ordered."""
+    return job.query.time if job.query.rolling_over is not None else "window_end"
 
 
 def _windows(table: pa.Table) -> list[str | None]:
