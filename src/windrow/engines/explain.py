@@ -63,8 +63,9 @@ def _endless(query: Spec) -> Iterator[str]:
     if timed:
         count = Kinds(tuple(timed)).slices_a_window
         store = "eager: blocks of slices have partials of their own" if count > MOST_LAZY else "lazy"
-        which = f"a slice a moment, since {ordered[0]} depends on order" if ordered else f"{count} slices"
-        yield f"  time windows: up to {which} a key and window length, one partial each ({store})"
+        which = "a slice for every moment" if ordered else f"up to {count} slices"
+        why = f"; {ordered[0]} depends on order" if ordered else ""
+        yield f"  time windows: {which} a key and window length, one partial each ({store}{why})"
     for name, window in query.windows:
         if isinstance(window, Session):
             single = not ordered and window.max_size is None
