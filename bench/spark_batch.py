@@ -147,7 +147,7 @@ def rolling(bench: Bench, rows: int) -> Iterator[Row]:
                 yield {
                     "what": f"rolling {name}, {frame_rows} rows",
                     "keys": 1 if frame_rows == 100_000 else keys,
-                    "rows": count,
+                    "events": count,
                     "windrow s": mine,
                     "spark s": plain,
                     "ratio": plain / mine,
@@ -260,7 +260,7 @@ def _line(what: str, keys: int, rows: int, mine: float, plain: float) -> Row:
     return {
         "what": what,
         "keys": keys,
-        "rows": rows,
+        "events": rows,
         "windrow s": mine,
         "spark s": plain,
         "ratio": plain / mine,
@@ -293,7 +293,7 @@ def main() -> None:
         for name in given.only.split(","):
             heading(name)
             numbers = dict.fromkeys(("windrow s", "spark s", "ratio", "tree s", "tree ratio"), ".2f")
-            table(list(SECTIONS[name](bench, rows)), rows=",", **numbers)
+            table(list(SECTIONS[name](bench, rows)), events=",", **numbers)
     finally:
         spark.stop()
         shutil.rmtree(folder)

@@ -20,7 +20,7 @@ import pytest
 import windrow as wr
 
 HERE = Path(__file__).parent
-PATIENCE = 150
+PATIENCE = 240
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ import windrow as wr
 GUIDE = Path(__file__).parents[2] / "docs" / "spark.md"
 
 
-def test_the_guide(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_guide(spark: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     minutes = rng.integers(0, 3_000, 200)
     calls = pa.table(
@@ -25,13 +25,13 @@ def test_the_guide(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
             "len": rng.integers(1, 60, 200),
         }
     )
-    monkeypatch.chdir(tmp_path)
-    spark.createDataFrame(calls).write.parquet("calls")
-    spark.read.parquet("calls").createOrReplaceTempView("calls")
+    folder = str(tmp_path / "calls")
+    spark.createDataFrame(calls).write.parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("calls")
     scope: dict[str, Any] = {"spark": spark}
     try:
         for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL):
-            exec(block, scope)
+            exec(block.replace('parquet("calls")', f"parquet({folder!r})"), scope)
         assert scope["per_row"].count() == 200
     finally:
         spark.conf.unset("spark.windrow.skew")
