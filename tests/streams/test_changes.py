@@ -197,3 +197,23 @@ def test_a_column_of_nulls_gets_its_type_when_a_table_knows_it() -> None:
     operator.push(pa.table({"t": [0], "k": pa.nulls(1), "v": [7], "w": ["z"]}))
     found = {row["k"]: (row["total"], row["first"], row["text"]) for row in operator.finish().to_pylist()}
     assert found == {None: (11, 7, "zy"), "a": (3, 3, "x")}
+
+
+def test_an_added_window_does_not_fill_what_lies_before_it() -> None:
+    operator = (
+        wr.query(time="t", watermark=0, empty="emit").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
+    )
+    operator.push(table(1, 25))
+    operator.add_window(five=wr.Tumbling(5))
+    operator = operator.query.restore(operator.snapshot())
+    found = [*listed(operator.push(table(38, 46))), *listed(operator.finish())]
+    assert [each for each in found if each[0] == "ten"] == [
+        ("ten", 20, 30, 1),
+        ("ten", 30, 40, 1),
+        ("ten", 40, 50, 1),
+    ]
+    assert [each for each in found if each[0] == "five"] == [
+        ("five", 35, 40, 1),
+        ("five", 40, 45, 0),
+        ("five", 45, 50, 1),
+    ]

@@ -6,6 +6,7 @@ it known to lie between rows. So each key's first and last time are kept, for as
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.time_windows import TimeWindows
 
-__all__ = ["Filling"]
+__all__ = ["Filling", "Fillings"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -67,3 +68,42 @@ class Filling:
 
     def with_keys(self, renumbered: Any) -> Filling:
         return replace(self, keys=renumbered[self.keys])
+
+
+@dataclass(frozen=True)
+class Fillings:
+    """What is known of rows since each epoch: windows that were added later see nothing older."""
+
+    epochs: Mapping[int, Filling] = field(default_factory=lambda: {0: Filling()})
+
+    @property
+    def nbytes(self) -> int:
+        return sum(filling.nbytes for filling in self.epochs.values())
+
+    def since(self, epoch: int) -> Filling:
+        return self.epochs[epoch]
+
+    def with_epoch(self, epoch: int) -> Fillings:
+        return Fillings({**self.epochs, epoch: Filling()})
+
+    def with_rows(self, slices: HeldSlices) -> Fillings:
+        return self._each(lambda filling: filling.with_rows(slices))
+
+    def after(self, watermark: int) -> Fillings:
+        return self._each(lambda filling: filling.after(watermark))
+
+    def with_keys(self, renumbered: Any) -> Fillings:
+        return self._each(lambda filling: filling.with_keys(renumbered))
+
+    def keys(self) -> Iterator[Ints]:
+        return (filling.keys for filling in self.epochs.values())
+
+    def _each(self, change: Callable[[Filling], Filling]) -> Fillings:
+        return Fillings({epoch: change(filling) for epoch, filling in self.epochs.items()})
+
+    def state(self) -> dict[int, list[Ints]]:
+        return {epoch: [f.keys, f.firsts, f.lasts, f.seen] for epoch, f in self.epochs.items()}
+
+    @staticmethod
+    def restored(state: dict[int, list[Ints]]) -> Fillings:
+        return Fillings({epoch: Filling(*columns) for epoch, columns in state.items()})

@@ -13,7 +13,7 @@ from typing import Any
 
 from windrow.engines.partials import Partials
 from windrow.engines.stream.changes import with_window
-from windrow.engines.stream.filling import Filling
+from windrow.engines.stream.filling import Fillings
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
@@ -120,7 +120,7 @@ def _time(state: State) -> dict[str, Any]:
         "epochs": {kind.number: kind.epoch for kind in part.kinds},
         "span": part.store.span,
         "ledger": _ledger(part.ledger),
-        "filling": [part.filling.keys, part.filling.firsts, part.filling.lasts, part.filling.seen],
+        "filling": part.filling.state(),
     }
 
 
@@ -247,7 +247,7 @@ class _Reader:
             kinds=part.kinds.with_epochs(epochs),
             store=replace(part.store, span=stored["span"], blocks=blocks),
             ledger=_read_ledger(stored["ledger"]),
-            filling=Filling(*stored["filling"]),
+            filling=Fillings.restored(stored["filling"]),
         )
 
     def _session(self, part: Any, stored: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.engines.stream.batch import JOINERS, Batch
-from windrow.engines.stream.filling import Filling
+from windrow.engines.stream.filling import Fillings
 from windrow.engines.stream.output import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME, Slicer
@@ -110,7 +110,7 @@ class TimePart:
     #: every moment is a slice of its own, and stays one
     keeps_moments: bool = False
     epoch: int = 0
-    filling: Filling = field(default_factory=Filling)
+    filling: Fillings = field(default_factory=Fillings)
 
     @classmethod
     def empty(cls, query: Spec, kinds: Sequence[Kind], moments: bool = False) -> TimePart:
@@ -233,7 +233,7 @@ class TimePart:
         """With windows without rows, for keys that have a row after them."""
         part, pieces = self, list[Piece]()
         for epoch, windows in self.kinds.groups:
-            found, deferred = self.filling.due(windows, low, high)
+            found, deferred = self.filling.since(epoch).due(windows, low, high)
             if not len(found):
                 continue
             if deferred.any() and self.keeps_ledger:  # what came out as a correction does not come out again
@@ -288,14 +288,14 @@ class TimePart:
     def keys(self) -> Iterator[Ints]:
         yield from self.store.keys()
         yield self.ledger.found.keys
-        yield self.filling.keys
+        yield from self.filling.keys()
 
     def with_kind(self, kind: Kind) -> TimePart:
         """With another window, which sees rows from now on."""
         epoch = self.epoch + 1
         kinds = Kinds((*self.kinds, replace(kind, epoch=epoch)))
         store = replace(self.store, longest=kinds.windows.longest)
-        return replace(self, kinds=kinds, epoch=epoch, store=store)
+        return replace(self, kinds=kinds, epoch=epoch, store=store, filling=self.filling.with_epoch(epoch))
 
     def without(self, number: int) -> TimePart:
         kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))
