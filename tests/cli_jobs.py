@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 GOOD = """\
@@ -68,4 +69,6 @@ def write_calls(folder: Path, files: int = 2, rows: int = 60) -> None:
             lines.append(f"{moment},{region},c{k % 7},{(k * 37 + number) % 101}")
         if number and number == files - 1:
             lines.append("2024-05-01T09:00:00Z,north,late,5")
-        (folder / "data" / f"calls-{number}.csv").write_text("\n".join(lines) + "\n")
+        file = folder / "data" / f"calls-{number}.csv"
+        file.write_text("\n".join(lines) + "\n")
+        os.utime(file, (1_700_000_000 + number,) * 2)  # Spark takes files by age

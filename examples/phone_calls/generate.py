@@ -6,6 +6,7 @@ the calls of a few phones that were offline come a day late. Files are by hour o
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -48,7 +49,9 @@ def write_calls(folder: Path, count: int) -> int:
     found = np.unique(hours)
     for hour in found:
         low, high = np.searchsorted(hours, [hour, hour + 1])
-        pq.write_table(table.slice(low, high - low), folder / f"calls-{hour:02}.parquet")
+        file = folder / f"calls-{hour:02}.parquet"
+        pq.write_table(table.slice(low, high - low), file)
+        os.utime(file, (1_714_500_000 + hour * 3_600,) * 2)  # Spark takes files in the order of their age
     return len(found)
 
 

@@ -91,5 +91,7 @@ def test_a_failure_is_one_line(job: Job) -> None:
     )
     with pytest.raises(JobFailed, match=r"^ZeroDivisionError: combine of spread"):
         watch(job, FakeStream(2, error=spark_says), Record(job, "spark"), Silent())  # type: ignore[arg-type]
+    java = "An error occurred while calling o5.load.\n: org.apache.X: [NOT_FOUND] no such format\n\tat org"
+    assert first_line(ValueError(java)) == "org.apache.X: [NOT_FOUND] no such format"
     assert first_line(KeyError("no column 'x'")) == "no column 'x'"
     assert first_line(ValueError("")) == "ValueError"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import time
 from pathlib import Path
 
 from windrow.cli.commands.sample import JOB, MONOIDS, sample_files
@@ -21,8 +23,11 @@ def execute(options: argparse.Namespace) -> int:
         raise JobError(f"{folder}: the folder cannot be made: {error.strerror}") from None
     (folder / "job.toml").write_text(JOB, encoding="utf-8")
     (folder / "monoids.py").write_text(MONOIDS, encoding="utf-8")
-    for name, text in sample_files():
-        (folder / "data" / name).write_text(text, encoding="utf-8")
+    now = time.time()
+    for number, (name, text) in enumerate(sample_files()):
+        file = folder / "data" / name
+        file.write_text(text, encoding="utf-8")
+        os.utime(file, (now - 60 + number,) * 2)  # Spark takes files in the order of their age
     job = folder / "job.toml"
     print(f"made {job}, sample data in {folder / 'data'}, your own aggregates in {folder / 'monoids.py'}")
     print("next:")

@@ -44,6 +44,8 @@ def _state(record: Record, over: str) -> tuple[str, str, Chart]:
     unit, size = ("MB", 1e6) if largest >= 1e6 else ("kB", 1e3)
     line = _series(record, unit, lambda s: s.state_bytes / size)
     about = "What is kept from one to the next: partial aggregates instead of rows, where possible."
+    if record.engine == "spark":
+        about += " The size of the state store's files when they were last written."
     return "State", about, Chart([line], unit, over, colours=[2])
 
 

@@ -31,7 +31,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         windows=int(counts.get("windows_fired") or 0),
         corrected=int(counts.get("windows_corrected") or 0),
         seconds=int((progress.get("durationMs") or {}).get("triggerExecution", 0)) / 1000,
-        state_bytes=sum(_state_bytes(_plain(state)) for state in states),
+        state_bytes=int(counts.get("state_bytes") or sum(_state_bytes(_plain(state)) for state in states)),
         watermark=_moment(times.get("watermark"), is_integer_time),
         largest=_moment(times.get("max"), is_integer_time),
     )
@@ -45,7 +45,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def _state_bytes(state: dict[str, Any]) -> int:
-    """What RocksDB holds: files, and what is in memory and not yet in files."""
+    """The size of RocksDB's files as of their last snapshot; before there is one, what it has in memory."""
     custom = _plain(state.get("customMetrics"))
     return int(custom.get("rocksdbSstFileSize") or 0) or int(state.get("memoryUsedBytes") or 0)
 
