@@ -2,8 +2,8 @@
 
 Slices are sorted by key, then by time. A batch of rows comes as slices of its own, and both are merged. In
 terms of [Scotty] figure 4: a row inside a slice is added to it (case 1.1); rows before the first or after the
-last row of a slice move its ends (1.2, 1.3); where a session's gap is bridged, slices are fused (2); and a row
-where no slice is makes one (3). Slices are never split: edges are known before rows are folded, and for
+last row of a slice move its ends (1.2, 1.3); where a session's gap is bridged, slices are fused (2); and a
+row where no slice is makes one (3). Slices are never split: edges are known before rows are folded, and for
 aggregates that depend on order every moment has a slice of its own, so that a late row finds its place
 between its neighbours.
 

@@ -19,11 +19,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from windrow.slicing.ledger import Found
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
+from windrow.slicing.window_kernels import (
+    MOST_WINDOWS,
+    find_due,
+    find_filling,
+    find_holding,
+    find_latest_ends,
+    find_ranges,
+)
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 __all__ = ["DueWindows", "Kinds", "TimeWindows"]
@@ -43,9 +50,6 @@ class DueWindows:
     def __len__(self) -> int:
         return len(self.fronts)
 
-
-#: more windows than this at once are a mistake, such as empty windows up to a row in the year 9999
-_MOST_WINDOWS = 100_000_000
 
 #: room is made for so many windows without counting them first
 _MOST_ROOM = 4_000_000
@@ -131,14 +135,14 @@ class TimeWindows:
         key start, and the end. Windows come by kind, then key, then time."""
         columns = (runs, *slices)
         room = np.empty((6, _most_due(kinds, runs, slices, high - low)), np.int64)
-        count = _due(*kinds, *columns, low, high, room)
-        if count > _MOST_WINDOWS:
+        count = find_due(*kinds, *columns, low, high, room)
+        if count > MOST_WINDOWS:
             raise ValueError(
-                f"the rows are in more than {_MOST_WINDOWS:,} windows: use longer slides, or fewer rows"
+                f"the rows are in more than {MOST_WINDOWS:,} windows: use longer slides, or fewer rows"
             )
         if count > room.shape[1]:
             room = np.empty((6, count), np.int64)
-            _due(*kinds, *columns, low, high, room)
+            find_due(*kinds, *columns, low, high, room)
         kind, run, starts, ends, fronts, stops = (room[k, :count] for k in range(6))
         return DueWindows(Found(self.numbers[kind], keys[run], starts, ends), fronts, stops)
 
@@ -146,10 +150,10 @@ class TimeWindows:
         """The windows with an end in (low, high] that hold one of these times, each once; sorted by key and
         time."""
         room = np.empty((64 + 4 * len(times), 3), np.int64)
-        count = _holding(*kinds, keys, times, low, high, room)
+        count = find_holding(*kinds, keys, times, low, high, room)
         if count > len(room):
             room = np.empty((count, 3), np.int64)
-            _holding(*kinds, keys, times, low, high, room)
+            find_holding(*kinds, keys, times, low, high, room)
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
 
@@ -168,7 +172,7 @@ class TimeWindows:
         """The latest end of the windows that hold each time, or any that is after ``enough``; START_OF_TIME:
         no window holds it."""
         found = np.empty(len(times), np.int64)
-        _latest_ends(*kinds, times, enough, found)
+        find_latest_ends(*kinds, times, enough, found)
         return found
 
     def filling(
@@ -177,15 +181,15 @@ class TimeWindows:
         """The windows between the first and the last row of each key that end in (low, high], or by low if
         they start after the last row ``seen`` before: with rows or not."""
         room = np.empty((64 + 4 * len(keys), 3), np.int64)
-        count = _filling(*kinds, keys, firsts, lasts, seen, low, high, room)
-        if count > _MOST_WINDOWS:
+        count = find_filling(*kinds, keys, firsts, lasts, seen, low, high, room)
+        if count > MOST_WINDOWS:
             raise ValueError(
-                f"more than {_MOST_WINDOWS:,} windows lie between the first and the last row: leave "
+                f"more than {MOST_WINDOWS:,} windows lie between the first and the last row: leave "
                 f"empty='emit' out, use longer windows, or filter rows far away in time"
             )
         if count > len(room):
             room = np.empty((count, 3), np.int64)
-            _filling(*kinds, keys, firsts, lasts, seen, low, high, room)
+            find_filling(*kinds, keys, firsts, lasts, seen, low, high, room)
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
 
@@ -236,7 +240,7 @@ class TimeWindows:
         """The slices [front, stop) that each window holds."""
         keys, runs = runs_of(slices.keys)
         fronts, stops = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
-        _ranges(found.keys, found.starts, found.ends, keys, runs, slices.ends, fronts, stops)
+        find_ranges(found.keys, found.starts, found.ends, keys, runs, slices.ends, fronts, stops)
         return fronts, stops
 
     def horizon(self, time: int) -> int:
@@ -299,224 +303,3 @@ def _windows_holding(window: TimeWindow, moments: Any) -> list[tuple[int, int]]:
 def _windows_in(window: TimeWindow, low: int, high: int) -> list[tuple[int, int]]:
     last = max((end for _, end in window.assign(high)), default=high)
     return sorted(window.windows_ending_in(low, last))
-
-
-# -- kernels -------------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def _first_ending_after(
-    size: int, slide: int, anchor: int, head: int, tail: int, ends: Ints, time: int
-) -> Any:
-    if slide > 0:
-        return (time - anchor - size) // slide + 1
-    return np.searchsorted(ends[head:tail], time, side="right")
-
-
-@njit(cache=True, nogil=True)
-def _last_starting_by(
-    size: int, slide: int, anchor: int, head: int, tail: int, starts: Ints, time: int
-) -> Any:
-    if slide > 0:
-        return (time - anchor) // slide
-    return np.searchsorted(starts[head:tail], time, side="right") - 1
-
-
-@njit(cache=True, nogil=True)
-def _from(values: Ints, low: int, high: int, wanted: int) -> Any:
-    """The first place in [low, high) with a value above the wanted one, near low more often than not."""
-    step = 1
-    while low + step < high and values[low + step] <= wanted:
-        low += step
-        step *= 2
-    return low + np.searchsorted(values[low : min(low + step + 1, high)], wanted, side="right")
-
-
-@njit(cache=True, nogil=True)
-def _due(
-    sizes: Ints,
-    slides: Ints,
-    anchors: Ints,
-    heads: Ints,
-    tails: Ints,
-    list_starts: Ints,
-    list_ends: Ints,
-    runs: Ints,
-    times: Ints,
-    lasts: Ints,
-    ends: Ints,
-    low: int,
-    high: int,
-    out: Any,
-) -> int:
-    """Columns (kind, run, start, end, front, stop); counts them all, writes those that there is room for."""
-    count = 0
-    for kind in range(len(sizes)):
-        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
-        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
-        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
-        if earliest > latest:
-            continue
-        for run in range(len(runs) - 1):
-            first, last = runs[run], runs[run + 1]
-            k = max(earliest, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[first]))
-            final = min(
-                latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[last - 1])
-            )
-            front = stop = first
-            while k <= final:
-                start = anchor + k * slide if slide > 0 else list_starts[head + k]
-                end = start + size if slide > 0 else list_ends[head + k]
-                front = _from(ends, front, last, start)
-                stop = _from(ends, max(front, stop), last, end)
-                if front == stop:
-                    if front == last:
-                        break
-                    # the next slice decides which window is next
-                    k = max(
-                        k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
-                    )
-                    continue
-                if count < out.shape[1]:
-                    out[0, count] = kind
-                    out[1, count] = run
-                    out[2, count] = start
-                    out[3, count] = end
-                    out[4, count] = front
-                    out[5, count] = stop
-                count += 1
-                k += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _holding(
-    sizes: Ints,
-    slides: Ints,
-    anchors: Ints,
-    heads: Ints,
-    tails: Ints,
-    list_starts: Ints,
-    list_ends: Ints,
-    keys: Ints,
-    times: Ints,
-    low: int,
-    high: int,
-    out: Any,
-) -> int:
-    """Rows of (kind, key, k)."""
-    count = 0
-    for kind in range(len(sizes)):
-        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
-        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
-        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
-        done = earliest - 1
-        for i in range(len(keys)):
-            if i > 0 and keys[i] != keys[i - 1]:
-                done = earliest - 1
-            k = max(done + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i]))
-            final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i]))
-            while k <= final:
-                if count < len(out):
-                    out[count, 0] = kind
-                    out[count, 1] = keys[i]
-                    out[count, 2] = k
-                count += 1
-                done = k
-                k += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _filling(
-    sizes: Ints,
-    slides: Ints,
-    anchors: Ints,
-    heads: Ints,
-    tails: Ints,
-    list_starts: Ints,
-    list_ends: Ints,
-    keys: Ints,
-    firsts: Ints,
-    lasts: Ints,
-    seen: Ints,
-    low: int,
-    high: int,
-    out: Any,
-) -> int:
-    """Rows of (kind, key, k)."""
-    count = 0
-    for kind in range(len(sizes)):
-        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
-        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
-        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
-        for i in range(len(keys)):
-            k = earliest
-            if seen[i] > START_OF_TIME:
-                k = min(k, _last_starting_by(size, slide, anchor, head, tail, list_starts, seen[i]) + 1)
-            k = max(k, _first_ending_after(size, slide, anchor, head, tail, list_ends, firsts[i]))
-            final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[i]))
-            if final - k >= _MOST_WINDOWS:
-                return final - k + 1
-            while k <= final:
-                if count < len(out):
-                    out[count, 0] = kind
-                    out[count, 1] = keys[i]
-                    out[count, 2] = k
-                count += 1
-                k += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _latest_ends(
-    sizes: Ints,
-    slides: Ints,
-    anchors: Ints,
-    heads: Ints,
-    tails: Ints,
-    list_starts: Ints,
-    list_ends: Ints,
-    times: Ints,
-    enough: int,
-    out: Ints,
-) -> None:
-    for i in range(len(times)):
-        found = np.int64(START_OF_TIME)
-        for kind in range(len(sizes)):
-            size, slide, anchor, head, tail = (
-                sizes[kind],
-                slides[kind],
-                anchors[kind],
-                heads[kind],
-                tails[kind],
-            )
-            first = _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i])
-            last = _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i])
-            if first <= last:
-                end = anchor + last * slide + size if slide > 0 else list_ends[head + last]
-                found = max(found, end)
-                if found > enough:
-                    break
-        out[i] = found
-
-
-@njit(cache=True, nogil=True)
-def _ranges(
-    window_keys: Ints,
-    starts: Ints,
-    ends: Ints,
-    keys: Ints,
-    runs: Ints,
-    slice_ends: Ints,
-    fronts: Ints,
-    stops: Ints,
-) -> None:
-    for i in range(len(window_keys)):
-        run = np.searchsorted(keys, window_keys[i])
-        if run == len(keys) or keys[run] != window_keys[i]:
-            fronts[i] = stops[i] = 0
-            continue
-        mine = slice_ends[runs[run] : runs[run + 1]]
-        fronts[i] = runs[run] + np.searchsorted(mine, starts[i], side="right")
-        stops[i] = runs[run] + np.searchsorted(mine, ends[i], side="right")

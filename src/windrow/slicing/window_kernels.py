@@ -1,0 +1,241 @@
+"""The kernels behind :mod:`windrow.slicing.time_windows`: which windows are due, hold a row, lie between.
+
+All take the kinds of windows as columns (sizes, slides, anchors, and for kinds that are lists where each list
+begins and ends, with all starts and ends one list after the other). Those that find windows count all of them
+and write those that there is room for, so that a caller can make room and call again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from windrow.slicing.slicer import START_OF_TIME
+
+__all__ = ["MOST_WINDOWS", "find_due", "find_filling", "find_holding", "find_latest_ends", "find_ranges"]
+
+Ints = npt.NDArray[np.int64]
+
+#: more windows than this at once are a mistake, such as empty windows up to a row in the year 9999
+MOST_WINDOWS = 100_000_000
+
+
+@njit(cache=True, nogil=True)
+def _first_ending_after(
+    size: int, slide: int, anchor: int, head: int, tail: int, ends: Ints, time: int
+) -> Any:
+    if slide > 0:
+        return (time - anchor - size) // slide + 1
+    return np.searchsorted(ends[head:tail], time, side="right")
+
+
+@njit(cache=True, nogil=True)
+def _last_starting_by(
+    size: int, slide: int, anchor: int, head: int, tail: int, starts: Ints, time: int
+) -> Any:
+    if slide > 0:
+        return (time - anchor) // slide
+    return np.searchsorted(starts[head:tail], time, side="right") - 1
+
+
+@njit(cache=True, nogil=True)
+def _from(values: Ints, low: int, high: int, wanted: int) -> Any:
+    """The first place in [low, high) with a value above the wanted one, near low more often than not."""
+    step = 1
+    while low + step < high and values[low + step] <= wanted:
+        low += step
+        step *= 2
+    return low + np.searchsorted(values[low : min(low + step + 1, high)], wanted, side="right")
+
+
+@njit(cache=True, nogil=True)
+def find_due(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    runs: Ints,
+    times: Ints,
+    lasts: Ints,
+    ends: Ints,
+    low: int,
+    high: int,
+    out: Any,
+) -> int:
+    """Columns (kind, run, start, end, front, stop); counts them all, writes those that there is room for."""
+    count = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
+        if earliest > latest:
+            continue
+        for run in range(len(runs) - 1):
+            first, last = runs[run], runs[run + 1]
+            k = max(earliest, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[first]))
+            final = min(
+                latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[last - 1])
+            )
+            front = stop = first
+            while k <= final:
+                start = anchor + k * slide if slide > 0 else list_starts[head + k]
+                end = start + size if slide > 0 else list_ends[head + k]
+                front = _from(ends, front, last, start)
+                stop = _from(ends, max(front, stop), last, end)
+                if front == stop:
+                    if front == last:
+                        break
+                    # the next slice decides which window is next
+                    k = max(
+                        k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
+                    )
+                    continue
+                if count < out.shape[1]:
+                    out[0, count] = kind
+                    out[1, count] = run
+                    out[2, count] = start
+                    out[3, count] = end
+                    out[4, count] = front
+                    out[5, count] = stop
+                count += 1
+                k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def find_holding(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    keys: Ints,
+    times: Ints,
+    low: int,
+    high: int,
+    out: Any,
+) -> int:
+    """Rows of (kind, key, k)."""
+    count = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
+        done = earliest - 1
+        for i in range(len(keys)):
+            if i > 0 and keys[i] != keys[i - 1]:
+                done = earliest - 1
+            k = max(done + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i]))
+            final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i]))
+            while k <= final:
+                if count < len(out):
+                    out[count, 0] = kind
+                    out[count, 1] = keys[i]
+                    out[count, 2] = k
+                count += 1
+                done = k
+                k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def find_filling(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    keys: Ints,
+    firsts: Ints,
+    lasts: Ints,
+    seen: Ints,
+    low: int,
+    high: int,
+    out: Any,
+) -> int:
+    """Rows of (kind, key, k)."""
+    count = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
+        for i in range(len(keys)):
+            k = earliest
+            if seen[i] > START_OF_TIME:
+                k = min(k, _last_starting_by(size, slide, anchor, head, tail, list_starts, seen[i]) + 1)
+            k = max(k, _first_ending_after(size, slide, anchor, head, tail, list_ends, firsts[i]))
+            final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[i]))
+            if final - k >= MOST_WINDOWS:
+                return final - k + 1
+            while k <= final:
+                if count < len(out):
+                    out[count, 0] = kind
+                    out[count, 1] = keys[i]
+                    out[count, 2] = k
+                count += 1
+                k += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def find_latest_ends(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    times: Ints,
+    enough: int,
+    out: Ints,
+) -> None:
+    for i in range(len(times)):
+        found = np.int64(START_OF_TIME)
+        for kind in range(len(sizes)):
+            size, slide, anchor, head, tail = (
+                sizes[kind],
+                slides[kind],
+                anchors[kind],
+                heads[kind],
+                tails[kind],
+            )
+            first = _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i])
+            last = _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i])
+            if first <= last:
+                end = anchor + last * slide + size if slide > 0 else list_ends[head + last]
+                found = max(found, end)
+                if found > enough:
+                    break
+        out[i] = found
+
+
+@njit(cache=True, nogil=True)
+def find_ranges(
+    window_keys: Ints,
+    starts: Ints,
+    ends: Ints,
+    keys: Ints,
+    runs: Ints,
+    slice_ends: Ints,
+    fronts: Ints,
+    stops: Ints,
+) -> None:
+    for i in range(len(window_keys)):
+        run = np.searchsorted(keys, window_keys[i])
+        if run == len(keys) or keys[run] != window_keys[i]:
+            fronts[i] = stops[i] = 0
+            continue
+        mine = slice_ends[runs[run] : runs[run + 1]]
+        fronts[i] = runs[run] + np.searchsorted(mine, starts[i], side="right")
+        stops[i] = runs[run] + np.searchsorted(mine, ends[i], side="right")
