@@ -49,7 +49,7 @@ def test_new_check_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "dry run: 500 rows (of the source)" in capsys.readouterr().out
     report = tmp_path / "report.html"
     assert main(["run", job, "--engine", "local", "--batch-rows", "500", "--report", str(report)]) == 0
-    assert "late" in capsys.readouterr().err.splitlines()[-2]
+    assert "late" in capsys.readouterr().err.splitlines()[-1]
     assert "<svg" in report.read_text()
     assert main(["new", str(folder)]) == 2
     assert "there already" in capsys.readouterr().err

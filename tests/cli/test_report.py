@@ -10,8 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cli_jobs import GOOD, write_job
+from cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.job import read_job
+from windrow.cli.main import main
 from windrow.cli.record import Record, Sample
 from windrow.cli.report import write_report
 from windrow.cli.report.svg import Chart, Series, draw
@@ -78,6 +79,19 @@ def test_data_is_escaped(tmp_path: Path) -> None:
     text = (tmp_path / "r.html").read_text()
     assert "<script" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_a_report_that_fails_leaves_the_run_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(record: Record, path: Path) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("windrow.cli.report.write_report", fails)
+    write_calls(tmp_path)
+    arguments = ["run", str(write_job(tmp_path)), "--engine", "local", "--report", str(tmp_path / "r.html")]
+    assert main(arguments) == 0
+    assert "the report could not be written: OSError: no space left" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,11 @@ def test_a_finite_table_on_spark(spark: Any, tmp_path: Path) -> None:
     assert main(["run", str(own), "--engine", "local", "--quiet"]) == 0
     assert_same_results(rows_of(tmp_path / "results"), rows_of(tmp_path / "local"))
 
+    as_json = text.replace('"results"', '"json"').replace('"parquet"', '"json"')
+    report = tmp_path / "report.html"
+    assert main(["run", str(write_job(tmp_path, as_json)), "--quiet", "--report", str(report)]) == 0
+    assert "Results over time" in report.read_text()
+
 
 def test_what_spark_refuses_is_one_line(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -65,10 +65,17 @@ def _finish(record: Record, reporter: Reporter, options: argparse.Namespace) -> 
     if record.status == "running":  # something that nobody foresaw
         record.end("failed")
     if options.report is not None and (record.steps or record.status != "failed"):
-        from windrow.cli.report import write_report
-
-        write_report(record, Path(options.report))
+        _report(record, reporter, Path(options.report))
     reporter.ended(record.summary(), record.summary_text() if record.status != "failed" else "")
     reporter.close()
-    if options.report is not None and record.status != "failed":
-        reporter.note(f"report: {options.report}")
+
+
+def _report(record: Record, reporter: Reporter, path: Path) -> None:
+    """Write the report. Whatever is wrong with it, the run is what it was."""
+    from windrow.cli.report import write_report
+
+    try:
+        write_report(record, path)
+        reporter.note(f"report: {path}")
+    except Exception as error:
+        reporter.note(f"the report could not be written: {type(error).__name__}: {error}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.parquet
 
 from windrow.cli.errors import JobFailed, JobInterrupted
@@ -30,14 +30,26 @@ _ROWS = 10_000
 
 
 class _Feed(threading.Thread):
-    """Writes tables as files; each gets its name when it is complete."""
+    """Writes tables as files; each gets its name when it is complete. The first micro-batch, in which Spark
+    starts its workers, is waited for and does not count as time."""
 
-    def __init__(self, tables: Iterable[pa.Table], folder: Path) -> None:
+    def __init__(
+        self, job: Job, folder: Path, speed: float, tick: float, has_begun: Callable[[], bool]
+    ) -> None:
         super().__init__(daemon=True)
-        self._tables = tables
+        rows = read_batches(job.source, _ROWS)
+        self._tables = paced(rows, job.query.time, speed, tick, self._clock, is_stopped=self._has_stopped)
         self._folder = folder
+        self._has_begun = has_begun
+        self._waited = 0.0
         self.error: BaseException | None = None
         self.is_stopped = False
+
+    def _has_stopped(self) -> bool:
+        return self.is_stopped
+
+    def _clock(self) -> float:
+        return time.monotonic() - self._waited
 
     def run(self) -> None:
         try:
@@ -45,8 +57,16 @@ class _Feed(threading.Thread):
                 hidden = self._folder / f".{number:06}.parquet"
                 pyarrow.parquet.write_table(table, hidden)
                 hidden.rename(self._folder / f"{number:06}.parquet")
+                if number == 0:
+                    self._wait()
         except BaseException as error:
             self.error = error
+
+    def _wait(self) -> None:
+        before = time.monotonic()
+        while not self._has_begun() and not self.is_stopped:
+            time.sleep(0.2)
+        self._waited = time.monotonic() - before
 
 
 def play(
@@ -68,10 +88,9 @@ def play(
     pyarrow.parquet.write_table(first, sample)
     schema = spark.read.parquet(str(sample)).schema
     frame = spark.readStream.schema(schema).format("parquet").load(str(folder))
-    stream = guarded(start_stream, replace(job, source=replace(job.source, is_stream=True)), frame)
-    feed: _Feed
-    rows = read_batches(job.source, _ROWS)
-    feed = _Feed(paced(rows, job.query.time, speed, tick, is_stopped=lambda: feed.is_stopped), folder)
+    streaming = replace(job, source=replace(job.source, is_stream=True))
+    stream, result_schema = guarded(start_stream, streaming, frame)
+    feed = _Feed(job, folder, speed, tick, lambda: stream.lastProgress is not None or not stream.isActive)
     feed.start()
     try:
         was_stopped = watch(job, stream, record, reporter, feed.is_alive)
@@ -81,6 +100,6 @@ def play(
     if feed.error is not None:
         raise JobFailed(str(feed.error)) from feed.error
     if read_back:
-        keep_results(job, spark, record)
+        keep_results(job, spark, result_schema, record)
     if was_stopped:
         raise JobInterrupted

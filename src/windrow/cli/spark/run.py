@@ -18,8 +18,9 @@ from windrow.windows import parse_duration
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
 
-__all__ = ["read_source", "run_spark", "start_stream"]
+__all__ = ["keep_results", "read_source", "run_spark", "start_stream"]
 
 #: results that are read back for a report
 _MOST = 50_000
@@ -30,13 +31,13 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
     """Run to the end, or until told to stop. ``read_back``: keep results for a report."""
     frame = guarded(read_source, job, spark)
     if job.source.is_stream:
-        stream = guarded(start_stream, job, frame)
+        stream, schema = guarded(start_stream, job, frame)
         was_stopped = watch(job, stream, record, reporter)
     else:
-        _run_once(job, frame, record, reporter)
+        schema = _run_once(job, frame, record, reporter)
         was_stopped = False
     if read_back:
-        keep_results(job, spark, record)
+        keep_results(job, spark, schema, record)
     if was_stopped:
         raise JobInterrupted
 
@@ -51,7 +52,7 @@ def read_source(job: Job, spark: SparkSession) -> DataFrame:
     return found
 
 
-def _run_once(job: Job, frame: DataFrame, record: Record, reporter: Reporter) -> None:
+def _run_once(job: Job, frame: DataFrame, record: Record, reporter: Reporter) -> StructType:
     from pyspark.sql import Observation, functions
 
     before = time.perf_counter()
@@ -63,6 +64,8 @@ def _run_once(job: Job, frame: DataFrame, record: Record, reporter: Reporter) ->
     step = Progress(0, record.elapsed(), rows, seconds=time.perf_counter() - before)
     record.add(step)
     reporter.progress(step, record.totals)
+    schema: StructType = result.schema
+    return schema
 
 
 def _write(job: Job, result: DataFrame) -> None:
@@ -74,9 +77,11 @@ def _write(job: Job, result: DataFrame) -> None:
     writer.mode(mode).save(job.sink.path)
 
 
-def start_stream(job: Job, frame: DataFrame) -> StreamingQuery:
+def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType]:
+    """The running stream, and the schema of its results."""
     sink = job.sink
-    writer = job.query.run(frame).writeStream.format(sink.format).queryName(job.name.replace("-", "_"))
+    result = job.query.run(frame)
+    writer = result.writeStream.format(sink.format).queryName(job.name.replace("-", "_"))
     writer = writer.options(**{o.name: o.value for o in sink.options})
     writer = writer.outputMode("update" if job.query.emit == "update" else "append")
     if sink.checkpoint is not None:
@@ -86,11 +91,10 @@ def start_stream(job: Job, frame: DataFrame) -> StreamingQuery:
     elif sink.trigger != "continuously":
         milliseconds = parse_duration(sink.trigger, "trigger").units // 1000
         writer = writer.trigger(processingTime=f"{milliseconds} milliseconds")
-    started: StreamingQuery = writer.start(sink.path) if sink.path else writer.start()
-    return started
+    return writer.start(sink.path) if sink.path else writer.start(), result.schema
 
 
-def keep_results(job: Job, spark: SparkSession, record: Record) -> None:
+def keep_results(job: Job, spark: SparkSession, schema: StructType, record: Record) -> None:
     """Results for a report, read from where they were written; other sinks cannot be read back."""
     sink = job.sink
     if sink.format not in FILE_FORMATS:
@@ -98,7 +102,7 @@ def keep_results(job: Job, spark: SparkSession, record: Record) -> None:
         return
     options = {o.name: o.value for o in sink.options}
     try:
-        found = spark.read.format(sink.format).options(**options).load(sink.path)
+        found = spark.read.format(sink.format).schema(schema).options(**options).load(sink.path)
         record.written = found.count()
         if record.written > _MOST:
             found = found.sample(fraction=_MOST / record.written, seed=1)
