@@ -37,7 +37,7 @@ def check(query: wr.Query, table: pa.Table, sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_rolling_in_batches_of_any_size(clock: Any, data: st.DataObject) -> None:
     query = data.draw(rolling_queries(clock))

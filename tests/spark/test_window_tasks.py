@@ -55,7 +55,7 @@ def by_slices(query: wr.Query, table: pa.Table, sizes: list[int], parts: int) ->
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
     query = data.draw(queries(clock))
@@ -64,7 +64,7 @@ def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_mix_of_windows_by_slices(clock: Any, data: st.DataObject) -> None:
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
