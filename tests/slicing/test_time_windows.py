@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from windrow.slicing import Slicer
 from windrow.slicing.ledger import Found
-from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.time_windows import TimeWindows
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
@@ -142,18 +142,30 @@ def test_windows_between_the_first_and_the_last_row(kind: str, data: st.DataObje
     windows, keys, low, high = drawn(data, kind)
     every = TimeWindows(list(enumerate(windows)))
     firsts, lasts = (np.array([times[place] for times in keys]) for place in (0, -1))
-    known = [data.draw(st.sampled_from([START_OF_TIME, *times])) for times in keys]
+    known = [data.draw(known_stretches(times)) for times in keys]
     lists = every.kinds_between(int(firsts.min()), int(lasts.max()))
-    found = every.filling(lists, np.arange(2), firsts, lasts, np.array(known), low, high)
+    begun, seen = (np.array([each[place] for each in known]) for place in (0, 1))
+    found = every.filling(lists, np.arange(2), (firsts, lasts), (begun, seen), low, high)
     expected = {
         (number, key, start, end)
         for number, window in enumerate(windows)
         for key, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True))
         for start, end in window.windows_ending_in(first, max(high, first))
-        if start <= last
-        and (low < end <= high or (START_OF_TIME < known[key] < start and end <= min(low, high)))
+        if start <= last and (low < end <= high or is_new(start, end, first, known[key], min(low, high)))
     }
     assert sorted(listed(found)) == sorted(expected)
+
+
+def known_stretches(times: list[int]) -> st.SearchStrategy[tuple[int, int]]:
+    """Nothing was known of a key, or rows from a time to another."""
+    some = st.lists(st.sampled_from(times), min_size=2, max_size=2).map(lambda pair: (min(pair), max(pair)))
+    return st.one_of(st.just((END_OF_TIME, START_OF_TIME)), some)
+
+
+def is_new(start: int, end: int, first: int, known: tuple[int, int], low: int) -> bool:
+    """Whether a window that has fired lies between rows only now: before what was known, or after it."""
+    begun, seen = known
+    return end <= low and ((first < start and end <= begun) or START_OF_TIME < seen < start)
 
 
 @each_kind

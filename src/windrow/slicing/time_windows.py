@@ -176,12 +176,18 @@ class TimeWindows:
         return found
 
     def filling(
-        self, kinds: Kinds, keys: Ints, firsts: Ints, lasts: Ints, seen: Ints, low: int, high: int
+        self,
+        kinds: Kinds,
+        keys: Ints,
+        stretch: tuple[Ints, Ints],
+        known: tuple[Ints, Ints],
+        low: int,
+        high: int,
     ) -> Found:
-        """The windows between the first and the last row of each key that end in (low, high], or by low if
-        they start after the last row ``seen`` before: with rows or not."""
+        """The windows between the first and the last row of each key that end in (low, high], with rows or
+        not; or by low if they were not between the first and the last row that were ``known`` before."""
         room = np.empty((64 + 4 * len(keys), 3), np.int64)
-        count = find_filling(*kinds, keys, firsts, lasts, seen, low, high, room)
+        count = find_filling(*kinds, keys, *stretch, *known, low, high, room)
         if count > MOST_WINDOWS:
             raise ValueError(
                 f"more than {MOST_WINDOWS:,} windows lie between the first and the last row: leave "
@@ -189,7 +195,7 @@ class TimeWindows:
             )
         if count > len(room):
             room = np.empty((count, 3), np.int64)
-            find_filling(*kinds, keys, firsts, lasts, seen, low, high, room)
+            find_filling(*kinds, keys, *stretch, *known, low, high, room)
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
 

@@ -158,6 +158,7 @@ def find_filling(
     keys: Ints,
     firsts: Ints,
     lasts: Ints,
+    begun: Ints,
     seen: Ints,
     low: int,
     high: int,
@@ -175,15 +176,22 @@ def find_filling(
                 k = min(k, _last_starting_by(size, slide, anchor, head, tail, list_starts, seen[i]) + 1)
             k = max(k, _first_ending_after(size, slide, anchor, head, tail, list_ends, firsts[i]))
             final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[i]))
-            if final - k >= MOST_WINDOWS:
-                return final - k + 1
-            while k <= final:
+            # before what was known: windows that a first row which came late has now before them
+            early = _last_starting_by(size, slide, anchor, head, tail, list_starts, firsts[i]) + 1
+            known = _first_ending_after(size, slide, anchor, head, tail, list_ends, begun[i])
+            until = min(min(known, earliest), min(k, final + 1))
+            if max(final - k, until - early) >= MOST_WINDOWS:
+                return max(final - k, until - early) + 1
+            while early < until or k <= final:
                 if count < len(out):
                     out[count, 0] = kind
                     out[count, 1] = keys[i]
-                    out[count, 2] = k
+                    out[count, 2] = early if early < until else k
                 count += 1
-                k += 1
+                if early < until:
+                    early += 1
+                else:
+                    k += 1
     return count
 
 

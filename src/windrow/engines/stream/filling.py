@@ -30,41 +30,44 @@ def _nothing() -> Ints:
 
 @dataclass(frozen=True)
 class Filling:
-    """The first and the last time of each key, and the last before the latest firing."""
+    """The first and the last time of each key, now and at the latest firing."""
 
     keys: Ints = field(default_factory=_nothing)
     firsts: Ints = field(default_factory=_nothing)
     lasts: Ints = field(default_factory=_nothing)
+    begun: Ints = field(default_factory=_nothing)
     seen: Ints = field(default_factory=_nothing)
 
     @property
     def nbytes(self) -> int:
-        return 4 * self.keys.nbytes
+        return 5 * self.keys.nbytes
 
     def with_rows(self, slices: HeldSlices) -> Filling:
         new, runs = runs_of(slices.keys)
         keys = np.union1d(self.keys, new)
         firsts = np.full(len(keys), END_OF_TIME, np.int64)
         lasts = np.full(len(keys), START_OF_TIME, np.int64)
-        seen = lasts.copy()
+        begun, seen = firsts.copy(), lasts.copy()
         known = np.searchsorted(keys, self.keys)
-        firsts[known], lasts[known], seen[known] = self.firsts, self.lasts, self.seen
+        firsts[known], lasts[known] = self.firsts, self.lasts
+        begun[known], seen[known] = self.begun, self.seen
         places = np.searchsorted(keys, new)
         firsts[places] = np.minimum(firsts[places], np.minimum.reduceat(slices.firsts, runs[:-1]))
         lasts[places] = np.maximum(lasts[places], np.maximum.reduceat(slices.lasts, runs[:-1]))
-        return Filling(keys, firsts, lasts, seen)
+        return Filling(keys, firsts, lasts, begun, seen)
 
     def due(self, windows: TimeWindows, low: int, high: int) -> tuple[Found, Mask]:
         """All windows that fire now, empty or not; and which had to wait for a row, and so are empty."""
         if not len(self.keys):
             return Found.none(), np.empty(0, np.bool_)
         kinds = windows.kinds_between(int(self.firsts.min()), int(self.lasts.max()))
-        found = windows.filling(kinds, self.keys, self.firsts, self.lasts, self.seen, low, high)
+        stretch, known = (self.firsts, self.lasts), (self.begun, self.seen)
+        found = windows.filling(kinds, self.keys, stretch, known, low, high)
         return found, found.ends <= low
 
     def after(self, watermark: int) -> Filling:
         """After everything up to a watermark has fired."""
-        return Filling() if watermark == END_OF_TIME else replace(self, seen=self.lasts)
+        return Filling() if watermark == END_OF_TIME else replace(self, begun=self.firsts, seen=self.lasts)
 
     def with_keys(self, renumbered: Any) -> Filling:
         return replace(self, keys=renumbered[self.keys])
@@ -102,7 +105,7 @@ class Fillings:
         return Fillings({epoch: change(filling) for epoch, filling in self.epochs.items()})
 
     def state(self) -> dict[int, list[Ints]]:
-        return {epoch: [f.keys, f.firsts, f.lasts, f.seen] for epoch, f in self.epochs.items()}
+        return {epoch: [f.keys, f.firsts, f.lasts, f.begun, f.seen] for epoch, f in self.epochs.items()}
 
     @staticmethod
     def restored(state: dict[int, list[Ints]]) -> Fillings:
