@@ -174,6 +174,18 @@ def test_moments_before_1970_and_in_year_9999(spark: Any) -> None:
     check(spark, wr.query(time="ts").window(wr.Sliding("1h", slide="20m")).agg(s=wr.sum("v")), table)
 
 
+def test_sums_that_leave_64_bits_are_never_wrong(spark: Any) -> None:
+    table = pa.table({"t": [1, 2, 3], "v": [2**62, 2**62, 2**62]})
+    query = wr.query(time="t").window(wr.Tumbling(10)).agg(mean=wr.mean("v"))
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        found = query.run(spark.createDataFrame(table.to_pandas())).collect()
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+    assert [row["mean"] for row in found] == [float(2**62)]
+
+
 def test_what_spark_folds_is_what_windrow_folds(spark: Any) -> None:
     odd = [1.5, float("nan"), None, float("inf"), -0.0, float("-inf"), 2.0, None, 4.0, 8.0]
     table = pa.table(

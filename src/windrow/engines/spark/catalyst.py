@@ -28,12 +28,21 @@ __all__ = ["each_slice_is_a_window", "spark_folds", "spark_slices"]
 _KNOWN = ("count", "sum", "mean", "max", "min", "var", "stddev")
 
 
-def spark_folds(query: Spec, schema: pa.Schema) -> bool:
+def spark_folds(query: Spec, schema: pa.Schema, session: Any) -> bool:
     """Whether Spark's own aggregates give the partials of all slices."""
+    if str(session.conf.get("spark.sql.ansi.enabled")) != "true" and _may_wrap(query, schema):
+        return False
     windows = [window for _, window in query.windows]
     if not all(isinstance(w, TimeWindow) and w.edge_progressions() is not None for w in windows):
         return False
     return all(_is_known(aggregate, schema) for _, aggregate in query.aggregates)
+
+
+def _may_wrap(query: Spec, schema: pa.Schema) -> bool:
+    """Whether a sum in a slice may leave 64 bits, which Spark tells only where it follows the ANSI rules."""
+    added = [a.columns[0] for _, a in query.aggregates if a.columns and a.monoid.name in ("sum", "mean")]
+    kinds = [plain_type(schema.field(name).type) for name in added]
+    return any(pa.types.is_int64(kind) for kind in kinds)
 
 
 def _is_known(aggregate: Aggregate, schema: pa.Schema) -> bool:

@@ -27,7 +27,8 @@ def explain(query: Spec, frame: DataFrame) -> str:
     """The plan of a query on a batch DataFrame. Nothing runs."""
     check(query, frame)
     schema = arrow_schema(frame)
-    lines = _rolling(query, frame, schema) if query.rolling_over is not None else _windows(query, schema)
+    of = _windows if query.rolling_over is None else _rolling
+    lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(a, schema)}" for name, a in query.aggregates]
     own = io.StringIO()
     with contextlib.redirect_stdout(own):
@@ -56,7 +57,7 @@ def _skew(query: Spec, frame: DataFrame) -> str:
     return "split in time into segments that cores share; rows within one window before a segment come along"
 
 
-def _windows(query: Spec, schema: pa.Schema) -> list[str]:
+def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     plan = plan_of(query, schema)
     windows = ", ".join(f"{name} = {window!r}" if name else repr(window) for name, window in query.windows)
     if not plan.slices:
@@ -69,14 +70,14 @@ def _windows(query: Spec, schema: pa.Schema) -> list[str]:
     return [
         f"windows by slices: {windows}",
         f"  why: {plan.reason}",
-        f"  before the shuffle: {_folding(query, schema)}",
+        f"  before the shuffle: {_folding(query, frame, schema)}",
         f"  shuffle: partials only, by {_keys(query)}",
         "  after it: partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each",
     ]
 
 
-def _folding(query: Spec, schema: pa.Schema) -> str:
-    if spark_folds(query, schema):
+def _folding(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
+    if spark_folds(query, schema, frame.sparkSession):
         return "Spark groups rows by key and slice itself, since it knows all of the aggregates"
     return "each task folds its rows into one partial an aggregate, key and slice"
 

@@ -80,13 +80,14 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
         context = TaskContext.get()
         return fold_batches(payload, 0 if context is None else context.partitionId(), batches)
 
-    alone = spark_folds(query, source) and each_slice_is_a_window(query)
+    folds = spark_folds(query, source, rows.sparkSession)
+    alone = folds and each_slice_is_a_window(query)
 
     def assemble(batches: Iterable[Any]) -> Iterator[Any]:
         return assemble_batches(payload, source, results, batches, alone=alone)
 
     keys = [StructField(f"k{k}", rows.schema[name].dataType) for k, name in enumerate(query.by)]
-    if spark_folds(query, source):
+    if folds:
         slices = spark_slices(query, rows, tables, source)
     else:
         partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
