@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import windrow as wr
 from cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
@@ -69,3 +71,17 @@ def test_what_spark_refuses_is_one_line(
     assert main(["run", str(file)]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("failed:")]
     assert "no_such_format" in line
+
+
+def test_the_guide_to_migration_gives_the_same_before_and_after(spark: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "migration.md").read_text()
+    block = re.findall(r"```python\n(from pyspark.*?)```", text, re.DOTALL)[0]
+    rows = [
+        (f"2024-05-01 12:{k:02}:00", "north" if k % 2 else "south", f"c{k}", k * 7 % 31) for k in range(20)
+    ]
+    frame = spark.createDataFrame(rows, "at string, region string, caller string, len int")
+    scope: dict[str, Any] = {"calls": frame.selectExpr("to_timestamp(at) AS ts", "*").drop("at"), "wr": wr}
+    exec(block.replace("24 hours", "30 minutes"), scope)
+    before = scope["before"].selectExpr("region", "window.start", "window.end", "longest", "who").collect()
+    after = scope["after"].select("region", "window_start", "window_end", "longest", "who").collect()
+    assert sorted(map(tuple, before)) == sorted(map(tuple, after))
