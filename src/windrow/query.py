@@ -57,10 +57,13 @@ class Query(Spec):
             )
         return replace(self, windows=tuple(found))
 
-    def rolling(self, size: Any = None, *, rows: Any = None, policy: Any = None) -> Query:
+    def rolling(
+        self, size: Any = None, *, rows: Any = None, policy: Any = None, store: Store | None = None
+    ) -> Query:
         """One result an input row: over (t - size, t], or over the last ``rows`` rows in time order.
 
-        Rows with equal time are peers: by time, each sees all of them.
+        Rows with equal time are peers: by time, each sees all of them. With a ``store`` of
+        :mod:`windrow.state` windows are kept there, and may be larger than memory; see docs/state.md.
 
         >>> import windrow as wr
         >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
@@ -77,6 +80,7 @@ class Query(Spec):
             size=None if size is None else fixed_duration(size, "size"),
             rows=rows,
             policy=policy if policy is None or isinstance(policy, Policy) else Policy(policy),
+            store=_checked_store(store),
         )
         return replace(self, rolling_over=over)
 
@@ -114,6 +118,11 @@ class Query(Spec):
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
+            if self._rolling_store is not None:
+                raise ValueError(
+                    "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
+                    "itself: leave out the store"
+                )
             from windrow.engines.spark.batch import run as run_on_spark
 
             return run_on_spark(self, data)
@@ -148,6 +157,10 @@ class Query(Spec):
         self._check_complete()
         from windrow.engines.stream import Operator
 
+        rolling_store = self._rolling_store
+        if rolling_store is not None and store not in (None, rolling_store):
+            raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
+        store = rolling_store if store is None else store
         if store is None:
             return Operator(self, clock=clock)
         from windrow.engines.stream.store_entries import SavedOperator
@@ -174,6 +187,11 @@ class Query(Spec):
         windrow.engines.stream.snapshot.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
         """
         self._check_complete()
+        if self._rolling_store is not None:
+            raise ValueError(
+                "a snapshot has no windows of rolling(store=...): open(name=...) goes on from what is in the "
+                "store"
+            )
         from windrow.engines.stream import Operator
 
         return Operator.restored(self, snapshot, clock=clock)
@@ -198,6 +216,10 @@ class Query(Spec):
     def _check_open(self) -> None:
         if self.windows or self.rolling_over is not None:
             raise TypeError("this query has its windows already: give all of them in one .window(...) call")
+
+    @property
+    def _rolling_store(self) -> Store | None:
+        return None if self.rolling_over is None else self.rolling_over.store
 
     def _check_complete(self) -> None:
         if not self.aggregates:
@@ -287,6 +309,17 @@ def _waiting(value: Any, name: str) -> Duration:
     return found
 
 
+def _checked_store(store: Any) -> Any:
+    if store is not None:
+        from windrow.state.store import Store
+
+        if not isinstance(store, Store):
+            raise TypeError(
+                f"store={store!r} is no store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
+            )
+    return store
+
+
 def _columns(names: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
     if names is None:
         return ()
@@ -308,8 +341,10 @@ class Events:
     def window(self, *windows: Window, **named: Window) -> Events:
         return replace(self, query=self.query.window(*windows, **named))
 
-    def rolling(self, size: Any = None, *, rows: int | None = None, policy: Any = None) -> Events:
-        return replace(self, query=self.query.rolling(size, rows=rows, policy=policy))
+    def rolling(
+        self, size: Any = None, *, rows: int | None = None, policy: Any = None, store: Store | None = None
+    ) -> Events:
+        return replace(self, query=self.query.rolling(size, rows=rows, policy=policy, store=store))
 
     def agg(self, **aggregates: Aggregate) -> Any:
         return self.query.agg(**aggregates).run(self.data)

@@ -3,12 +3,15 @@ engine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Window
 from windrow.windows.durations import Duration
+
+if TYPE_CHECKING:
+    from windrow.state.store import Store
 
 __all__ = ["RejectedRows", "Rolling", "Spec"]
 
@@ -24,6 +27,8 @@ class Rolling:
     size: Duration | None = None
     rows: int | None = None
     policy: Policy | None = None
+    #: where windows are kept; None: in memory
+    store: Store | None = field(default=None, repr=False)
 
     @property
     def uses_integer_time(self) -> bool | None:

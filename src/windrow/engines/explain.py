@@ -16,6 +16,7 @@ _FOLD = "one fold a window, 1 combine a row"
 _SLIDE = "Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window"
 _SLICED = "1 combine a row into its slice, once for all sliced windows; then Two-Stacks Lite over slices"
 _POLICY = "AMTA, amortised O(1) a row; the policy searches O(log n) prefixes"
+_STORED = "AMTA in the store, one window a key for all aggregates, amortised O(1) a row; plain Python"
 
 
 def explain(query: Spec) -> str:
@@ -48,7 +49,9 @@ have partials of their own)
         what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
         lines.append(f"rolling: a result a row, over {'what the policy leaves' if over.policy else what}")
         cost = _POLICY if over.policy else _SLIDE
-        lines += [f"  {result} = {a!r}: {_how(a, cost, over.policy)}" for result, a in query.aggregates]
+        for result, a in query.aggregates:
+            how = _how(a, cost, over.policy) if over.store is None else _STORED
+            lines.append(f"  {result} = {a!r}: {how}")
     lines.append("state: none is kept after the table is done")
     return "\n".join([*lines, *_endless(query)])
 
@@ -74,7 +77,9 @@ def _endless(query: Spec) -> Iterator[str]:
         elif not isinstance(window, TimeWindow):
             yield f"  {name or repr(window)}: the rows of windows that are not complete, and rows not yet due"
     if query.rolling_over is not None:
-        yield "  rolling: the rows that later results reach back to, and rows not yet due"
+        in_store = "a window a key in the store, O(log n) of it in memory, and rows not yet due"
+        here = "the rows that later results reach back to, and rows not yet due"
+        yield f"  rolling: {here if query.rolling_over.store is None else in_store}"
 
 
 def _remembers_time(aggregate: Aggregate, query: Spec) -> bool:

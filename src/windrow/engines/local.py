@@ -23,6 +23,7 @@ from windrow.engines.delta_windows import check_delta_column, without_delta
 from windrow.engines.frame import Frame, build_frame, require_columns
 from windrow.engines.inputs import aggregate_column
 from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
+from windrow.engines.stored_windows import rolled_in_store
 from windrow.engines.tables import read_table
 from windrow.engines.times import check_time_kind
 from windrow.slicing import Slicer, Slices
@@ -142,7 +143,9 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     """The input with a result column an aggregate, rows where they were."""
     over = query.rolling_over
     assert over is not None
-    if over.policy is not None:
+    if over.store is not None:
+        results = [frame.scattered(column) for column in rolled_in_store(query, frame)]
+    elif over.policy is not None:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:
         rows = rolling_rows(frame, over)

@@ -176,16 +176,24 @@ class Checkpoints:
 
 
 def write_batches(
-    store: Store, batches: Sequence[Batch], puts: Sequence[Item] = (), *, sync: bool = False
+    store: Store,
+    batches: Sequence[Batch],
+    puts: Sequence[Item] = (),
+    *,
+    deletes: Sequence[bytes] = (),
+    guards: Sequence[Guard] = (),
+    sync: bool = False,
 ) -> None:
-    """Write the checkpoints of one or more windows in one atomic write, then delete what is superfluous."""
+    """Write the checkpoints of one or more windows, and more, in one atomic write, then delete what is
+    superfluous."""
     owners = [batch.owner for batch in batches]
     if any(owner.is_broken for owner in owners):
         raise StateError("an earlier checkpoint failed")
     try:
         items = [item for batch in batches for item in batch.puts]
-        deletes = [key for batch in batches for key in batch.deletes]
-        store.write([*items, *puts], deletes, sync=sync, guards=[owner.guard for owner in owners])
+        dead = [key for batch in batches for key in batch.deletes]
+        conditions = [*guards, *(owner.guard for owner in owners)]
+        store.write([*items, *puts], [*dead, *deletes], sync=sync, guards=conditions)
         for batch in batches:
             batch.owner.metrics.blocks_written += len(batch.blocks)
             batch.owner.delete(batch.dead)

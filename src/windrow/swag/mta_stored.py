@@ -27,7 +27,7 @@ from typing import Any, Literal
 from windrow.state.checkpoints import Batch, Metrics, write_batches
 from windrow.state.codec import Codec
 from windrow.state.errors import StateError
-from windrow.state.store import key_of
+from windrow.state.store import Guard, Item, key_of
 from windrow.state.stored_levels import NULLS, TIMES, StoredLevels
 from windrow.state.stored_queue import StoredQueue
 from windrow.swag.amta import AMTA
@@ -198,9 +198,15 @@ def _queue(levels: StoredLevels, level: int, head: int = 0, end: int = 0) -> Any
 
 
 def flush_together(
-    windows: Sequence[StoredTree], puts: Iterable[tuple[bytes, bytes]] = (), *, sync: bool = True
+    windows: Sequence[StoredTree],
+    puts: Iterable[Item] = (),
+    *,
+    deletes: Iterable[bytes] = (),
+    guards: Sequence[Guard] = (),
+    sync: bool = True,
 ) -> None:
     """Flush windows of one store, and other items, in one atomic write: all of it is stored, or nothing.
+    Keys in ``deletes`` go with it; ``guards`` are conditions besides those of the windows.
 
     >>> import windrow as wr
     >>> from windrow.state import MemoryStore
@@ -226,7 +232,8 @@ def flush_together(
         )
         for window in changed
     ]
-    future = store.writer.submit(write_batches, store, batches, tuple(puts), sync=sync)
+    more: dict[str, Any] = {"puts": tuple(puts), "deletes": tuple(deletes), "guards": tuple(guards)}
+    future = store.writer.submit(write_batches, store, batches, sync=sync, **more)
     for window, batch in zip(changed, batches, strict=True):
         batch.owner.follow(batch, future)
         window._levels.pending = 0

@@ -10,7 +10,8 @@ stored before that, in one atomic write, and before results are handed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from time import monotonic
 from typing import Any
@@ -57,6 +58,8 @@ class Operator:
     ) -> None:
         self._is_finished = False
         self._plan = Plan.of(query)
+        if saved is not None:
+            self._plan = saved.with_windows(self._plan)
         self._state = State(Keys(query.by), None, (), {})
         #: where the state is stored after every step; None: nowhere
         self._saved = saved
@@ -96,9 +99,11 @@ class Operator:
         table, _ = read_table(batch)
         if not table.num_rows and self._state.columns is not None:
             return self.poll()
-        plan, state, due = pushed(self._plan, self._state, table)
+        with self._undoing():
+            plan, state, due = pushed(self._plan, self._state, table)
+            result = self._accepted(plan, state, due)
         self._last_row = self._clock()
-        return self._accepted(plan, state, due)
+        return result
 
     def advance(self, watermark: Any) -> pa.Table:
         """Rows before this time are complete; the results that are due. A watermark never falls: one that is
@@ -171,9 +176,10 @@ class Operator:
 
     def _advanced(self, watermark: int, state: State, is_last: bool = False) -> pa.Table:
         due = Due()
-        if watermark > state.watermark:
-            state, due = advanced(self._plan, state, watermark)
-        return self._accepted(self._plan, state, due, is_last)
+        with self._undoing():
+            if watermark > state.watermark:
+                state, due = advanced(self._plan, state, watermark)
+            return self._accepted(self._plan, state, due, is_last)
 
     def _accepted(self, plan: Plan, state: State, due: Due, is_last: bool = False) -> pa.Table:
         """The results of a step; only when they are made, and the state is stored, is the step taken."""
@@ -189,6 +195,16 @@ class Operator:
             else:
                 state = self._saved.save(plan, state)
         self._plan, self._state = plan, state
+
+    @contextmanager
+    def _undoing(self) -> Iterator[None]:
+        """Windows in a store are changed in place: a step that fails undoes that."""
+        try:
+            yield
+        except BaseException:
+            if self._plan.key_windows is not None:
+                self._plan.key_windows.undo()
+            raise
 
     def _check_open(self) -> None:
         if self._is_finished:
@@ -254,6 +270,11 @@ class Operator:
         (0, [2])
         """
         self._check_open()
+        if self._plan.key_windows is not None:
+            raise ValueError(
+                "the windows of rolling(store=...) are in the store and in no snapshot: open the query again "
+                "with the same store and name to go on from there"
+            )
         return snapshot_of(self._plan, self._state)
 
     def add_window(self, **named: Window) -> None:

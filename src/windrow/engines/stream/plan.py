@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.output import extra_columns
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.state import State
+from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling
 from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.engines.times import check_time_kind, read_times
 from windrow.monoids.base import Aggregate
@@ -40,6 +41,8 @@ class Plan:
     numbers: tuple[int, ...]
     #: every moment is a slice, since an aggregate depends on the order of rows
     moments: bool = False
+    #: the windows of keys, for rolling in a store
+    key_windows: KeyWindows | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, query: Spec) -> Plan:
@@ -182,4 +185,6 @@ class Plan:
 
     def ordered_part(self, name: str, window: Any) -> OrderedRows:
         is_rolling = not isinstance(window, Window)
+        if is_rolling and self.key_windows is not None:
+            return StoredRolling(self.query, window, self.key_windows, counts_revisions=self.counts_revisions)
         return OrderedRows(self.query, name, window, counts_revisions=is_rolling and self.counts_revisions)

@@ -78,7 +78,7 @@ def _described(query: Spec) -> dict[str, Any]:
             "min_count": str(query.min_count),
             "emit": query.emit,
             "idle_timeout": _shown(query.idle_timeout),
-            "rolling": repr(query.rolling_over),
+            "rolling": _rolling(query),
         },
         "windows": {name: repr(window) for name, window in query.windows},
         "aggregates": {name: _told(aggregate) for name, aggregate in query.aggregates},
@@ -87,6 +87,11 @@ def _described(query: Spec) -> dict[str, Any]:
 
 def _shown(duration: Any) -> str:
     return "none" if duration is None or not duration.amount else str(duration)
+
+
+def _rolling(query: Spec) -> str:
+    over = query.rolling_over
+    return repr(over) + (" in a store" if over is not None and over.store is not None else "")
 
 
 def _told(aggregate: Aggregate) -> str:
@@ -165,8 +170,11 @@ def restored_value(plan: Plan, stored: dict[str, Any], blocks: Blocks | None) ->
     _check_same(stored["query"], _described(query))
     windows = dict(query.windows)
     known = {name: windows[name] for name in stored["query"]["windows"]}
-    old = Plan(
-        replace(query, windows=tuple(known.items())), tuple(stored["numbers"]), stored["state"]["moments"]
+    old = replace(
+        plan,
+        query=replace(query, windows=tuple(known.items())),
+        numbers=tuple(stored["numbers"]),
+        moments=stored["state"]["moments"],
     )
     places = [
         list(stored["query"]["aggregates"]).index(name) if name in stored["query"]["aggregates"] else None

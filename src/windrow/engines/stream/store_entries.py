@@ -19,15 +19,17 @@ import contextlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from windrow.engines.stream.plan import Plan
+from windrow.engines.stored_windows import StoredFold
+from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.engines.stream.state import State
-from windrow.engines.stream.stored import StoredState
+from windrow.engines.stream.stored import StoredState, read_header
+from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling, delete_key_windows
 from windrow.slicing.slices import HeldSlices
-from windrow.state.errors import CorruptState, WindowTaken
+from windrow.state.errors import CorruptState, StateError, WindowTaken
 from windrow.state.store import Guard, Item, Store
 
 __all__ = ["LoadedSlices", "SavedOperator", "StoreEntries", "delete_operator", "operators"]
@@ -64,6 +66,8 @@ class StoreEntries:
         self._garbage: list[bytes] = []
         #: blocks of a step that is not done
         self._begun: list[bytes] = []
+        #: the header of a step that failed and may have been stored all the same
+        self._doubtful: bytes | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -75,7 +79,7 @@ class StoreEntries:
         data = self._puts.get(key)
         data = self.store.get(key) if data is None else data
         if data is None:
-            self._check_owner()
+            self.check_owner()
             raise CorruptState(
                 f"block {name} of operator {self.name!r} is missing from the store: it was deleted from "
                 f"outside, or lost"
@@ -94,7 +98,8 @@ class StoreEntries:
     def guards(self) -> list[Guard]:
         return [] if self._guard is None else [self._guard]
 
-    def _check_owner(self) -> None:
+    def check_owner(self) -> None:
+        """Raise if someone else has become the one."""
         if self._guard is not None and self.store.get(self._owner) != self._guard[1]:
             raise WindowTaken(self._taken())
 
@@ -136,12 +141,35 @@ class StoreEntries:
         self._replaced.append(self._blocks + name.encode())
 
     def commit(self, write: Write | None = None) -> None:
-        """All of the step in one atomic write; ``write`` may add to it."""
-        if self._puts or self._garbage or write is not None:
-            with self.naming_operator():
-                (write or self._write)(list(self._puts.items()), self._garbage, self.guards)
+        """All of the step in one atomic write; ``write`` may add to it. A store that fails and has done the
+        write all the same has not failed."""
+        if self._puts or self._garbage:
+            try:
+                with self.naming_operator():
+                    (write or self._write)(list(self._puts.items()), self._garbage, self.guards)
+            except WindowTaken:
+                raise
+            except Exception:
+                if not self._is_done():
+                    self._doubtful = self._puts.get(self._header)
+                    raise
+        self._doubtful = None
         self._garbage = self._replaced
         self._puts, self._replaced, self._begun, self._bytes = {}, [], [], 0
+
+    def check_step(self) -> None:
+        """Raise if the step that failed last was stored after all, for those who cannot go back behind it."""
+        if self._doubtful is not None and self.header() == self._doubtful:
+            raise StateError(
+                f"the last step of operator {self.name!r} was stored although the store reported that it had "
+                f"failed. Open the operator again; its metrics tell how many rows it has taken"
+            )
+
+    def _is_done(self) -> bool:
+        """Whether the header of this step is the one that is stored."""
+        with contextlib.suppress(Exception):
+            return self._header in self._puts and self.store.get(self._header) == self._puts[self._header]
+        return False
 
     def _write(self, puts: Sequence[Item], deletes: Sequence[bytes], guards: Sequence[Guard]) -> None:
         self.store.write(puts, deletes, sync=self.sync, guards=guards)
@@ -155,10 +183,10 @@ class StoreEntries:
         for start in range(0, len(some), _DELETED_AT_ONCE):
             self.store.write([], some[start : start + _DELETED_AT_ONCE], guards=self.guards)
 
-    def delete_header(self, write: Write | None = None) -> None:
+    def delete_header(self) -> None:
         """From here on there is no such operator; its blocks are still there."""
         with self.naming_operator():
-            (write or self._write)([], [self._header], self.guards)
+            self._write([], [self._header], self.guards)
 
     def delete_rest(self) -> None:
         self.delete_unknown(set())
@@ -189,6 +217,7 @@ def delete_operator(store: Store, name: str) -> None:
     entries = StoreEntries(store, name)
     entries.take_over()
     entries.delete_header()
+    delete_key_windows(store, name)
     entries.delete_rest()
 
 
@@ -244,7 +273,25 @@ class SavedOperator:
         self.name = name
         self.entries = StoreEntries(store, name, sync=sync)
         self.loaded = LoadedSlices(cache_bytes)
+        self._windows: KeyWindows | None = None
         self._state = StoredState(self.entries, self.loaded)
+
+    def with_windows(self, plan: Plan) -> Plan:
+        """The plan with its windows in the store, where it is of rolling in a store."""
+        query, over = plan.query, plan.query.rolling_over
+        if over is None or over.store is None:
+            return plan
+        if query.emit == "update":
+            raise ValueError(
+                "rolling(store=...) gives each result once: it cannot be had with emit='update'; leave out "
+                "the store, or emit"
+            )
+        fold = StoredFold(query, over)
+        entries = self.entries
+        self._windows = KeyWindows(
+            entries.store, self.name, fold, sync=entries.sync, check_owner=entries.check_owner
+        )
+        return replace(plan, key_windows=self._windows)
 
     def open(self, plan: Plan) -> tuple[Plan, State] | None:
         """What is stored under the name, once no one else can write; a query that is refused changes
@@ -255,29 +302,58 @@ class SavedOperator:
         if self.entries.header() != header:
             found = self._load(plan)
         self.entries.delete_unknown(self._state.names)
+        if self._windows is not None:
+            part = None if found is None else found[1].ordered.get(ROLLING)
+            known = part.numbers if isinstance(part, StoredRolling) else ()
+            delete_key_windows(self.entries.store, self.name, known)
         return found
 
     def _load(self, plan: Plan) -> tuple[Plan, State] | None:
         self._state = StoredState(self.entries, self.loaded)
         try:
-            return self._state.load(plan)
+            found = self._state.load(plan)
+            if found is not None and self._windows is not None:
+                self._check_aggregates(plan)
+            return found
         except ChangedQuery as error:
             raise ChangedQuery(
                 f"operator {self.name!r} is in the store already, and {error}; or give another name="
             ) from error
 
-    def save(self, plan: Plan, state: State, write: Write | None = None) -> State:
+    def _check_aggregates(self, plan: Plan) -> None:
+        """Windows in a store are of all aggregates together."""
+        header = self.entries.header()
+        assert header is not None
+        was = list(read_header(header)["query"]["aggregates"])
+        names = [name for name, _ in plan.query.aggregates]
+        if was != names:
+            raise ChangedQuery(
+                f"its aggregates were {', '.join(was)}, and are {', '.join(names)}: aggregates of "
+                f"rolling(store=...) share their windows, and none can be added. Open it as it was"
+            )
+
+    def _check_step(self) -> None:
+        if self._windows is not None:  # windows are changed in place
+            self.entries.check_step()
+
+    def save(self, plan: Plan, state: State) -> State:
         """Store a step; the state to go on with. What raises has changed nothing that matters."""
+        self._check_step()
         self.entries.begin()
         self._state.save(plan, state)
-        self.entries.commit(write)
+        self.entries.commit(None if self._windows is None else self._windows.write)
         state = self._state.settled(state)
         self.loaded.only(self._state.names)
+        if self._windows is not None:
+            self._windows.settle()
         return state
 
-    def finish(self, write: Write | None = None) -> None:
+    def finish(self) -> None:
         """Nothing more comes: the entries are deleted, the header first."""
-        self.entries.delete_header(write)
+        self._check_step()
+        self.entries.delete_header()
         self.loaded.only(set())
+        if self._windows is not None:
+            self._windows.settle()
         with contextlib.suppress(Exception):  # whoever opens the name again deletes what is left
             self.entries.delete_rest()

@@ -1,0 +1,295 @@
+"""Rolling windows in a key-value store: one for each key, for all aggregates of the query together.
+
+A window is an :class:`~windrow.swag.amta.AMTA` in the store: rows go in at its end in order of time and leave
+at its front, by time, by count or by policy. Here, only its ends are in memory: O(log n) for n rows.
+
+A partial is a plain tuple: the time of the last row, then how many values each aggregate has seen, then the
+partial of each aggregate; how many rows there are, the window knows.
+Cost: that of AMTA, amortised O(1) combines a row. Source: [MTA] 4.1.5 and experiment 5.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.aggregate import RowRanges
+from windrow.engines.frame import Frame, build_frame
+from windrow.engines.inputs import (
+    aggregate_column,
+    as_integers,
+    as_moments,
+    is_extreme_moment,
+    result_array,
+    with_nulls,
+)
+from windrow.engines.picks import picked_input
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.spec import Rolling, Spec
+from windrow.state.store import Store
+from windrow.swag.amta import AMTA
+from windrow.swag.base import AggregateError
+from windrow.swag.mta_open import delete_window
+
+__all__ = ["StoredFold", "rolled_in_store"]
+
+Ints = npt.NDArray[np.int64]
+
+#: before all times
+_NEVER = -(2**63)
+
+
+class _Raised(Exception):
+    """A function of a user's aggregate raised."""
+
+    def __init__(self, monoid: Monoid, error: Exception) -> None:
+        super().__init__(monoid, error)
+        self.monoid, self.error = monoid, error
+
+
+def rolled_in_store(query: Spec, frame: Frame) -> list[Any]:
+    """The results of all rows of a frame, in its order, by windows of their own that are deleted
+    afterwards."""
+    over = query.rolling_over
+    assert over is not None
+    assert over.store is not None
+    store = over.store
+    fold = StoredFold(query, over)
+    run_id = secrets.token_hex(8)
+
+    def windows() -> Iterator[Any]:
+        for key in itertools.count():
+            window_id = f"run {run_id}/{key}"
+            try:
+                yield fold.open(store, window_id, durability="flush")
+            finally:
+                delete_window(store, window_id)
+
+    opened = windows()
+    try:
+        return fold.results(frame, lambda _: next(opened))
+    finally:
+        opened.close()  # type: ignore[attr-defined]
+
+
+class StoredFold:
+    """What rows are in a window, and what results are made of it."""
+
+    def __init__(self, query: Spec, over: Rolling) -> None:
+        self._query = query
+        self._over = over
+        self._aggregates = [aggregate for _, aggregate in query.aggregates]
+        self._count = len(self._aggregates)
+        self._record: Any = None
+        if over.policy is not None:
+            self._record = _named("Partials", [name for name, _ in query.aggregates])
+        self.monoid = _shared_monoid(query)
+        #: the last table's schema, and the types of its results
+        self._known: tuple[Any, list[Any]] = (None, [])
+
+    def open(self, store: Store, window_id: str, **options: Any) -> Any:
+        return AMTA.open(store, window_id, self.monoid, **options)
+
+    def results(self, frame: Frame, window_of: Callable[[int], Any]) -> list[Any]:
+        """The result columns of the rows of a frame, in its order; ``window_of(key)`` gives the window that
+        the rows of a key go into."""
+        inputs = [_rows(frame, aggregate) for aggregate in self._aggregates]
+        times = frame.times.tolist()
+        found = _Found(self._aggregates)
+        for key, (begin, end) in enumerate(itertools.pairwise(frame.run_starts.tolist())):
+            if begin == end:
+                continue
+            window = window_of(key)
+            for first, last in self._peers(times, begin, end):
+                try:
+                    self._slide(window, times, inputs, first, last)
+                    found.add(window.query_partial(), len(window), last - first)
+                except _Raised as raised:
+                    raise _told(raised, frame, last - 1) from raised.error
+        return self._columns(frame, found)
+
+    def _peers(self, times: list[int], begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Rows that go in together: those of equal time, where time counts; else one by one."""
+        if self._over.size is None:
+            yield from ((i, i + 1) for i in range(begin, end))
+            return
+        while begin < end:
+            last = begin + 1
+            while last < end and times[last] == times[begin]:
+                last += 1
+            yield begin, last
+            begin = last
+
+    def _slide(self, window: Any, times: list[int], inputs: list[Any], first: int, last: int) -> None:
+        over = self._over
+        for i in range(first, last):
+            window.insert([times[i], [column[i] for column in inputs]])
+        if over.size is not None:
+            limit = times[first] - over.size.units
+            window.evict_while(lambda _, old: old[0] <= limit)
+        elif over.rows is not None:
+            if len(window) > over.rows:
+                window.evict()
+        else:
+            window.evict_while(self._policy)
+
+    def _policy(self, total: Any, old: Any) -> Any:
+        assert self._over.policy is not None
+        record, parts = self._record, 1 + self._count
+        return self._over.policy.fn(record(*total[parts:]), record(*old[parts:]))
+
+    # -- results ---------------------------------------------------------------------------------------------
+
+    def _columns(self, frame: Frame, found: _Found) -> list[Any]:
+        columns = []
+        rows = np.array(found.rows, np.int64)
+        min_count = self._query.min_count
+        types = self._types(frame.table)
+        for k, aggregate in enumerate(self._aggregates):
+            values = np.array(found.values[k], np.int64)
+            if not aggregate.columns:
+                columns.append(pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None))
+                continue
+            column = _result_column(frame, aggregate, found.results[k])
+            column = with_nulls(aggregate.monoid, column, values, rows - values, min_count)
+            columns.append(_as_type(column, types[k]))
+        return columns
+
+    def _types(self, table: pa.Table) -> list[Any]:
+        """The types of results as they are without a store; null where only results tell."""
+        if table.schema != self._known[0]:
+            query = replace(self._query, by=(), order=())
+            frame, none = build_frame(query, table.slice(0, 0)), np.empty(0, np.int64)
+            over = RowRanges(none, none)
+            found = [aggregate_column(frame, a, over, query.min_count).type for a in self._aggregates]
+            self._known = table.schema, found
+        return self._known[1]
+
+
+class _Found:
+    """Results as they are found: for each row how many rows its window has, for each aggregate and row how
+    many values, and the lowered result."""
+
+    def __init__(self, aggregates: list[Aggregate]) -> None:
+        self._monoids = [aggregate.monoid for aggregate in aggregates]
+        self.rows: list[int] = []
+        self.values: list[list[int]] = [[] for _ in aggregates]
+        self.results: list[list[Any]] = [[] for _ in aggregates]
+
+    def add(self, partial: Any, rows: int, times: int) -> None:
+        self.rows += [rows] * times
+        count = len(self._monoids)
+        for k, monoid in enumerate(self._monoids):
+            values = partial[1 + k]
+            self.values[k] += [values] * times
+            result = _guarded(monoid, monoid.lower, partial[1 + count + k]) if values else None
+            self.results[k] += [result] * times
+
+
+_named: Any = namedtuple
+
+
+def _guarded(monoid: Monoid, function: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except Exception as error:
+        raise _Raised(monoid, error) from error
+
+
+def _told(raised: _Raised, frame: Frame, position: int) -> AggregateError:
+    error = raised.error
+    name, where = raised.monoid.name, frame.describe(position)
+    return AggregateError(f"aggregate {name!r} raised {type(error).__name__} at {where}: {error}")
+
+
+def _shared_monoid(query: Spec) -> Monoid:
+    """All aggregates of a query over one window; see the module for its partials."""
+    aggregates = [aggregate for _, aggregate in query.aggregates]
+    monoids = [aggregate.monoid for aggregate in aggregates]
+    count = len(monoids)
+
+    def lift(row: Any) -> Any:
+        time, inputs = row
+        seen, partials = [], []
+        for monoid, values in zip(monoids, inputs, strict=True):
+            skips = monoid.skips(values)
+            seen.append(0 if skips else 1)
+            partials.append(monoid.identity if skips else _guarded(monoid, monoid.lift, *values))
+        return (time, *seen, *partials)
+
+    def combine(a: Any, b: Any) -> Any:
+        seen = [x + y for x, y in zip(a[1 : 1 + count], b[1 : 1 + count], strict=True)]
+        parts = zip(monoids, a[1 + count :], b[1 + count :], strict=True)
+        return (max(a[0], b[0]), *seen, *(_guarded(m, m.combine, x, y) for m, x, y in parts))
+
+    return Monoid(
+        name="rolling",
+        lift=lift,
+        combine=combine,
+        lower=lambda partial: partial,
+        identity=(_NEVER, *([0] * count), *(monoid.identity for monoid in monoids)),
+        compiles_for="",
+        parameters={name: _described(aggregate) for name, aggregate in query.aggregates},
+    )
+
+
+def _described(aggregate: Aggregate) -> str:
+    return f"{aggregate!r}, nulls={aggregate.monoid.nulls}, nan={aggregate.monoid.nan}"
+
+
+# -- columns in and out --------------------------------------------------------------------------------------
+
+
+def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
+    """The inputs of an aggregate, row by row."""
+    if not aggregate.columns:  # count(): every row counts
+        return [(True,)] * len(frame)
+    arrays = [frame.column(name) for name in aggregate.columns]
+    numbers = [
+        as_integers(array) if _counts(aggregate, arrays, k) else array for k, array in enumerate(arrays)
+    ]
+    return list(zip(*(array.to_pylist() for array in numbers), strict=True))
+
+
+def _counts(aggregate: Aggregate, arrays: list[Any], k: int) -> bool:
+    """Whether an input is a moment that goes in as a number: one that is compared or picked."""
+    if not pa.types.is_temporal(arrays[k].type):
+        return False
+    monoid = aggregate.monoid
+    return is_extreme_moment(monoid, arrays[0]) or picked_input(monoid) is not None
+
+
+def _result_column(frame: Frame, aggregate: Aggregate, results: list[Any]) -> Any:
+    monoid = aggregate.monoid
+    kind = frame.raw(aggregate.columns[0]).type
+    picked = picked_input(monoid)
+    if picked is not None:
+        kind = frame.raw(aggregate.columns[picked]).type
+    if pa.types.is_temporal(kind) and (
+        picked is not None or is_extreme_moment(monoid, frame.raw(aggregate.columns[0]))
+    ):
+        return _moments(results, kind)
+    return pa.array(results, kind) if picked is not None else result_array(monoid, results)
+
+
+def _moments(results: list[Any], kind: Any) -> Any:
+    missing = np.array([result is None for result in results], np.bool_)
+    numbers = np.array([0 if result is None else result for result in results], np.int64)
+    return pa.compute.if_else(pa.array(missing), pa.scalar(None, kind), as_moments(numbers, kind))
+
+
+def _as_type(column: Any, kind: Any) -> Any:
+    if pa.types.is_null(kind) or column.type == kind:
+        return column
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return column  # integers that no longer fit, say

@@ -1,0 +1,371 @@
+"""Rolling with windows in a store: the same results as without one, through failures and new beginnings."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.engines.stream.store_entries import delete_operator, operators
+from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken, windows
+from windrow.swag.base import AggregateError
+from windrow.testing import assert_same_results
+from windrow.testing.strategies import operations, rolling_queries, streams, table_of
+
+
+class FailingStore(MemoryStore):
+    """Fails at the write after so many others, and is well again."""
+
+    fails_after: int | None = None
+
+    def write(self, puts: Iterable[Any], deletes: Iterable[bytes] = (), **options: Any) -> None:
+        if self.fails_after == 0:
+            self.fails_after = None
+            raise StateError("the store failed")
+        if self.fails_after is not None:
+            self.fails_after -= 1
+        super().write(puts, deletes, **options)
+
+
+def in_store(query: Any, store: Store) -> Any:
+    return replace(query, rolling_over=replace(query.rolling_over, store=store))
+
+
+def same(found: pa.Table, expected: pa.Table) -> None:
+    assert found.schema.names == expected.schema.names
+    for one, other in zip(found.schema, expected.schema, strict=True):
+        assert one.type == other.type or pa.types.is_null(other.type)  # results of a policy tell late
+    assert_same_results(found, expected)
+    order = [name for name in ("ts", "t") if name in expected.column_names]
+    assert found.select(order).equals(expected.select(order))
+
+
+def step(operator: Any, call: tuple[str, Any], clock: str) -> Any:
+    name, argument = call
+    if name == "push":
+        return operator.push(table_of(argument, clock))
+    return operator.advance(argument) if name == "advance" else operator.finish()
+
+
+@st.composite
+def streams_of(draw: Any) -> tuple[Any, str, list[Any]]:
+    clock = draw(st.sampled_from(["integer", "timestamp"]))
+    query = draw(rolling_queries(clock))
+    unit = 1 if clock == "integer" else dt.timedelta(seconds=1)
+    started = wr.query(
+        time="ts",
+        watermark=draw(st.sampled_from([None, 4 * unit])),
+        allowed_lateness=draw(st.sampled_from([0, 3 * unit])),
+        late="emit",
+    )
+    kept = {name: getattr(started, name) for name in ("watermark", "allowed_lateness", "late")}
+    return replace(query, **kept), clock, draw(operations(draw(streams(clock, null_times=True))))
+
+
+@settings(max_examples=12)
+@given(streams_of(), st.booleans(), st.integers(0, 6))
+def test_any_rolling_on_any_stream(stream: Any, reopened: bool, fails_after: int) -> None:
+    query, clock, calls = stream
+    store, plain = FailingStore(), query.open()
+    stored = in_store(query, store)
+    operator = stored.open(name="calls")
+    for call in [*calls, ("finish", None)]:
+        expected, found = step(plain, call, clock), None
+        store.fails_after = fails_after
+        with suppress(StateError):
+            found = step(operator, call, clock)
+        store.fails_after = None
+        same(step(operator, call, clock) if found is None else found, expected)
+        same_late = operator.late_rows(), plain.late_rows()
+        assert repr(same_late[0].to_pylist()) == repr(same_late[1].to_pylist())
+        for name in ("rows_in", "rows_aggregated", "rows_late", "rows_rejected", "watermark"):
+            assert getattr(operator.metrics, name) == getattr(plain.metrics, name)
+        if reopened and call[0] != "finish":
+            operator = stored.open(name="calls")  # nobody has closed the one before
+    stored.open(name="calls").finish()  # what could not be deleted goes when the name is used again
+    assert windows(store) == []
+    assert operators(store) == []
+
+
+@settings(max_examples=12)
+@given(st.sampled_from(["integer", "timestamp"]), st.data())
+def test_any_rolling_on_a_table(clock: Any, data: st.DataObject) -> None:
+    query = data.draw(rolling_queries(clock))
+    rows = data.draw(streams(clock))
+    store = MemoryStore()
+    table = table_of(rows, clock)
+    same(in_store(query, store).run(table), query.run(table))
+    assert len(store) == 0
+
+
+# -- one query -----------------------------------------------------------------------------------------------
+
+MOMENTS = pa.timestamp("ns", "Europe/Berlin")
+
+
+def rolling(store: Store | None = None, **over: Any) -> Any:
+    start = wr.query(time="t", by="k", watermark=20)
+    return start.rolling(**(over or {"size": 100}), store=store).agg(
+        n=wr.count(),
+        total=wr.sum("v"),
+        longest=wr.max("v", nulls="propagate"),
+        seen=wr.max("at"),
+        at=wr.last("at"),
+        best=wr.arg_max("v", "at"),
+        names=wr.collect_distinct("name"),
+        spread=wr.stddev("x"),
+    )
+
+
+def batches(rows: int = 400, size: int = 100, seed: int = 3) -> list[pa.Table]:
+    rng = np.random.default_rng(seed)
+    times = np.arange(rows) + rng.integers(0, 15, rows)
+    values = rng.integers(0, 50, rows)
+    table = pa.table(
+        {
+            "t": times,
+            "k": pa.array(rng.choice(["a", "b", None], rows)),
+            "v": pa.array(values, pa.int32(), mask=rng.random(rows) < 0.1),
+            "x": np.where(rng.random(rows) < 0.02, np.nan, values.astype(np.float32)),
+            "at": pa.array(times * 1_000_007_000, pa.int64()).cast(MOMENTS),
+            "name": pa.array([f"name {v % 5}" for v in values]).dictionary_encode(),
+        }
+    ).rename_columns(["t", "k", "v", "x", "when", "name"])
+    table = table.append_column("at", table["when"]).drop_columns(["when"])
+    return [table.slice(at, size) for at in range(0, rows, size)]
+
+
+def rolling_table(tables: list[pa.Table]) -> list[pa.Table]:
+    """The results have a column of their own called at."""
+    return [table.rename_columns([*table.column_names[:-1], "moment"]) for table in tables]
+
+
+@pytest.mark.parametrize("over", [{"size": 100}, {"rows": 7}, {"rows": 1}, {"size": 1}])
+def test_types_nulls_and_nan(over: Any) -> None:
+    query = _renamed(rolling(**over))
+    stored = _renamed(rolling(MemoryStore(), **over))
+    tables = rolling_table(batches(200))
+    plain, operator = query.open(), stored.open()
+    for table in tables:
+        same(operator.push(table), plain.push(table))
+    same(operator.finish(), plain.finish())
+    whole = pa.concat_tables(tables)
+    same(stored.run(whole), query.run(whole))
+
+
+def _renamed(query: Any) -> Any:
+    found = dict(query.aggregates)
+    found |= {"seen": wr.max("moment"), "at": wr.last("moment"), "best": wr.arg_max("v", "moment")}
+    return replace(query, aggregates=tuple(found.items()))
+
+
+SIMPLE = wr.query(time="t", by="k", watermark=5)
+
+
+def simple(store: Store | None = None, **over: Any) -> Any:
+    return SIMPLE.rolling(**(over or {"size": 50}), store=store).agg(n=wr.count(), total=wr.sum("v"))
+
+
+def few(at: int, rows: int = 40) -> pa.Table:
+    return pa.table({"t": range(at, at + rows), "k": [i % 3 for i in range(rows)], "v": range(rows)})
+
+
+def test_each_store(store: Store) -> None:
+    plain = simple().open()
+    for at in range(0, 200, 40):
+        same(simple(store).open(name="calls", sync=True).push(few(at)), plain.push(few(at)))
+    assert windows(store) == [f"calls/rolling/{n}" for n in range(3)]
+    same(simple(store).open(name="calls").finish(), plain.finish())
+    assert list(store.scan(b"")) == []
+
+
+def test_operators_and_windows_share_a_store() -> None:
+    store = MemoryStore()
+    with wr.swag.AMTA.open(store, "calls/rolling/x", wr.sum) as own:
+        own.insert(5)
+    first, second = simple(store).open(name="calls"), simple(store, rows=2).open(name="calls/rolling")
+    first.push(few(0))
+    second.push(few(0))
+    simple(store).open(name="calls").finish()
+    simple(store).open(name="other").push(few(0))
+    delete_operator(store, "other")
+    same(second.finish(), _finished(simple(rows=2), few(0)))
+    assert windows(store) == ["calls/rolling/x"]
+
+
+def _finished(query: Any, table: pa.Table) -> pa.Table:
+    operator = query.open()
+    operator.push(table)
+    return operator.finish()
+
+
+def test_windows_of_keys_that_are_gone_are_deleted() -> None:
+    store = MemoryStore()
+    operator = simple(store).open(name="calls")
+    for at in range(0, 1000, 100):
+        operator.push(pa.table({"t": [at, at + 1], "k": [at, at + 1], "v": [1, 2]}))
+    assert len(windows(store)) <= 4
+    operator.advance(5000)
+    assert windows(store) == []
+    assert operator.metrics.rows_held == 0
+    assert operator.push(pa.table({"t": [6000], "k": [0], "v": [7]})).num_rows == 0
+    assert operator.finish().to_pylist() == [{"t": 6000, "k": 0, "v": 7, "n": 1, "total": 7}]
+
+
+def test_few_windows_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windrow.engines.stream.stored_rolling._MOST_OPEN", 2)
+    store, plain = MemoryStore(), simple().open()
+    operator = simple(store).open()
+    for at in range(0, 200, 40):
+        same(operator.push(few(at)), plain.push(few(at)))
+        assert len(operator._plan.key_windows) <= 2
+
+
+def test_memory_is_not_that_of_the_window() -> None:
+    store = MemoryStore()
+    operator = wr.query(time="t", watermark=0).rolling(rows=100_000, store=store).agg(top=wr.max("v")).open()
+    for at in range(0, 30_000, 5000):
+        operator.push(pa.table({"t": range(at, at + 5000), "v": range(5000)}))
+    (window,) = operator._plan.key_windows._open.values()
+    held = sum(len(blocks.held) for blocks in window._levels.checkpoints.levels.values())
+    assert len(window) == 29_999
+    assert held * 64 < 6000
+    assert operator.metrics.rows_held == 1
+    assert operator.metrics.state_bytes < 1000
+
+
+def test_of_two_owners_the_later_writes() -> None:
+    store = MemoryStore()
+    first = simple(store).open(name="calls")
+    first.push(few(0))
+    second = simple(store).open(name="calls")
+    with pytest.raises(WindowTaken, match="operator 'calls' was opened again"):
+        first.push(few(40))
+    plain = simple().open()
+    plain.push(few(0))
+    same(second.push(few(40)), plain.push(few(40)))
+    with pytest.raises(WindowTaken, match="operator 'calls' was opened again"):
+        first.push(few(40))
+    same(second.finish(), plain.finish())
+
+
+class UnsureStore(MemoryStore):
+    """Does a write and reports that it failed; then fails to read so many times."""
+
+    fails: int | None = None
+
+    def write(self, puts: Iterable[Any], deletes: Iterable[bytes] = (), **options: Any) -> None:
+        puts = list(puts)
+        super().write(puts, deletes, **options)
+        if self.fails is not None and any(key.startswith(b"q") for key, _ in puts):
+            raise StateError("no answer")
+
+    def get_many(self, keys: Any) -> Any:
+        if self.fails:
+            self.fails -= 1
+            raise StateError("no answer")
+        return super().get_many(keys)
+
+
+def test_a_write_that_was_done_though_it_failed() -> None:
+    store, plain = UnsureStore(), simple().open()
+    operator = simple(store).open(name="calls")
+    for at in range(0, 200, 40):
+        store.fails = 0
+        same(operator.push(few(at)), plain.push(few(at)))
+    store.fails = None
+    same(operator.finish(), plain.finish())
+
+
+def test_a_write_that_nobody_knows_of_is_told() -> None:
+    store = UnsureStore()
+    operator = simple(store).open(name="calls")
+    operator.push(few(0))
+    store.fails = 1
+    with pytest.raises(StateError, match="no answer"):
+        operator.push(few(40))
+    store.fails = None
+    for rows in (few(40), few(40).slice(0, 1)):  # whether the step touches a window or not
+        with pytest.raises(StateError, match="Open the operator again"):
+            operator.push(rows)
+    again = simple(store).open(name="calls")
+    assert again.metrics.rows_in == 80
+    plain = simple().open()
+    plain.push(few(0))
+    plain.push(few(40))
+    same(again.finish(), plain.finish())
+
+
+def test_an_error_in_a_combine_names_the_row_and_changes_nothing() -> None:
+    def combine(a: int, b: int) -> int:
+        if a + b > 100:
+            raise ArithmeticError("too much")
+        return a + b
+
+    limited = wr.monoid(name="limited", lift=int, combine=combine, identity=0, compile=False)
+    store = MemoryStore()
+    query = SIMPLE.rolling(rows=3, store=store).agg(total=limited("v"))
+    operator = query.open()
+    operator.push(pa.table({"t": [0, 1], "k": ["a", "a"], "v": [10, 20]}))
+    with pytest.raises(
+        AggregateError, match=r"'limited' raised ArithmeticError at row 3 of key 'a': too much"
+    ):
+        operator.push(pa.table({"t": [2, 3, 20], "k": ["a"] * 3, "v": [30, 90, 0]}))
+    found = operator.push(pa.table({"t": [2, 3, 20], "k": ["a"] * 3, "v": [30, 40, 0]}))
+    assert found["total"].to_pylist() == [10, 30, 60, 90]
+    with pytest.raises(AggregateError, match="row 1 of key 'a'"):
+        query.run(pa.table({"t": [2, 3], "k": ["a"] * 2, "v": [30, 90]}))
+    assert [name for name in windows(store) if name.startswith("run")] == []
+
+
+def test_what_cannot_be_had() -> None:
+    store = MemoryStore()
+    query = simple(store)
+    operator = query.open(name="calls")
+    operator.push(few(0))
+    with pytest.raises(ValueError, match=r"in no snapshot: open the query again"):
+        operator.snapshot()
+    with pytest.raises(ValueError, match=r"a snapshot has no windows"):
+        query.restore(b"")
+    with pytest.raises(ValueError, match="different stores"):
+        query.open(store=MemoryStore())
+    with pytest.raises(ValueError, match="emit='update'"):
+        replace(query, emit="update").open()
+    with pytest.raises(TypeError, match="is no store"):
+        SIMPLE.rolling(5, store={})  # type: ignore[arg-type]
+    for changed in (
+        simple(store, size=51),
+        SIMPLE.rolling(50, store=store).agg(n=wr.count()),
+        SIMPLE.rolling(50, store=store).agg(n=wr.count(), total=wr.sum("v"), top=wr.max("v")),
+    ):
+        with pytest.raises(ChangedQuery, match="operator 'calls' is in the store already"):
+            changed.open(name="calls")
+    with pytest.raises(ChangedQuery, match=r"rolling was .* in a store, is"):
+        simple().open(store=store, name="calls")
+
+
+def test_rocksdb_on_disk(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    rows = 4000
+    table = pa.table(
+        {"t": np.arange(rows) + rng.integers(0, 5, rows), "k": rng.integers(0, 3, rows), "v": np.arange(rows)}
+    )
+    plain = simple(size=1500).open()
+    for at in range(0, rows, 1000):
+        with RocksDBStore(tmp_path / "state") as store:
+            part = table.slice(at, 1000)
+            same(simple(store, size=1500).open().push(part), plain.push(part))
+    with RocksDBStore(tmp_path / "state") as store:
+        same(simple(store, size=1500).open().finish(), plain.finish())
+        assert list(store.scan(b"")) == []
