@@ -25,7 +25,7 @@ def calls(count: int, seed: int = 2015) -> pa.Table:
     rng = np.random.default_rng(seed)
     began = rng.beta(2.2, 2.0, count) * 86_400
     logged = began + rng.uniform(0, 590, count)
-    offline = (rng.random(count) < LATE) & (logged > 3 * 3_600)
+    offline = (rng.random(count) < LATE) & (logged > 6 * 3_600)
     times = DAY + ((began - 86_400 * 1.5 * offline) * 1e6).astype("m8[us]")
     order = np.argsort(logged, kind="stable")
     table = pa.table(
