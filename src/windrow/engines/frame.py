@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.engines.ranges import counting_sort, first_rows
+from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
 
@@ -211,7 +211,7 @@ def _order(query: Spec, table: pa.Table, rows: Ints | None, ticks: Ints, keys: I
         ranks = [_ranks(c if rows is None else c.take(pa.array(rows))) for c in columns]
         order = np.lexsort([*ranks, ticks])
     elif falls.any():
-        order = np.argsort(ticks, kind="stable")
+        order = stable_order(ticks)
     count = int(keys.max(initial=0)) + 1
     if count > 1:
         arranged = keys if order is None else keys[order]

@@ -17,12 +17,26 @@ from numba import njit
 
 from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tumbling
 
-__all__ = ["Ranges", "counting_sort", "first_rows", "rolling_time", "session_ranges", "time_ranges"]
+__all__ = [
+    "Ranges",
+    "counting_sort",
+    "first_rows",
+    "rolling_time",
+    "session_ranges",
+    "stable_order",
+    "time_ranges",
+]
 
 Ints = npt.NDArray[np.int64]
 
 #: more windows than this are a mistake, such as empty windows up to a row in the year 9999
 _MOST_WINDOWS = 100_000_000
+
+#: times are sorted by counting them if they span no more bits than this, or by two digits of so many bits
+_COUNTED_BITS = 18
+_DIGIT_BITS = 12
+#: beyond so many rows digits no longer pay
+_FITS_CACHE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,44 @@ def counting_sort(keys: Any, count: int, order: Ints | None) -> Ints:
     return out
 
 
+def stable_order(times: Ints) -> Ints:
+    """What ``np.argsort(times, kind="stable")`` gives; by counting where times are close enough for it."""
+    count = len(times)
+    if not count:
+        return np.empty(0, np.int64)
+    low, high = int(times.min()), int(times.max())
+    bits = max(1, (high - low).bit_length())
+    if (high - low) <= 4 * count and bits <= _COUNTED_BITS:
+        passes = 1
+    elif bits <= 2 * _DIGIT_BITS and 2**_DIGIT_BITS <= count <= _FITS_CACHE:
+        passes = 2
+    else:
+        return np.argsort(times, kind="stable")
+    orders = np.empty((2, count), np.int64)
+    return _radix_order(times, low, bits, -(-bits // passes), orders[0], orders[1])
+
+
+@njit(cache=True, nogil=True)
+def _radix_order(values: Ints, low: int, bits: int, digit: int, order: Ints, spare: Ints) -> Ints:
+    """Rows by a digit at a time, the lowest first."""
+    mask = (1 << digit) - 1
+    shift = 0
+    while shift < bits:
+        starts = np.zeros(mask + 2, np.int64)
+        for value in values:
+            starts[(((value - low) >> shift) & mask) + 1] += 1
+        for d in range(mask + 1):
+            starts[d + 1] += starts[d]
+        for i in range(len(values)):
+            row = order[i] if shift else i
+            d = ((values[row] - low) >> shift) & mask
+            spare[starts[d]] = row
+            starts[d] += 1
+        order, spare = spare, order
+        shift += digit
+    return order
+
+
 @njit(cache=True, nogil=True)
 def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
     """For each row the rows of its key in (t - size, t], peers included."""
@@ -95,7 +147,7 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
     """Windows [anchor + k slide, ... + size) that hold a row, or with ``fill`` all from a key's first to its
     last.
 
-    Counts them; writes them where ``out`` has room: rows of (key, start, front, stop)."""
+    Counts them; writes them where ``out`` has room: columns key, start, front, stop."""
     count = 0
     for run in range(len(runs) - 1):
         first, last = runs[run], runs[run + 1]
@@ -116,11 +168,11 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
                 # the next row decides which window is next
                 k = max(k + 1, (times[front] - anchor - size) // slide + 1)
                 continue
-            if count < len(out):
-                out[count, 0] = run
-                out[count, 1] = start
-                out[count, 2] = front
-                out[count, 3] = stop
+            if count < out.shape[1]:
+                out[0, count] = run
+                out[1, count] = start
+                out[2, count] = front
+                out[3, count] = stop
             count += 1
             k += 1
     return count
@@ -128,8 +180,8 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
 
 @njit(cache=True, nogil=True)
 def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: Any) -> int:
-    """Windows of a list, sorted by start and end, neither falling: rows of (key, number in the list, front,
-    stop)."""
+    """Windows of a list, sorted by start and end, neither falling: columns key, number in the list, front,
+    stop."""
     count = 0
     for run in range(len(runs) - 1):
         first, last = runs[run], runs[run + 1]
@@ -147,41 +199,41 @@ def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: 
                 stop += 1
             if front == stop and not fill:
                 continue
-            if count < len(out):
-                out[count, 0] = run
-                out[count, 1] = number
-                out[count, 2] = front
-                out[count, 3] = stop
+            if count < out.shape[1]:
+                out[0, count] = run
+                out[1, count] = number
+                out[2, count] = front
+                out[3, count] = stop
             count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
 def _sessions(times: Ints, runs: Ints, gap: int, longest: int, out: Any) -> int:
-    """Rows of (key, first row, row after the last)."""
+    """Columns key, first row, row after the last."""
     count = 0
     for run in range(len(runs) - 1):
         first = runs[run]
         for i in range(runs[run], runs[run + 1]):
             near = i == first or times[i] - times[i - 1] <= gap
             if not near or (longest > 0 and times[i] - times[first] >= longest):
-                out[count, 0] = run
-                out[count, 1] = first
-                out[count, 2] = i
+                out[0, count] = run
+                out[1, count] = first
+                out[2, count] = i
                 count += 1
                 first = i
         if first < runs[run + 1]:
-            out[count, 0] = run
-            out[count, 1] = first
-            out[count, 2] = runs[run + 1]
+            out[0, count] = run
+            out[1, count] = first
+            out[2, count] = runs[run + 1]
             count += 1
     return count
 
 
 def session_ranges(times: Ints, runs: Ints, window: Session) -> Ranges:
-    found = np.empty((len(times), 3), np.int64)
+    found = np.empty((3, len(times)), np.int64)
     count = _sessions(times, runs, window.gap_us, window.max_size_us or 0, found)
-    keys, fronts, stops = (np.ascontiguousarray(found[:count, k]) for k in range(3))
+    keys, fronts, stops = (found[k, :count] for k in range(3))
     starts = times[fronts]
     ends = times[stops - 1] + window.gap_us
     if window.max_size_us is not None:
@@ -201,13 +253,13 @@ def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool) -> Rang
     size = window.size.units
     slide = window.slide.units if isinstance(window, Sliding) else size
     anchor = window.offset.units % slide
-    room = np.empty((len(times) * min(1 + size // slide, 2) + 16, 4), np.int64)
+    room = np.empty((4, len(times) * min(1 + size // slide, 2) + 16), np.int64)
     count = _sliding(times, runs, size, slide, anchor, fill, room)
     _check_count(count, window)
-    if count > len(room):
-        room = np.empty((count, 4), np.int64)
+    if count > room.shape[1]:
+        room = np.empty((4, count), np.int64)
         _sliding(times, runs, size, slide, anchor, fill, room)
-    keys, starts, fronts, stops = (np.ascontiguousarray(room[:count, k]) for k in range(4))
+    keys, starts, fronts, stops = (room[k, :count] for k in range(4))
     return Ranges(keys, starts, starts + size, fronts, stops, disjoint=slide == size)
 
 
@@ -215,12 +267,12 @@ def _listed_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> R
     windows = _windows_between(window, times, fill)
     starts = np.array([w[0] for w in windows], np.int64)
     ends = np.array([w[1] for w in windows], np.int64)
-    room = np.empty((len(times) + len(windows) + 16, 4), np.int64)
+    room = np.empty((4, len(times) + len(windows) + 16), np.int64)
     count = _listed(times, runs, starts, ends, fill, room)
-    if count > len(room):
-        room = np.empty((count, 4), np.int64)
+    if count > room.shape[1]:
+        room = np.empty((4, count), np.int64)
         _listed(times, runs, starts, ends, fill, room)
-    keys, numbers, fronts, stops = (np.ascontiguousarray(room[:count, k]) for k in range(4))
+    keys, numbers, fronts, stops = (room[k, :count] for k in range(4))
     disjoint = not isinstance(window, (Cumulative, Sliding))
     return Ranges(keys, starts[numbers], ends[numbers], fronts, stops, disjoint)
 
