@@ -120,9 +120,9 @@ def rolling(store: Store | None = None, **over: Any) -> Any:
         n=wr.count(),
         total=wr.sum("v"),
         longest=wr.max("v", nulls="propagate"),
-        seen=wr.max("at"),
-        at=wr.last("at"),
-        best=wr.arg_max("v", "at"),
+        seen=wr.max("moment"),
+        at=wr.last("moment"),
+        best=wr.arg_max("v", "moment"),
         names=wr.collect_distinct("name"),
         spread=wr.stddev("x"),
     )
@@ -138,36 +138,23 @@ def batches(rows: int = 400, size: int = 100, seed: int = 3) -> list[pa.Table]:
             "k": pa.array(rng.choice(["a", "b", None], rows)),
             "v": pa.array(values, pa.int32(), mask=rng.random(rows) < 0.1),
             "x": np.where(rng.random(rows) < 0.02, np.nan, values.astype(np.float32)),
-            "at": pa.array(times * 1_000_007_000, pa.int64()).cast(MOMENTS),
+            "moment": pa.array(times * 1_000_007_000, pa.int64()).cast(MOMENTS),
             "name": pa.array([f"name {v % 5}" for v in values]).dictionary_encode(),
         }
-    ).rename_columns(["t", "k", "v", "x", "when", "name"])
-    table = table.append_column("at", table["when"]).drop_columns(["when"])
+    )
     return [table.slice(at, size) for at in range(0, rows, size)]
-
-
-def rolling_table(tables: list[pa.Table]) -> list[pa.Table]:
-    """The results have a column of their own called at."""
-    return [table.rename_columns([*table.column_names[:-1], "moment"]) for table in tables]
 
 
 @pytest.mark.parametrize("over", [{"size": 100}, {"rows": 7}, {"rows": 1}, {"size": 1}])
 def test_types_nulls_and_nan(over: Any) -> None:
-    query = _renamed(rolling(**over))
-    stored = _renamed(rolling(MemoryStore(), **over))
-    tables = rolling_table(batches(200))
+    query, stored = rolling(**over), rolling(MemoryStore(), **over)
+    tables = batches(200)
     plain, operator = query.open(), stored.open()
     for table in tables:
         same(operator.push(table), plain.push(table))
     same(operator.finish(), plain.finish())
     whole = pa.concat_tables(tables)
     same(stored.run(whole), query.run(whole))
-
-
-def _renamed(query: Any) -> Any:
-    found = dict(query.aggregates)
-    found |= {"seen": wr.max("moment"), "at": wr.last("moment"), "best": wr.arg_max("v", "moment")}
-    return replace(query, aggregates=tuple(found.items()))
 
 
 SIMPLE = wr.query(time="t", by="k", watermark=5)
