@@ -130,10 +130,15 @@ class TimePart:
 
     def judged(self, batch: Batch, watermark: int) -> tuple[Mask, Mask]:
         """Which slices some window takes, and which are in some window at all."""
-        latest = self.windows.latest_ends(self.windows.kinds(batch.times), batch.times, watermark)
+        return self._judged(self.windows, batch.slices, batch.late_before, watermark)
+
+    def _judged(
+        self, windows: TimeWindows, slices: HeldSlices, late_before: int, watermark: int
+    ) -> tuple[Mask, Mask]:
+        latest = windows.latest_ends(windows.kinds(slices.firsts), slices.firsts, watermark)
         inside = latest > START_OF_TIME
         taken = inside & (latest > watermark)
-        return (taken | (inside & ~batch.is_late) if self.query.corrects else taken), inside
+        return (taken | (inside & (slices.firsts >= late_before)) if self.query.corrects else taken), inside
 
     def added(self, batch: Batch, taken: Mask, watermark: int) -> TimePart:
         slices = batch.slices if taken.all() else batch.slices.take(np.flatnonzero(taken))
@@ -145,7 +150,11 @@ class TimePart:
             since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
         epochs = np.full(len(slices), self.epoch, np.int64) if self.epoch else None
         slices = replace(slices, since=since, epochs=epochs)
-        filling = self.filling.with_rows(slices) if self.query.empty == "emit" else self.filling
+        filling = self.filling
+        if self.query.empty == "emit":
+            for windows in self.windows.one_by_one():
+                mine, _ = self._judged(windows, slices, batch.late_before, watermark)
+                filling = filling.with_rows(int(windows.numbers[0]), slices.take(np.flatnonzero(mine)))
         return replace(self, store=self.store.added(slices), filling=filling)
 
     # -- results out -----------------------------------------------------------------------------------------
@@ -232,14 +241,15 @@ class TimePart:
     def _filled(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
         """With windows without rows, for keys that have a row after them."""
         part, pieces = self, list[Piece]()
-        for epoch, windows in self.kinds.groups:
-            found, deferred = self.filling.since(epoch).due(windows, low, high)
-            if not len(found):
-                continue
+        for kind, windows in zip(self.kinds, self.windows.one_by_one(), strict=True):
+            found, deferred = self.filling.of(kind.number).due(windows, low, high)
             if deferred.any() and self.keeps_ledger:  # what came out as a correction does not come out again
                 again = deferred & (self.ledger.places(found) >= 0)
                 found, deferred = found.take(~again), deferred[~again]
-            slices = self._visible(self.store.between(int(found.starts.min()), int(found.ends.max())), epoch)
+            if not len(found):
+                continue
+            between = self.store.between(int(found.starts.min()), int(found.ends.max()))
+            slices = self._visible(between, kind.epoch)
             if slices is None:
                 slices = part._any_slice()
                 fronts = stops = np.zeros(len(found), np.int64)
@@ -295,12 +305,12 @@ class TimePart:
         epoch = self.epoch + 1
         kinds = Kinds((*self.kinds, replace(kind, epoch=epoch)))
         store = replace(self.store, longest=kinds.windows.longest)
-        return replace(self, kinds=kinds, epoch=epoch, store=store, filling=self.filling.with_epoch(epoch))
+        return replace(self, kinds=kinds, epoch=epoch, store=store)
 
     def without(self, number: int) -> TimePart:
         kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))
         ledger = self.ledger.only(self.ledger.found.windows != number)
-        return replace(self, kinds=kinds, ledger=ledger)
+        return replace(self, kinds=kinds, ledger=ledger, filling=self.filling.without(number))
 
 
 def _cuts(slicer: Slicer, span: int) -> int:
