@@ -68,6 +68,8 @@ def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
     started = _started(job, verbose)
     try:
         yield started
+        with contextlib.suppress(OSError):  # all went well: nobody needs what the JVM logged
+            os.unlink(spark_log())
     finally:
         with contextlib.suppress(Exception):
             started.stop()
