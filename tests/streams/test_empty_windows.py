@@ -57,3 +57,16 @@ def test_empty_windows_come_out_once() -> None:
     assert pushed(operator, "a", 45) == [(10, 0), (20, 0), (30, 0)]
     assert pushed(operator, "a", 46) == []
     assert advanced(operator, 50) == [(40, 2)]
+
+
+def test_a_row_that_one_window_took_and_another_did_not_is_the_first_of_the_one_alone() -> None:
+    query = wr.query(time="t", watermark=1, empty="emit").window(one=wr.Tumbling(1), two=wr.Tumbling(2))
+    operator = query.agg(n=wr.count()).open()
+    found = operator.push(pa.table({"t": [12]})).to_pylist()
+    found += operator.push(pa.table({"t": [10]})).to_pylist()  # late for [10, 11), in time for [10, 12)
+    found += operator.finish().to_pylist()
+    assert [(r["window"], r["window_start"], r["n"]) for r in found] == [
+        ("one", 12, 1),
+        ("two", 10, 1),
+        ("two", 12, 1),
+    ]

@@ -176,5 +176,8 @@ def test_rows_at_their_usual_distance_are_not_told() -> None:
         hourly = wr.query(time="t", watermark="1m").window(wr.Tumbling("1h")).agg(n=wr.count()).open()
         for hour in (1, 2, 3, 60, 200, 2_000):  # a night, a week and a quarter without rows
             hourly.push(moments(hour * 3_600))
+        strict = wr.query(time="t", watermark="0s").window(wr.Tumbling("1h")).agg(n=wr.count()).open()
+        strict.push(moments(0, 0, 0, 1))
+        strict.push(moments(6 * 3_600))
         by_hand = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count()).open()
         by_hand.push(pa.table({"t": [1, 2, 10**9]}))  # only advance() moves this watermark

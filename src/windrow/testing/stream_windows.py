@@ -63,10 +63,12 @@ class TimeModel(Model):
                 yield from self.record.give(identity, [], True)
 
     def _empty(self, watermark: Watermark) -> Iterator[Identity]:
-        """The windows without rows that have fired, with a row of their key before them and one after."""
+        """The windows without rows that have fired, with a row of their key before them and one that is not:
+        it is after them, or inside and came too late for them."""
         for key in dict.fromkeys(key for key, _, _ in self.held):
             times = [row.time for (other, _, _), rows in self.held.items() if other == key for row in rows]
             first, last = min(times), max(times)
-            for start, end in self.window.windows_ending_in(first, last):
+            lying = {*self.window.windows_ending_in(first, last), *self.window.assign(last)}
+            for start, end in sorted(lying):
                 if start > first and end <= watermark and (key, start, end) not in self.held:
                     yield key, start, end

@@ -75,22 +75,25 @@ class Filling:
 
 @dataclass(frozen=True)
 class Fillings:
-    """What is known of rows since each epoch: windows that were added later see nothing older."""
+    """The same for each window of a query, by its number: a row may be late for one and taken by another, and
+    windows that were added later see nothing older."""
 
-    epochs: Mapping[int, Filling] = field(default_factory=lambda: {0: Filling()})
+    windows: Mapping[int, Filling] = field(default_factory=dict[int, Filling])
 
     @property
     def nbytes(self) -> int:
-        return sum(filling.nbytes for filling in self.epochs.values())
+        return sum(filling.nbytes for filling in self.windows.values())
 
-    def since(self, epoch: int) -> Filling:
-        return self.epochs[epoch]
+    def of(self, number: int) -> Filling:
+        return self.windows.get(number, Filling())
 
-    def with_epoch(self, epoch: int) -> Fillings:
-        return Fillings({**self.epochs, epoch: Filling()})
+    def with_rows(self, number: int, slices: HeldSlices) -> Fillings:
+        if not len(slices):
+            return self
+        return Fillings({**self.windows, number: self.of(number).with_rows(slices)})
 
-    def with_rows(self, slices: HeldSlices) -> Fillings:
-        return self._each(lambda filling: filling.with_rows(slices))
+    def without(self, number: int) -> Fillings:
+        return Fillings({other: filling for other, filling in self.windows.items() if other != number})
 
     def after(self, watermark: int) -> Fillings:
         return self._each(lambda filling: filling.after(watermark))
@@ -99,14 +102,14 @@ class Fillings:
         return self._each(lambda filling: filling.with_keys(renumbered))
 
     def keys(self) -> Iterator[Ints]:
-        return (filling.keys for filling in self.epochs.values())
+        return (filling.keys for filling in self.windows.values())
 
     def _each(self, change: Callable[[Filling], Filling]) -> Fillings:
-        return Fillings({epoch: change(filling) for epoch, filling in self.epochs.items()})
+        return Fillings({number: change(filling) for number, filling in self.windows.items()})
 
     def state(self) -> dict[int, list[Ints]]:
-        return {epoch: [f.keys, f.firsts, f.lasts, f.begun, f.seen] for epoch, f in self.epochs.items()}
+        return {n: [f.keys, f.firsts, f.lasts, f.begun, f.seen] for n, f in self.windows.items()}
 
     @staticmethod
     def restored(state: dict[int, list[Ints]]) -> Fillings:
-        return Fillings({epoch: Filling(*columns) for epoch, columns in state.items()})
+        return Fillings({number: Filling(*columns) for number, columns in state.items()})

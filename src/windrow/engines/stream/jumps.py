@@ -1,7 +1,8 @@
 """One row far ahead of all others moves the watermark past them: that is said aloud.
 
 What is far: ten thousand times as far ahead as rows usually lie apart, by the spread of the batch (for a
-batch that is far ahead as a whole, of all rows before it) and the delay of the watermark.
+batch that is far ahead as a whole, of all rows before it) and the delay of the watermark; never less than a
+week where times are timestamps.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["WatermarkJump", "warn_of_jump"]
 Ints = npt.NDArray[np.int64]
 
 _FAR = 10_000
-_DAY_US = 86_400_000_000
+_MINUTE_US, _DAY_US = 60_000_000, 86_400_000_000
 
 
 class WatermarkJump(UserWarning):
@@ -32,7 +33,8 @@ def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
     delay: Any = query.watermark
     is_integer = delay.kind == "integer"
     middle, largest = int(np.median(times)), int(times.max())
-    usual = max(1, delay.units, int(np.median(np.abs(times - middle))))
+    least = 1 if is_integer else _MINUTE_US
+    usual = max(least, delay.units, int(np.median(np.abs(times - middle))))
     ahead, of_what = largest - middle, "the middle of its batch"
     if ahead <= _FAR * usual and earliest <= latest:
         span = latest - earliest
