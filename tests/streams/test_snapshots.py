@@ -215,3 +215,15 @@ def test_an_added_aggregate_in_a_rolling_query(options: Any) -> None:
         {12: (2, "u"), 13: (2, "u"), 14: (2, "s")} if "rows" in options else {12: (1, "u"), 13: (2, "u")}
     )
     assert found.items() >= expected.items()
+
+
+def test_an_added_aggregate_keeps_moments_apart_from_the_session_that_was_there() -> None:
+    """The old slice of the session reaches to 10, as the moment 9 does: they must not be fused."""
+    query = wr.query(time="t").window(ten=wr.Tumbling(10), visit=wr.Session(30))
+    operator = query.agg(n=wr.count()).open()
+    operator.push(pa.table({"t": [1, 5], "w": ["-", "-"]}))
+    operator = query.agg(n=wr.count(), text=wr.concat("w")).restore(operator.snapshot())
+    for time, letter in ((9, "b"), (6, "a"), (12, "c")):
+        operator.push(pa.table({"t": [time], "w": [letter]}))
+    found = {row["window"]: row["text"] for row in operator.finish().to_pylist() if row["window_start"] < 10}
+    assert found == {"ten": "ab", "visit": "abc"}
