@@ -55,8 +55,9 @@ def operations(draw: st.DrawFn, rows: list[Row]) -> list[Operation]:
 
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import operations
-    >>> find(operations([{"ts": 1}, {"ts": 2}]), lambda calls: len(calls) == 2)
-    [('push', [{'ts': 1}]), ('push', [{'ts': 2}])]
+    >>> calls = find(operations([{"ts": 1}, {"ts": 2}]), lambda calls: len(calls) == 2)
+    >>> [row["ts"] for name, rows in calls if name == "push" for row in rows]
+    [1, 2]
     """
     calls: list[Operation] = []
     came: list[Any] = []
