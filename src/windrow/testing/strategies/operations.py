@@ -54,7 +54,7 @@ def operations(draw: st.DrawFn, rows: list[Row]) -> list[Operation]:
     largest that came.
 
     >>> from hypothesis import find
-    >>> from windrow.testing.strategies import operations
+    >>> from windrow.testing.strategies.operations import operations
     >>> calls = find(operations([{"ts": 1}, {"ts": 2}]), lambda calls: len(calls) == 2)
     >>> [row["ts"] for name, rows in calls if name == "push" for row in rows]
     [1, 2]
