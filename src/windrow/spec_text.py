@@ -19,32 +19,9 @@ from windrow.windows import Policy, Window
 __all__ = ["AGGREGATES", "WINDOWS", "SpecTextError", "aggregate_of", "policy_of", "window_of"]
 
 WINDOWS = ("Cumulative", "Delta", "Fixed", "Punctuation", "Rows", "Session", "Sliding", "Tumbling")
-AGGREGATES = (
-    *(
-        "all",
-        "any",
-        "approx_distinct",
-        "arg_max",
-        "arg_min",
-        "bloom",
-        "collect",
-        "collect_distinct",
-        "concat",
-    ),
-    *(
-        "count",
-        "count_min",
-        "exp_decay",
-        "first",
-        "geo_mean",
-        "last",
-        "longest_run",
-        "m4",
-        "max",
-        "max_count",
-    ),
-    *("mean", "median", "min", "min_count", "product", "quantile", "range", "stddev", "sum", "var"),
-)
+#: names of windrow.monoids that make no aggregate over columns by themselves
+_OTHERS = ("Aggregate", "Monoid", "laws", "monoid", "together")
+AGGREGATES = tuple(name for name in monoids.__all__ if name not in _OTHERS)
 _LONGEST = 1_000
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

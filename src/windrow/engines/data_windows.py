@@ -26,7 +26,7 @@ from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window
 
-__all__ = ["check_flags", "data_ranges", "policy_results"]
+__all__ = ["check_flags", "data_ranges", "policy_results", "shared_monoid"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -97,7 +97,7 @@ def policy_results(
 
 def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[Ints, list[Any]]:
     """For the rows of each key from its ``firsts`` on: how many rows the policy leaves, and the partials."""
-    shared = _shared_monoid(query)
+    shared = shared_monoid(query)
     inputs = [_rows(frame, a) for _, a in query.aggregates]
     sizes: list[int] = []
     partials: list[Any] = []
@@ -113,7 +113,7 @@ def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[I
     return np.array(sizes, np.int64), partials
 
 
-def _shared_monoid(query: Spec) -> Monoid:
+def shared_monoid(query: Spec) -> Monoid:
     """All aggregates of the query over one window; their partials are readable by the names of the
     results."""
     names = [name for name, _ in query.aggregates]

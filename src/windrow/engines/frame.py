@@ -19,8 +19,17 @@ import pyarrow.compute as pc
 from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
+from windrow.windows import Delta, Punctuation
 
-__all__ = ["Frame", "build_frame", "encoded_keys", "plain_array", "plain_type", "require_columns"]
+__all__ = [
+    "Frame",
+    "build_frame",
+    "encoded_keys",
+    "needed_columns",
+    "plain_array",
+    "plain_type",
+    "require_columns",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -123,6 +132,13 @@ class Frame:
         """The key columns for these key numbers."""
         rows = pa.array(self.key_rows[keys])
         return [self.raw(name).take(rows) for name in query.by]
+
+
+def needed_columns(query: Spec) -> list[str]:
+    """The columns that a query reads, each once."""
+    named = [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
+    inputs = [column for _, aggregate in query.aggregates for column in aggregate.columns]
+    return list(dict.fromkeys([*query.by, query.time, *named, *inputs, *query.order]))
 
 
 def require_columns(table: pa.Table, names: list[str]) -> None:

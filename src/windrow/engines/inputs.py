@@ -28,6 +28,7 @@ __all__ = [
     "native_inputs",
     "result_array",
     "skipped_rows",
+    "skipped_values",
     "value_counts",
     "with_nulls",
 ]
@@ -47,7 +48,7 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     arrays = [frame.raw(name) for name in aggregate.columns]
     column = _native(frame, aggregate, arrays, over)
     in_order = column is None
-    skipped = _skipped(monoid, arrays)
+    skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
     ranges = over.as_ranges() if column is None or may_be_empty else None
     if column is None:
@@ -83,10 +84,11 @@ def value_counts(frame: Frame, skipped: Mask | None, over: RowRanges) -> tuple[I
 
 def skipped_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:
     """Which rows of the table the aggregate skips (None: none)."""
-    return _skipped(aggregate.monoid, [frame.raw(name) for name in aggregate.columns])
+    return skipped_values(aggregate.monoid, [frame.raw(name) for name in aggregate.columns])
 
 
-def _skipped(monoid: Monoid, arrays: list[Any]) -> Mask | None:
+def skipped_values(monoid: Monoid, arrays: list[Any]) -> Mask | None:
+    """Which rows of these columns an aggregate skips (None: none)."""
     found: Mask | None = None
     for array in arrays:
         ignores_nan = monoid.nan == "ignore" and pa.types.is_floating(array.type)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.engines.spark.frames import arrow_schema, needed_columns
+from windrow.engines.frame import needed_columns
+from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling import roll
+from windrow.engines.times import TimeAxis, check_time_kind
 from windrow.spec import Spec
-from windrow.windows import Session, TimeWindow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +34,7 @@ def run(query: Spec, frame: DataFrame) -> DataFrame:
 
 def check(query: Spec, frame: DataFrame) -> None:
     """Raise what can be known to be wrong from the query and the schema alone."""
-    for name in [*needed_columns(query), *query.order]:
+    for name in needed_columns(query):
         if name not in frame.columns:
             raise KeyError(
                 f"the DataFrame has no column {name!r}; it has {', '.join(map(repr, frame.columns))}"
@@ -43,17 +44,4 @@ def check(query: Spec, frame: DataFrame) -> None:
         raise TypeError(
             f"time column {query.time!r} is of type {kind}: give timestamps, dates or integers, or cast it"
         )
-    _check_time_kind(query, bool(pa.types.is_integer(kind)))
-
-
-def _check_time_kind(query: Spec, is_integer: bool) -> None:
-    what: list[Any] = [w for _, w in query.windows if isinstance(w, (TimeWindow, Session))]
-    if query.rolling_over is not None and query.rolling_over.size is not None:
-        what.append(query.rolling_over)
-    for each in what:
-        if each.uses_integer_time != is_integer:
-            kinds = ("integers", "timestamps") if is_integer else ("timestamps", "integers")
-            raise TypeError(
-                f"column {query.time!r} holds {kinds[0]} but {each!r} is meant for {kinds[1]}: "
-                f"give {'plain integers' if is_integer else 'durations such as 10m'}"
-            )
+    check_time_kind(query, TimeAxis(kind))

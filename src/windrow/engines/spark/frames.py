@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.engines.partials import needs_order
 from windrow.engines.spark.types import result_type
 from windrow.spec import Spec
-from windrow.windows import Delta, Policy, Punctuation, Rows
+from windrow.windows import Policy, Punctuation, Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -23,7 +23,6 @@ __all__ = [
     "column",
     "mapped",
     "microseconds",
-    "needed_columns",
     "numbered",
     "result_fields",
     "ties_matter",
@@ -74,13 +73,6 @@ def mapped(frame: DataFrame, task: Task, schema: StructType) -> DataFrame:
         return task(batch.rename_columns(names) for batch in batches)
 
     return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(renamed, schema)
-
-
-def needed_columns(query: Spec) -> list[str]:
-    """The columns that a query reads, each once."""
-    named = [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
-    inputs = [c for _, a in query.aggregates for c in a.columns]
-    return list(dict.fromkeys([*query.by, query.time, *named, *inputs]))
 
 
 def ties_matter(query: Spec, schema: pa.Schema) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.engines.aggregate import RowRanges
-from windrow.engines.data_windows import _shared_monoid
-from windrow.engines.inputs import _skipped, count_column, result_array, with_nulls
+from windrow.engines.data_windows import shared_monoid
+from windrow.engines.inputs import count_column, result_array, skipped_values, with_nulls
 from windrow.engines.spark.carry import Batch
 from windrow.engines.spark.chunks import conformed
 from windrow.engines.spark.counts import SkippedRows
@@ -36,7 +36,7 @@ class PolicyCarry:
         self._query = query
         self._policy = policy
         self._kinds = kinds
-        self._monoid = _shared_monoid(query)
+        self._monoid = shared_monoid(query)
         self._window = AMTA(self._monoid)
         self._base = 0
         self._skipped = [SkippedRows() for _ in query.aggregates]
@@ -72,7 +72,7 @@ class PolicyCarry:
         if not aggregate.columns:
             return count_column(RowRanges(batch.fronts, batch.stops), min_count)
         arrays = columns_of(rows.table, aggregate.columns)
-        values, nulls = self._skipped[k].push(_skipped(monoid, arrays), batch)
+        values, nulls = self._skipped[k].push(skipped_values(monoid, arrays), batch)
         results = [monoid.lower(p) if n else None for p, n in zip(partials, values.tolist(), strict=True)]
         column = conformed(result_array(monoid, results), self._kinds[k])
         return with_nulls(monoid, column, values, nulls, min_count)

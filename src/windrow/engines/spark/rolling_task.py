@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.frame import plain_type
-from windrow.engines.inputs import _skipped, count_column, with_nulls
+from windrow.engines.inputs import count_column, skipped_values, with_nulls
 from windrow.engines.spark.carry import Batch, Carry, carry_for
 from windrow.engines.spark.chunks import CHUNK_ROWS, chunked, conformed
 from windrow.engines.spark.counts import SkippedRows
@@ -154,5 +154,5 @@ class _Result:
             return count_column(RowRanges(batch.fronts, batch.stops), self._min_count)
         monoid = self._aggregate.monoid
         arrays = columns_of(table, self._aggregate.columns)
-        values, nulls = self._skipped.push(_skipped(monoid, arrays), batch)
+        values, nulls = self._skipped.push(skipped_values(monoid, arrays), batch)
         return with_nulls(monoid, self._carry.push(arrays, batch), values, nulls, self._min_count)

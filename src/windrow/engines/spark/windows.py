@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.engines.frame import needed_columns
 from windrow.engines.spark.assemble_task import assemble_batches
 from windrow.engines.spark.catalyst import each_slice_is_a_window, spark_folds, spark_slices
 from windrow.engines.spark.fold_task import fold_batches
@@ -20,7 +21,6 @@ from windrow.engines.spark.frames import (
     arrow_schema,
     column,
     mapped,
-    needed_columns,
     spark_field,
     ties_matter,
 )
@@ -41,7 +41,7 @@ __all__ = ["result_schema", "windowed"]
 
 def windowed(query: Spec, frame: DataFrame) -> DataFrame:
     """The results of all windows, lazily."""
-    names = list(dict.fromkeys([*needed_columns(query), *query.order]))
+    names = needed_columns(query)
     rows = frame.select(*map(column, names)).where(column(query.time).isNotNull())
     if plan_of(query, arrow_schema(frame, names)).slices:
         return _by_slices(query, rows)

@@ -9,19 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.engines.frame import plain_type, require_columns
+from windrow.engines.frame import needed_columns, plain_type, require_columns
 from windrow.engines.views import filter_rows
 from windrow.spec import Spec
-from windrow.windows import Delta, Punctuation
 
-__all__ = ["Columns", "needed_columns", "with_time"]
-
-
-def needed_columns(query: Spec) -> list[str]:
-    """The columns that a query reads."""
-    read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
-    read += [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
-    return list(dict.fromkeys([query.time, *query.by, *query.order, *read]))
+__all__ = ["Columns", "with_time"]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.frames import arrow_schema, column, needed_columns, spark_field
+from windrow.engines.frame import needed_columns
+from windrow.engines.spark.frames import arrow_schema, column, spark_field
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import BUCKET, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED
@@ -19,7 +20,7 @@ from windrow.engines.spark.streaming.unpack_task import LATE, unpack_batches
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows import result_schema
 from windrow.engines.stream.output import extra_columns
-from windrow.engines.times import TimeAxis, check_time_kind
+from windrow.engines.times import TimeAxis
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
 
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
-    _check(query, frame, source)
+    _check(query, frame)
     buckets = _even_buckets(frame.sparkSession, bool(query.by))
     hashed = functions.xxhash64(*map(column, query.by)) if query.by else functions.lit(0)
     placed = rows.withColumn(BUCKET, functions.pmod(hashed, functions.lit(len(buckets))).cast("int"))
@@ -73,15 +74,14 @@ def _columns(query: Spec, frame: DataFrame) -> list[str]:
     """Rolling, and late rows that are handed back, need every column."""
     if query.rolling_over is not None or query.late == "emit":
         return list(frame.columns)
-    return list(dict.fromkeys([*needed_columns(query), *query.order]))
+    return needed_columns(query)
 
 
-def _check(query: Spec, frame: DataFrame, source: pa.Schema) -> None:
+def _check(query: Spec, frame: DataFrame) -> None:
     if query.watermark is None:
         raise ValueError("a stream needs a watermark: say how late rows may be, as in watermark='10 minutes'")
     if query.idle_timeout is not None:
         raise ValueError("idle_timeout is for operators: Spark's watermark moves with data alone")
-    check_time_kind(query, TimeAxis(source.field(query.time).type))
     provider = frame.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass")
     if not str(provider).endswith("RocksDBStateStoreProvider"):
         raise ValueError(
