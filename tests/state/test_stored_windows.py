@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import namedtuple
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,38 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from stored_windows import TEXT, Algorithm, Flaky, both, copied, filled
 from windrow.monoids.base import monoid
 from windrow.state import (
     MemoryStore,
     StateError,
     Store,
-    StoreUnavailable,
     UnstorableValue,
     WindowTaken,
     windows,
 )
-from windrow.swag.mta import MonoidTree
 from windrow.swag.mta_open import delete_window
-from windrow.swag.mta_stored import flush_together
-
-TEXT = monoid(name="text", lift=str, combine=lambda a, b: a + b, identity="", compile=False)
-both = pytest.mark.parametrize("algorithm", [wr.swag.LogMTA, wr.swag.AMTA])
-Algorithm = type[MonoidTree]
-
-
-def filled(window: Any, values: Iterable[Any]) -> Any:
-    for value in values:
-        window.insert(value)
-    return window
-
-
-def copied(store: MemoryStore) -> MemoryStore:
-    """What a store holds at this moment: what a process that is killed now leaves behind."""
-    copy = MemoryStore()
-    with store._lock:
-        copy.values = dict(store.values)
-    return copy
-
 
 # -- crashes at any moment ---------------------------------------------------------------------------------
 
@@ -130,93 +108,6 @@ def test_results_go_on_bit_by_bit(algorithm: Algorithm, store: Store) -> None:
             window.close()
             window = algorithm.open(store, "w", wr.var, buffer=50, cache=16)
         assert window.query() == plain.query()
-
-
-# -- policies ----------------------------------------------------------------------------------------------
-
-
-@both
-def test_the_policy_example_of_section_3_2(algorithm: Algorithm, store: Store) -> None:
-    update = namedtuple("update", "sum last max")
-    latest = monoid(
-        name="latest",
-        lift=lambda v: update(v, v, v),
-        combine=lambda a, b: update(a.sum + b.sum, b.last, max(a.max, b.max)) if b.sum else a,
-        lower=lambda p: p.max,
-        identity=update(0, 0, 0),
-    )
-    window = algorithm.open(store, "w", latest, buffer=1, cache=1, block=1)
-    results = []
-    for value in (2, 2, 3, 3, 4):
-        window.insert(value)
-        evicted = window.evict_while(lambda total, old: total.sum - old.sum + old.last > 10)
-        results.append((window.query(), evicted, len(window)))
-    assert results == [(2, 0, 1), (2, 0, 2), (3, 0, 3), (3, 0, 4), (4, 2, 3)]
-
-
-@both
-def test_a_time_policy_over_irregular_arrivals(algorithm: Algorithm, store: Store) -> None:
-    timed = wr.together(time=wr.max, n=wr.count, first=wr.min)
-    window = algorithm.open(store, "w", timed, buffer=8, cache=4, block=2)
-    kept: list[int] = []
-    now = 0
-    for number in range(600):
-        now += number * number % 13 + (100 if number % 150 == 149 else 0)
-        window.insert(now)
-        kept = [time for time in [*kept, now] if now - time < 60]
-        window.evict_while(lambda total, old: total.time - old.time >= 60)
-        assert window.query() == {"time": now, "n": len(kept), "first": kept[0]}
-
-
-@both
-def test_a_max_policy_drops_what_can_never_win_again(algorithm: Algorithm, store: Store) -> None:
-    """[MTA] experiment 3: of the last 50 rows, those before the largest can go, and no result changes."""
-    window = algorithm.open(store, "w", wr.together(n=wr.count, top=wr.max), buffer=4, cache=2, block=2)
-    values = [number * 37 % 101 + number // 2 for number in range(300)]
-    sizes = []
-    for number, value in enumerate(values):
-        window.insert(value)
-        window.evict_while(lambda total, old: total.n - old.n >= 50 or old.top < total.top)
-        assert window.query()["top"] == max(values[max(0, number - 49) : number + 1])
-        sizes.append(len(window))
-    assert sum(sizes) / len(sizes) < 35
-
-
-@both
-def test_a_longest_run_policy_drops_what_can_never_win_again(algorithm: Algorithm, store: Store) -> None:
-    """[MTA] experiment 3 for LIS: rows before the last run go while that is the longest."""
-    window = algorithm.open(store, "w", wr.longest_run, buffer=4, cache=2, block=2)
-    whole = wr.swag.TwoStacks(wr.longest_run)
-    for number in range(400):
-        value = number * number % (9 + number // 20)
-        window.insert(value)
-        whole.insert(value)
-        window.evict_while(lambda total, old: total[4] == total[5] and old[0] <= total[0] - total[4])
-        assert window.query() == whole.query()
-    assert len(window) < 300
-
-
-@both
-def test_several_aggregates_share_one_window(algorithm: Algorithm, store: Store) -> None:
-    """[MTA] experiment 5."""
-    together = wr.together(
-        n=wr.count, total=wr.sum, top=wr.max, who=wr.arg_max, mid=wr.median, spread=wr.range
-    )
-    window = algorithm.open(store, "w", together, buffer=8, cache=4, block=2)
-    rows = [(number * 31 % 50, f"row {number}") for number in range(200)]
-    for number, row in enumerate(rows):
-        window.insert(*row)
-        if number >= 60:
-            window.evict()
-        if number % 50 == 20:
-            window.close()
-            window = algorithm.open(store, "w", together)
-    last = rows[-60:]
-    oracle = wr.swag.Recalc(together)
-    for row in last:
-        oracle.insert(*row)
-    assert window.query() == oracle.query()
-    assert type(window.query_partial()) is type(together.identity)
 
 
 # -- nulls and times ---------------------------------------------------------------------------------------
@@ -313,153 +204,6 @@ def test_a_window_of_an_id_that_was_deleted_starts_empty_and_reads_nothing_old(s
     store.write([(key, value) for key, value in old.items() if value is not None])  # an old copy is put back
     with pytest.raises(StateError, match="earlier window of the same id"):
         [(window.query(), window.evict()) for _ in range(8)]
-
-
-def test_windows_are_flushed_together_or_not_at_all() -> None:
-    store = MemoryStore()
-    keys = [
-        wr.swag.AMTA.open(store, f"key {number}", TEXT, durability="flush", buffer=4, block=2)
-        for number in range(5)
-    ]
-    for window in keys:
-        filled(window, "abcdefghijklmn")
-    flush_together(keys, [(b"offset", b"14")])
-    for window in keys:
-        filled(window, "opqrstuvwxyz")
-    lost = copied(store)
-    assert lost.get(b"offset") == b"14"
-    for number in range(5):
-        again = wr.swag.AMTA.open(lost, f"key {number}", TEXT, durability="flush")
-        assert again.query() == "abcdefghijklmn"
-        filled(again, "OPQ").close()
-        assert wr.swag.AMTA.open(lost, f"key {number}", TEXT).query() == "abcdefghijklmnOPQ"
-    with pytest.raises(ValueError, match="different stores"):
-        flush_together([keys[0], wr.swag.AMTA.open(lost, "key 0", TEXT)])
-
-
-def test_windows_that_did_not_change_are_not_written_again() -> None:
-    store = Flaky()
-    keys = [filled(wr.swag.AMTA.open(store, f"key {n}", TEXT, durability="flush"), "abc") for n in range(5)]
-    flush_together(keys, sync=False)
-    flush_together(keys, sync=True)
-    keys[2].insert("d")
-    before = [window.metrics.checkpoints for window in keys]
-    flush_together(keys)
-    flush_together(keys, [(b"offset", b"4")])
-    assert [window.metrics.checkpoints - b for window, b in zip(keys, before, strict=True)] == [0, 0, 1, 0, 0]
-    assert store.get(b"offset") == b"4"
-    assert wr.swag.AMTA.open(store, "key 2", TEXT).query() == "abcd"
-    store.is_away = True
-    with pytest.raises(StoreUnavailable):
-        flush_together(keys, [(b"offset", b"5")])
-
-
-def test_blocks_spilled_after_the_last_flush_are_deleted_when_the_window_is_opened_again() -> None:
-    store = MemoryStore()
-    window = filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(10))
-    window.flush()
-    before = len(list(store.scan(b"w")))
-    filled(window, range(500))
-    store.writer.submit(int).result()
-    lost = copied(store)
-    assert len(lost) > before + 200
-    again = wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", block=2)
-    lost.writer.submit(int).result()
-    assert again.query() == sum(range(10))
-    assert len(lost) <= before + 1
-    again.check_invariants()
-
-
-def test_blocks_spilled_before_the_first_flush_are_deleted_as_well() -> None:
-    store = MemoryStore()
-    filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(500))
-    store.writer.submit(int).result()
-    lost = copied(store)
-    assert len(lost) > 100
-    window = filled(wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", buffer=4, block=2), range(30))
-    window.flush()
-    assert len(lost) < 40
-    assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
-
-
-# -- a store that fails ------------------------------------------------------------------------------------
-
-
-class Flaky(MemoryStore):
-    """Fails on demand."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_away = False
-        self.calls = 0
-
-    def _try(self) -> None:
-        self.calls += 1
-        if self.is_away:
-            raise StoreUnavailable("away")
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        self._try()
-        return super().get_many(keys)
-
-    def write(self, *arguments: Any, **options: Any) -> None:
-        self._try()
-        super().write(*arguments, **options)
-
-
-@both
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (4, 2, 2), (9, 3, 3)])
-def test_an_operation_that_fails_has_changed_nothing_and_can_be_repeated(
-    algorithm: Algorithm, sizes: Any
-) -> None:
-    store = Flaky()
-    buffer, cache, block = sizes
-    window = algorithm.open(store, "w", TEXT, buffer=buffer, cache=cache, block=block)
-    text = ""
-    failures = 0
-
-    def insist(operation: Any) -> Any:
-        nonlocal failures
-        for attempt in range(100):
-            try:
-                return operation()
-            except StoreUnavailable:
-                failures += 1
-                window_is = len(window)
-                assert window_is == len(text)
-                if attempt % 3 == 2:
-                    store.is_away = False
-        raise AssertionError("the store is back, and the window is not")
-
-    for number in range(400):
-        store.is_away = number % 11 == 5
-        letter = chr(97 + number % 26)
-        insist(lambda: window.insert(letter))  # noqa: B023
-        text += letter
-        if number % 5:
-            insist(window.evict) if text else None
-            text = text[1:]
-        assert insist(window.query) == text
-    store.is_away = False
-    window.flush()
-    again = algorithm.open(copied(store), "w", TEXT)
-    assert again.query() == text
-    again.check_invariants()
-    assert failures >= 3
-
-
-def test_a_failed_flush_can_be_repeated_and_loses_nothing_confirmed() -> None:
-    store = Flaky()
-    window = filled(wr.swag.AMTA.open(store, "w", TEXT, buffer=4, block=2), "abcdefgh")
-    window.flush()
-    store.is_away = True
-    window.insert("i")
-    with pytest.raises(StoreUnavailable, match="away"):
-        window.flush()
-    assert wr.swag.AMTA.open(copied(store), "w", TEXT).query() == "abcdefgh"
-    store.is_away = False
-    window.flush()
-    assert wr.swag.AMTA.open(copied(store), "w", TEXT).query() == "abcdefghi"
 
 
 def test_a_partial_that_has_no_stored_form_is_named() -> None:

@@ -1,0 +1,140 @@
+"""Flushes of windows in stores: together or not at all, repeated after a failure, nothing left over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import windrow as wr
+from stored_windows import TEXT, Algorithm, Flaky, both, copied, filled
+from windrow.state import (
+    MemoryStore,
+    StoreUnavailable,
+)
+from windrow.swag.mta_stored import flush_together
+
+
+def test_windows_are_flushed_together_or_not_at_all() -> None:
+    store = MemoryStore()
+    keys = [
+        wr.swag.AMTA.open(store, f"key {number}", TEXT, durability="flush", buffer=4, block=2)
+        for number in range(5)
+    ]
+    for window in keys:
+        filled(window, "abcdefghijklmn")
+    flush_together(keys, [(b"offset", b"14")])
+    for window in keys:
+        filled(window, "opqrstuvwxyz")
+    lost = copied(store)
+    assert lost.get(b"offset") == b"14"
+    for number in range(5):
+        again = wr.swag.AMTA.open(lost, f"key {number}", TEXT, durability="flush")
+        assert again.query() == "abcdefghijklmn"
+        filled(again, "OPQ").close()
+        assert wr.swag.AMTA.open(lost, f"key {number}", TEXT).query() == "abcdefghijklmnOPQ"
+    with pytest.raises(ValueError, match="different stores"):
+        flush_together([keys[0], wr.swag.AMTA.open(lost, "key 0", TEXT)])
+
+
+def test_windows_that_did_not_change_are_not_written_again() -> None:
+    store = Flaky()
+    keys = [filled(wr.swag.AMTA.open(store, f"key {n}", TEXT, durability="flush"), "abc") for n in range(5)]
+    flush_together(keys, sync=False)
+    flush_together(keys, sync=True)
+    keys[2].insert("d")
+    before = [window.metrics.checkpoints for window in keys]
+    flush_together(keys)
+    flush_together(keys, [(b"offset", b"4")])
+    assert [window.metrics.checkpoints - b for window, b in zip(keys, before, strict=True)] == [0, 0, 1, 0, 0]
+    assert store.get(b"offset") == b"4"
+    assert wr.swag.AMTA.open(store, "key 2", TEXT).query() == "abcd"
+    store.is_away = True
+    with pytest.raises(StoreUnavailable):
+        flush_together(keys, [(b"offset", b"5")])
+
+
+def test_blocks_spilled_after_the_last_flush_are_deleted_when_the_window_is_opened_again() -> None:
+    store = MemoryStore()
+    window = filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(10))
+    window.flush()
+    before = len(list(store.scan(b"w")))
+    filled(window, range(500))
+    store.writer.submit(int).result()
+    lost = copied(store)
+    assert len(lost) > before + 200
+    again = wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", block=2)
+    lost.writer.submit(int).result()
+    assert again.query() == sum(range(10))
+    assert len(lost) <= before + 1
+    again.check_invariants()
+
+
+def test_blocks_spilled_before_the_first_flush_are_deleted_as_well() -> None:
+    store = MemoryStore()
+    filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(500))
+    store.writer.submit(int).result()
+    lost = copied(store)
+    assert len(lost) > 100
+    window = filled(wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", buffer=4, block=2), range(30))
+    window.flush()
+    assert len(lost) < 40
+    assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
+
+
+# -- a store that fails ------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (4, 2, 2), (9, 3, 3)])
+def test_an_operation_that_fails_has_changed_nothing_and_can_be_repeated(
+    algorithm: Algorithm, sizes: Any
+) -> None:
+    store = Flaky()
+    buffer, cache, block = sizes
+    window = algorithm.open(store, "w", TEXT, buffer=buffer, cache=cache, block=block)
+    text = ""
+    failures = 0
+
+    def insist(operation: Any) -> Any:
+        nonlocal failures
+        for attempt in range(100):
+            try:
+                return operation()
+            except StoreUnavailable:
+                failures += 1
+                window_is = len(window)
+                assert window_is == len(text)
+                if attempt % 3 == 2:
+                    store.is_away = False
+        raise AssertionError("the store is back, and the window is not")
+
+    for number in range(400):
+        store.is_away = number % 11 == 5
+        letter = chr(97 + number % 26)
+        insist(lambda: window.insert(letter))  # noqa: B023
+        text += letter
+        if number % 5:
+            insist(window.evict) if text else None
+            text = text[1:]
+        assert insist(window.query) == text
+    store.is_away = False
+    window.flush()
+    again = algorithm.open(copied(store), "w", TEXT)
+    assert again.query() == text
+    again.check_invariants()
+    assert failures >= 3
+
+
+def test_a_failed_flush_can_be_repeated_and_loses_nothing_confirmed() -> None:
+    store = Flaky()
+    window = filled(wr.swag.AMTA.open(store, "w", TEXT, buffer=4, block=2), "abcdefgh")
+    window.flush()
+    store.is_away = True
+    window.insert("i")
+    with pytest.raises(StoreUnavailable, match="away"):
+        window.flush()
+    assert wr.swag.AMTA.open(copied(store), "w", TEXT).query() == "abcdefgh"
+    store.is_away = False
+    window.flush()
+    assert wr.swag.AMTA.open(copied(store), "w", TEXT).query() == "abcdefghi"
