@@ -1,0 +1,114 @@
+"""What experiments and benchmarks measure with: combines, least times, and the machine they ran on.
+
+Counts of combines do not depend on the machine, and so are what the papers' bounds are tested on; times are
+the least of several interleaved runs.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from windrow.monoids.base import monoid
+
+__all__ = ["Counter", "least_seconds", "machine", "power", "resident_bytes", "round_counts"]
+
+
+class Counter:
+    """A sum that counts its combines.
+
+    >>> import windrow as wr
+    >>> counter = Counter()
+    >>> window = wr.swag.Recalc(counter.monoid)
+    >>> [counter.cost(window.insert, value) for value in (1, 2, 3)], counter.cost(window.query)
+    ([0, 0, 0], 2)
+    """
+
+    def __init__(self) -> None:
+        self.combines = 0
+        self.monoid = monoid(name="counted", lift=int, combine=self._add, identity=0, compile=False)
+
+    def _add(self, a: int, b: int) -> int:
+        self.combines += 1
+        return a + b
+
+    def cost(self, operation: Callable[..., Any], *arguments: Any) -> int:
+        """The combines of one call."""
+        before = self.combines
+        operation(*arguments)
+        return self.combines - before
+
+
+def round_counts(algorithm: Callable[[Any], Any], size: int, rounds: int) -> list[int]:
+    """The combines of each round (evict, insert, query) of a window that holds ``size`` values.
+
+    >>> import windrow as wr
+    >>> round_counts(wr.swag.Recalc, 8, 3)
+    [7, 7, 7]
+    """
+    counter = Counter()
+    window = algorithm(counter.monoid)
+    for value in range(size):
+        window.insert(value)
+    found = []
+    for value in range(rounds):
+        before = counter.combines
+        window.evict()
+        window.insert(value)
+        window.query()
+        found.append(counter.combines - before)
+    return found
+
+
+def least_seconds(runs: Sequence[Callable[[], Any]], repeats: int, patience: float = 0.0) -> list[float]:
+    """The shortest time of each run: all in turn, ``repeats`` times and for at least ``patience`` seconds, so
+    that a disturbance meets none of them alone."""
+    best = [float("inf")] * len(runs)
+    done = 0
+    started = time.perf_counter()
+    while done < repeats or time.perf_counter() - started < patience:
+        for which, run in enumerate(runs):
+            begun = time.perf_counter()
+            run()
+            best[which] = min(best[which], time.perf_counter() - begun)
+        done += 1
+    return best
+
+
+def machine() -> dict[str, str]:
+    """The processor and the versions that decide the figures."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": str(os.cpu_count()),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        **{package: version(package) for package in ("windrow", "numpy", "numba", "llvmlite")},
+    }
+
+
+def _cpu_model() -> str:
+    known = Path("/proc/cpuinfo")
+    for line in known.read_text().splitlines() if known.exists() else ():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"
+
+
+def resident_bytes() -> int:
+    """The resident memory of this process, from Linux's /proc."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def power(n: int) -> str:
+    """A power of two as text.
+
+    >>> power(1024), power(1000)
+    ('2^10', '1,000')
+    """
+    return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else f"{n:,}"
