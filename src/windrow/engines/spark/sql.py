@@ -12,7 +12,6 @@ which costs some microseconds a row; ``wr.events(...)`` on a DataFrame does not.
 
 from __future__ import annotations
 
-import ast
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,18 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow import monoids
 from windrow.engines.spark.rolling_task import RollingTask
 from windrow.engines.spark.shipped import packed, unpacked
 from windrow.engines.spark.types import result_type
-from windrow.monoids.base import Aggregate, Monoid
 from windrow.spec import Rolling, Spec
+from windrow.spec_text import aggregate_of
 from windrow.windows.durations import fixed_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["parse_aggregate", "register"]
+__all__ = ["register"]
 
 _NAME = "windrow_rolling"
 #: rows that go through at once
@@ -46,38 +44,6 @@ def register(spark: SparkSession) -> None:
     spark.udtf.register(_NAME, function)
 
 
-def parse_aggregate(text: str) -> Aggregate:
-    """An aggregate from its text: columns by name, parameters as numbers or by keyword.
-
-    >>> parse_aggregate("stddev(len, ddof=0)")
-    stddev(len, ddof=0)
-    """
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        call = None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(f"{text!r} is no aggregate: write for instance 'mean(len)'")
-    monoid = getattr(monoids, call.func.id, None)
-    if not isinstance(monoid, Monoid):
-        raise ValueError(f"{call.func.id!r} is none of windrow's aggregates: use sum, mean, max_count, ...")
-    positional = [
-        argument.id if isinstance(argument, ast.Name) else _constant(argument) for argument in call.args
-    ]
-    options = {str(keyword.arg): _constant(keyword.value) for keyword in call.keywords}
-    found = monoid(*positional, **options)
-    if not isinstance(found, Aggregate):
-        raise ValueError(f"{text!r} names no column: write for instance '{call.func.id}(len)'")
-    return found
-
-
-def _constant(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise ValueError(f"{ast.unparse(node)!r} is neither a column nor a constant") from None
-
-
 def _rolling_query(options: dict[str, Any]) -> Spec:
     """The query that the named arguments of a call ask for."""
     time, size, rows = (options.pop(name, None) for name in ("time", "size", "rows"))
@@ -88,7 +54,7 @@ def _rolling_query(options: dict[str, Any]) -> Spec:
     if not options:
         raise ValueError(f"{_NAME} needs an aggregate, as in longest => 'max(len)'")
     over = Rolling(size=None if size is None else fixed_duration(size, "size"), rows=rows)
-    aggregates = tuple((name, parse_aggregate(str(text))) for name, text in options.items())
+    aggregates = tuple((name, aggregate_of(text)) for name, text in options.items())
     return Spec(time=time, rolling_over=over, aggregates=aggregates)
 
 
