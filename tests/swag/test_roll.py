@@ -23,6 +23,7 @@ NATIVE = [
     wr.swag.DABA,
     wr.swag.DABALite,
     wr.swag.FlatFAT,
+    wr.swag.BInt,
 ]
 
 

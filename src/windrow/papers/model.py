@@ -49,7 +49,7 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(
-                    f"table {self.title!r}: a row of {len(row)} cells under {len(self.columns)} columns: {row}"
+                    f"table {self.title!r}: {len(row)} cells under {len(self.columns)} columns: {row}"
                 )
 
 

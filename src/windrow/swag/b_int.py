@@ -17,15 +17,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from windrow.swag.base import Swag
+from windrow.swag.b_int_kernel import operations
 from windrow.swag.checks import agree
+from windrow.swag.fifo import FifoSwag, NativeWindow
 
 __all__ = ["BInt"]
 
 _SMALLEST = 4
 
 
-class BInt(Swag):
+class BInt(FifoSwag):
     """O(log n) combines a query: what FlatFAT is measured against.
 
     >>> from windrow.monoids.base import monoid
@@ -39,14 +40,17 @@ class BInt(Swag):
 
     cost = "amortised 1 combine an insert, 0 an evict, O(log n) a query"
     source = "Arasu and Widom's B-Int, as in [RA] 6"
+    operations = staticmethod(operations)
+    slots = 2
 
     def __init__(self, monoid: Any) -> None:
         super().__init__(monoid)
-        #: values [front, end) are in the window
-        self._front = 0
-        self._end = 0
         self._capacity = _SMALLEST
         self._rings = self._new_rings(_SMALLEST)
+
+    @staticmethod
+    def start(identity: Any) -> tuple[Any, ...]:
+        return 0, 0
 
     @staticmethod
     def _new_rings(capacity: int) -> list[list[Any]]:
@@ -54,38 +58,46 @@ class BInt(Swag):
         return [[None] * (capacity >> level) for level in range(capacity.bit_length())]
 
     def _insert(self, partial: Any) -> None:
-        if self._end - self._front == self._capacity:
+        if self._window is not None:
+            self._to_plain()
+        front, end = self._registers
+        if end - front == self._capacity:
             self._resize(2 * self._capacity)
         # all combines come before any change, so that one that raises leaves the window as it was
         complete = [partial]
         for level, ring in enumerate(self._rings[:-1]):
-            position = self._end >> level
-            if not position & 1 or (position - 1) << level < self._front:
+            position = end >> level
+            if not position & 1 or (position - 1) << level < front:
                 break
             complete.append(self.monoid.combine(ring[(position - 1) % len(ring)], complete[-1]))
         for level, interval in enumerate(complete):
             ring = self._rings[level]
-            ring[(self._end >> level) % len(ring)] = interval
-        self._end += 1
+            ring[(end >> level) % len(ring)] = interval
+        self._registers = front, end + 1
 
     def _evict(self) -> None:
-        front = self._front
+        if self._window is not None:
+            self._to_plain()
+        front, end = self._registers
         # all intervals that begin here are in the window no longer
         for level, ring in enumerate(self._rings):
             if front & ((1 << level) - 1):
                 break
             ring[(front >> level) % len(ring)] = None
-        self._front = front + 1
-        if self._capacity > _SMALLEST and self._end - self._front <= self._capacity // 4:
+        front += 1
+        self._registers = front, end
+        if self._capacity > _SMALLEST and end - front <= self._capacity // 4:
             self._resize(self._capacity // 2)
 
     def _partial(self) -> Any:
         """The sum of the intervals that the window splits into, found from both ends inwards."""
+        if self._window is not None:
+            self._to_plain()
         combine = self.monoid.combine
         first: Any = None
         last: Any = None
         has_first = has_last = False
-        low, high = self._front, self._end
+        low, high = self._registers
         for ring in self._rings:
             if low >= high:
                 break
@@ -112,11 +124,50 @@ class BInt(Swag):
 
     def _whole(self, level: int) -> range:
         """The positions of the intervals of a level that lie wholly in the window."""
-        return range(-(-self._front >> level), self._end >> level)
+        front, end = self._registers
+        return range(-(-front >> level), end >> level)
+
+    # -- the native form
+    # -------------------------------------------------------------------------------------------
+
+    def _plain_of_ring(self, window: NativeWindow) -> None:
+        capacity = _SMALLEST
+        while capacity < self._registers[1] - self._registers[0]:
+            capacity *= 2
+        self._capacity = capacity
+        self._rings = self._new_rings(capacity)
+        for level, ring in enumerate(self._rings):
+            length = (window.mask + 1) >> level
+            for position in self._whole(level):
+                ring[position % len(ring)] = window.native.to_plain(window.ring[length + position % length])
+
+    def _ring_of_plain(self, capacity: int, form: Any) -> Any:
+        import numpy as np
+
+        flat = np.zeros(2 * capacity, form.layout.partial_dtype)
+        for level, ring in enumerate(self._rings):
+            length = capacity >> level
+            for position in self._whole(level):
+                flat[length + position % length] = form.to_native(ring[position % len(ring)])
+        return flat
+
+    def _larger_ring(self, window: NativeWindow, capacity: int) -> Any:
+        import numpy as np
+
+        flat = np.zeros(2 * capacity, window.ring.dtype)
+        old, level = window.mask + 1, 0
+        while old:
+            new = capacity >> level
+            positions = np.array(self._whole(level), np.int64)
+            flat[new + positions % new] = window.ring[old + positions % old]
+            old, level = old >> 1, level + 1
+        return flat
 
     def check_invariants(self) -> None:
         super().check_invariants()
-        assert self._end - self._front == self._size <= self._capacity
+        if self._window is not None:
+            return
+        assert self._registers[1] - self._registers[0] == self._size <= self._capacity
         assert self._capacity == _SMALLEST or self._size > self._capacity // 4
         for level, ring in enumerate(self._rings):
             assert len(ring) == self._capacity >> level

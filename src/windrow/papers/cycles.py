@@ -1,0 +1,174 @@
+"""Latency of single rounds, in cycles of the processor's time stamp counter.
+
+In native code the driver calls the same steps as windrow's own and reads the counter before and after each
+round. In plain Python a round takes microseconds; it is timed by the clock, and the counter's rate makes
+cycles of that. The same rounds run several times on fresh windows: the least of each round's times is what
+the algorithm needs, and the rest is what the machine did meanwhile.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from windrow.compile.access import cast, emit, row, row_count
+from windrow.compile.native import jit_for, native
+
+__all__ = ["Latency", "cycles_per_ns", "native_latency", "plain_latency", "reading_cost"]
+
+#: a row of the rounds' cycles
+Cycles = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The cycles of each round (evict, insert, query), each the least of repeated runs."""
+
+    rounds: Cycles
+
+    @property
+    def mean(self) -> float:
+        return float(self.rounds.mean())
+
+    @property
+    def std(self) -> float:
+        return float(self.rounds.std())
+
+    @property
+    def worst(self) -> int:
+        return int(self.rounds.max())
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.rounds))
+
+
+@intrinsic
+def _cycles(typing_context: Any) -> Any:
+    """The time stamp counter."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.module.declare_intrinsic("llvm.readcyclecounter", fnty=kind), [])
+
+    return types.int64(), generate
+
+
+@jit_for(checked=False)
+def _now() -> Any:
+    return _cycles()
+
+
+@jit_for(checked=False)
+def _nothing(taken: Any) -> None:
+    for i in range(taken.shape[0]):
+        begun = _cycles()
+        taken[i] = _cycles() - begun
+
+
+def reading_cost() -> float:
+    """The cycles that are measured where nothing is done."""
+    taken = np.zeros(100_000, np.int64)
+    _nothing(taken)
+    return float(np.median(taken))
+
+
+@functools.cache
+def cycles_per_ns() -> float:
+    """The rate of the counter, measured against the clock for a tenth of a second."""
+    _now()
+    begun, counted = time.perf_counter_ns(), _now()
+    time.sleep(0.1)
+    taken, cycles = time.perf_counter_ns() - begun, _now() - counted
+    return float(cycles / taken)
+
+
+def _driver(jit: Any, operations: Any, lift: Any, lower: Any) -> Any:
+    """Fills the window, then rolls the rest through it and notes what each round took."""
+    insert, evict, query = operations.insert, operations.evict, operations.query
+
+    @jit
+    def process(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        registers: Any,
+        size: int,
+        columns: Any,
+        out: Any,
+        valid: Any,
+        taken: Any,
+    ) -> Any:
+        for i in range(size):
+            registers = insert(ring, mask, identity, registers, cast(identity, lift(*row(columns, i))))
+        for i in range(size, row_count(columns)):
+            begun = _cycles()
+            registers = evict(ring, mask, identity, registers)
+            registers = insert(ring, mask, identity, registers, cast(identity, lift(*row(columns, i))))
+            emit(out, valid, i - size, lower(query(ring, mask, identity, registers)))
+            taken[i - size] = _cycles() - begun
+        return registers
+
+    return process
+
+
+def native_latency(
+    algorithm: Any, monoid: Any, columns: Sequence[np.ndarray[Any, Any]], size: int, repeats: int
+) -> Latency | None:
+    """Rounds in native code; None where the aggregate has none. ``size`` is a power of two; the first
+    ``size`` values of each column fill the window."""
+    arrays = tuple(np.ascontiguousarray(column) for column in columns)
+    form = native(monoid, tuple(column.dtype for column in arrays)) if monoid.wide is None else None
+    if form is None:
+        return None
+    process = _driver(form.jit, algorithm.operations(form.jit, form.combine), form.lift, form.lower)
+    rounds = len(arrays[0]) - size
+    out = np.zeros(rounds, form.layout.result_dtype)
+    valid = np.ones(rounds, np.bool_) if form.layout.may_be_null else None
+    taken = np.zeros(rounds, np.int64)
+
+    def run() -> Cycles:
+        ring = np.zeros(size * algorithm.slots, form.layout.partial_dtype)
+        start = algorithm.start(form.identity)
+        process(ring, size - 1, form.identity, start, size, arrays, out, valid, taken)
+        return taken
+
+    run()  # compiles
+    return Latency(_least(run, repeats))
+
+
+def plain_latency(
+    algorithm: Callable[[Any], Any], monoid: Any, rows: Sequence[tuple[Any, ...]], size: int, repeats: int
+) -> Latency:
+    """Rounds on Python objects, an algorithm like any other: ``rows`` has the inputs of each."""
+
+    def run() -> Cycles:
+        window = algorithm(monoid)
+        for values in rows[:size]:
+            window.insert(*values)
+        insert, evict, query, clock = window.insert, window.evict, window.query, time.perf_counter_ns
+        taken = []
+        for values in rows[size:]:
+            begun = clock()
+            evict()
+            insert(*values)
+            query()
+            taken.append(clock() - begun)
+        return (np.array(taken) * cycles_per_ns()).astype(np.int64)
+
+    return Latency(_least(run, repeats))
+
+
+def _least(run: Callable[[], Cycles], repeats: int) -> Cycles:
+    least = run().copy()
+    for _ in range(repeats - 1):
+        np.minimum(least, run(), out=least)
+    return least
