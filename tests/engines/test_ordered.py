@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from small_chunks import small_chunks
 from windrow.engines.ordered import REVISION, OrderedRows
 from windrow.engines.times import read_times
+from windrow.engines.waiting import Waiting
 from windrow.state.codec import pack, unpack
 from windrow.swag.base import AggregateError
 from windrow.testing import assert_same_results
@@ -139,6 +141,22 @@ def test_rolling_in_order_of_time(clock: Any, data: st.DataObject) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.parametrize("kind", ["rolling", "Rows", "Delta", "Punctuation", "Policy"])
+@settings(max_examples=40)
+@given(data=st.data(), fewest=st.integers(1, 4), most=st.integers(1, 6))
+def test_rows_in_small_chunks(kind: str, data: st.DataObject, fewest: int, most: int) -> None:
+    queries = rolling_queries("integer") if kind == "rolling" else window_queries("integer", kind)
+    with small_chunks(fewest, most):
+        check_stream(data.draw, data.draw(queries), "integer")
+
+
+@settings(max_examples=40)
+@given(data=st.data(), fewest=st.integers(1, 4), most=st.integers(1, 6))
+def test_speculation_in_small_chunks(data: st.DataObject, fewest: int, most: int) -> None:
+    with small_chunks(fewest, most):
+        check_speculation(data, "integer")
+
+
 def test_equal_times_go_by_order_then_by_arrival() -> None:
     query = wr.query(time="ts", order="seq").rolling(rows=9).agg(all=wr.concat("s"))
     rows = opened(query)
@@ -172,9 +190,9 @@ def test_columns_that_results_do_not_read_may_have_any_name_and_type() -> None:
 
 
 def held_by_key(rows: OrderedRows) -> dict[Any, int]:
-    if rows._context is None:
+    if not len(rows.log):
         return {}
-    counts = rows._context.table.group_by("key").aggregate([([], "count_all")])
+    counts = rows.log.all().table.group_by("key").aggregate([([], "count_all")])
     return dict(zip(counts["key"].to_pylist(), counts["count_all"].to_pylist(), strict=True))
 
 
@@ -196,7 +214,7 @@ def test_rolling_by_time_keeps_nothing_older_than_its_size(data: st.DataObject, 
     query = wr.query(time="ts", by="key").rolling(size).agg(all=CONCATENATION("s"))
 
     def watch(rows: OrderedRows, up_to: int) -> None:
-        assert rows._context is None or rows._context.times.min() > up_to - size
+        assert not len(rows.log) or rows.log.all().times.min() > up_to - size
 
     check_stream(data.draw, query, "integer", watch)
 
@@ -240,8 +258,8 @@ def test_what_windows_keep(window: Any, kept: list[str]) -> None:
     rows.due(6)
     assert rows.rows == len(kept)
     if kept:
-        assert rows._context is not None
-        assert rows._context.table["s"].to_pylist() == kept
+        assert len(rows.log)
+        assert rows.log.all().table["s"].to_pylist() == kept
 
 
 def test_a_key_is_forgotten_once_its_rows_are_too_old() -> None:
@@ -269,7 +287,7 @@ def test_many_small_pushes_are_held_in_few_parts() -> None:
     rows = opened(wr.query(time="ts").window(wr.Rows(200)).agg(all=wr.collect("ts")))
     for i in range(200):
         rows.push(pa.table({"ts": [199 - i]}), [i])
-    assert len(rows._pending) < 50
+    assert len(rows._pending.parts) < 50
     assert rows.due(200)["all"].to_pylist() == [list(range(200))]
 
 
@@ -313,6 +331,25 @@ def test_a_combine_that_raises_leaves_everything_as_it_was() -> None:
         assert_same_results(found, query.run(table))
 
 
+@pytest.mark.parametrize("over", [{"size": 60}, {"rows": 60}], ids=str)
+def test_what_raises_over_chunks_names_the_row(over: Any) -> None:
+    def combine(a: str, b: str) -> str:
+        if len(a + b) > 40:
+            raise ArithmeticError("too long")
+        return a + b
+
+    fragile = wr.monoid(name="fragile", lift=str, combine=combine, identity="", compile=False)
+    query = wr.query(time="ts").rolling(over.get("size"), rows=over.get("rows")).agg(all=fragile("s"))
+    rows = opened(query)
+    with small_chunks(4, 8):
+        for start in range(0, 40, 4):
+            rows.push(pa.table({"ts": range(start, start + 4), "s": ["x"] * 4}), np.arange(start, start + 4))
+            assert rows.due(start + 4)["all"].to_pylist()[-1] == "x" * (start + 4)
+        rows.push(pa.table({"ts": [40], "s": ["x"]}), [40])
+        with pytest.raises(AggregateError, match=r"'fragile' raised ArithmeticError at row 40 .*: too long"):
+            rows.due(41)
+
+
 def test_a_policy_that_raises_leaves_everything_as_it_was() -> None:
     def refuses(total: Any, old: Any) -> bool:
         raise ArithmeticError("no")
@@ -333,7 +370,7 @@ def test_a_delta_that_falls_leaves_everything_as_it_was() -> None:
     with pytest.raises(ValueError, match="falls from 30 to 29"):
         rows.due(5)
     assert rows.rows == 2
-    rows._pending = []
+    rows._pending = Waiting()
     assert pack("test", rows.state()) == before
 
 
@@ -360,6 +397,10 @@ def test_columns_that_do_not_fit_are_refused_when_pushed(window: Any, message: s
 @settings(max_examples=40)
 @given(data=st.data())
 def test_speculation_gives_what_rows_so_far_say(clock: Any, data: st.DataObject) -> None:
+    check_speculation(data, clock)
+
+
+def check_speculation(data: st.DataObject, clock: Any) -> None:
     query = data.draw(rolling_queries(clock))
     feed, rows = Feed(data.draw, clock), opened(query, counts_revisions=True)
     feed.table = feed.table.append_column("id", pa.array(range(feed.table.num_rows), pa.int64()))

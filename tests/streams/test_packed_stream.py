@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from packed_stream import PackedStream, without_delay
+from small_chunks import small_chunks
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import pushes, stream_queries, streams, table_of
 
@@ -36,9 +37,7 @@ def final(results: list[Any]) -> list[Any]:
     return [{name: value for name, value in row.items() if name != "revision"} for row in kept]
 
 
-@settings(max_examples=120)
-@given(st.data())
-def test_any_query_in_micro_batches(data: st.DataObject) -> None:
+def check_any_stream(data: st.DataObject) -> None:
     query = data.draw(stream_queries(policies=False))
     rows = data.draw(streams(null_times=True, min_size=4, span=25))
     batches = data.draw(pushes(rows))
@@ -47,6 +46,19 @@ def test_any_query_in_micro_batches(data: st.DataObject) -> None:
     came = [any(row["ts"] is not None for batch in batches[:k] for row in batch) for k in range(len(steps))]
     moments = [sum(steps[: k + 1]) - 20 if came[k] else 0 for k in range(len(steps))]
     check(query, batches, moments)
+
+
+@settings(max_examples=120)
+@given(st.data())
+def test_any_query_in_micro_batches(data: st.DataObject) -> None:
+    check_any_stream(data)
+
+
+@settings(max_examples=120)
+@given(st.data(), st.integers(1, 4), st.integers(1, 6))
+def test_any_query_with_chunks_of_few_rows(data: st.DataObject, fewest: int, most: int) -> None:
+    with small_chunks(fewest, most):
+        check_any_stream(data)
 
 
 @pytest.mark.parametrize("late", ["count", "emit"])

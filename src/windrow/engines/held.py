@@ -71,7 +71,8 @@ class Held:
 
     def state(self) -> dict[str, Any]:
         """The rows as plain values, for a snapshot."""
-        return {"table": self.table, "arrivals": self.arrivals, "revisions": self.revisions}
+        revisions = self.revisions if self.revisions.any() else None
+        return {"table": self.table, "arrivals": self.arrivals, "revisions": revisions}
 
     @classmethod
     def restored(cls, state: dict[str, Any], time: str, columns: Sequence[str]) -> Held:
@@ -81,7 +82,8 @@ class Held:
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(table.num_rows))
         held = cls.of(table, time, state["arrivals"])
-        return replace(held, revisions=np.asarray(state["revisions"], np.int64))
+        revisions = state["revisions"]
+        return held if revisions is None else replace(held, revisions=np.asarray(revisions, np.int64))
 
 
 def joined(parts: Sequence[Held]) -> Held:

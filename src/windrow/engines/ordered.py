@@ -6,23 +6,31 @@ they share windows with (the *context*), and go through what serves finite table
 complete now, or of the rows taken now, come out. Then the context is cut to what later rows will need:
 
 ==================  ======================================================================
-rolling(size)       rows after ``up_to - size``
-rolling(rows=n)     the last n - 1 rows of each key
+rolling(size)       chunks with rows after ``up_to - size``
+rolling(rows=n)     chunks with one of the last n - 1 rows of some key
 Rows                rows from the start of the first window that is not complete
 Delta               the same
 Punctuation         rows since the last that closed a window
 Policy              rows that the policy left
 ==================  ======================================================================
 
+Pending rows wait in :mod:`windrow.engines.waiting`, the context is a log (:mod:`windrow.engines.row_log`);
+both are in chunks once they are many. Rolling by time or rows reads of its context the rows at the far edge
+of windows, and partials by key of what lies between (:mod:`windrow.engines.reach`); the others read all of
+it, where rows are due.
+
 Invariant: context rows come before every pending row; results do not depend on how rows were cut into calls.
-What raises leaves everything as it was. Cost: one pass over context and rows that are due, none over rows
-that are not.
+What raises leaves everything as it was. Cost of rolling: one pass over rows that are due, as many at the edge
+of their windows, and O(log context) partials of each key; of other windows: one pass over context and rows
+that are due. None over rows that are not.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,9 +42,16 @@ from windrow.engines.delta_windows import check_delta_column, without_delta
 from windrow.engines.frame import build_frame, plain_array, require_columns
 from windrow.engines.held import Held, joined
 from windrow.engines.local import with_results
-from windrow.engines.ordered_results import completed_windows, rolling_columns, rolling_rest
+from windrow.engines.ordered_results import completed_windows, last_rows, policy_columns, rolling_columns
+from windrow.engines.reach import Reach, everything, reach_by_rows, reach_by_time
+from windrow.engines.row_chunks import Chunk
+from windrow.engines.row_log import RowLog
 from windrow.engines.taken import Taken, take
+from windrow.engines.trimmed import after_time, without_dead_chunks
+from windrow.engines.waiting import Waiting
+from windrow.engines.wholes import Whole
 from windrow.spec import Rolling, Spec
+from windrow.swag.base import AggregateError
 from windrow.windows import Delta, Punctuation, Window
 
 __all__ = ["REVISION", "OrderedRows"]
@@ -47,8 +62,6 @@ Ints = npt.NDArray[np.int64]
 REVISION = "revision"
 
 _NEVER = np.iinfo(np.int64).max
-#: parts of pending rows that are looked at one by one before they are made one
-_MOST_PARTS = 32
 
 
 class OrderedRows:
@@ -74,9 +87,8 @@ class OrderedRows:
             read.append(window.column)
         #: what context rows need
         self._columns = list(dict.fromkeys([query.time, *query.by, *read]))
-        self._context: Held | None = None
-        #: pending rows, each part in order of time
-        self._pending: list[Held] = []
+        self._log = RowLog()
+        self._pending = Waiting()
         self._passed = -_NEVER
 
     # -- rows in ---------------------------------------------------------------------------------------------
@@ -96,9 +108,7 @@ class OrderedRows:
         if not len(held):
             return
         assert held.times.min() >= self._passed, "a late row"
-        self._pending.append(held.by_time())
-        if len(self._pending) > _MOST_PARTS:
-            self._pending = [joined(self._pending).by_time()]
+        self._pending = self._pending.added(held)
 
     # -- results out -----------------------------------------------------------------------------------------
 
@@ -107,25 +117,20 @@ class OrderedRows:
 
         With ``closing`` all rows are taken, and nothing comes after."""
         new, pending = self._split(None if closing else up_to)
-        context: Held | None
-        if new is not None or (closing and self._context is not None and isinstance(self._window, Delta)):
-            result, context = self._taken(new, up_to, closing)
-        else:
-            result, context = None, self._later(up_to)
-        self._context = context if context is not None and len(context) and not closing else None
+        result, log = None, self._log
+        if new is not None or (closing and len(log) and isinstance(self._window, Delta)):
+            result, log = self._taken(new, up_to, closing)
+        elif isinstance(self._window, Rolling) and self._window.size is not None:
+            log = after_time(log, None, up_to - self._window.size.units)
+        self._log = log.emptied() if closing else log
         self._pending = pending
         self._passed = max(self._passed, up_to)
         return result if result is not None and result.num_rows else None
 
-    def _split(self, up_to: int | None) -> tuple[Held | None, list[Held]]:
+    def _split(self, up_to: int | None) -> tuple[Held | None, Waiting]:
         """The pending rows before a time (None: all) in order, and the rest."""
-        ends = [
-            len(part) if up_to is None else int(np.searchsorted(part.times, up_to)) for part in self._pending
-        ]
-        parts = list(zip(self._pending, ends, strict=True))
-        heads = [part.slice(0, end) for part, end in parts if end]
-        rest = [part.slice(end, len(part)) if end else part for part, end in parts if end < len(part)]
-        return self._in_order(joined(heads)) if heads else None, rest
+        due, rest = self._pending.split(up_to)
+        return self._in_order(joined(due)) if due else None, rest
 
     def _in_order(self, held: Held) -> Held:
         """The rows by time, then by the columns of ``order``, then by arrival."""
@@ -136,22 +141,56 @@ class OrderedRows:
         places = arrived if order is None else arrived[order]
         return held if (places[1:] > places[:-1]).all() else held.take(places)
 
-    def _taken(self, new: Held | None, up_to: int, closing: bool) -> tuple[pa.Table, Held]:
+    def _taken(self, new: Held | None, up_to: int, closing: bool) -> tuple[pa.Table, RowLog]:
         """The results of new rows, and the rows that are still needed."""
-        taken = self._with_context(self._context, new)
-        if not isinstance(self._window, Rolling):
-            return completed_windows(self._query, self._name, self._window, taken, closing)
-        columns, ranges = rolling_columns(self._query, self._window, taken, taken.news)
-        assert new is not None
-        result = self._rolled(taken, new, taken.news, columns)
-        return result, rolling_rest(self._window, taken, ranges, up_to)
+        over, log = self._window, self._log
+        if isinstance(over, Rolling) and over.policy is None:
+            assert new is not None
+            taken, columns, reach = self._rolling(over, new, None)
+            result = self._rolled(taken, new, taken.news, columns)
+            return result, self._trimmed(over, taken, new, reach, up_to)
+        taken = self._with_context(log.all(), new)
+        if isinstance(over, Rolling):
+            assert new is not None
+            columns, kept = policy_columns(self._query, over, taken, taken.news)
+            return self._rolled(taken, new, taken.news, columns), log.kept(taken.rows, kept)
+        result, kept = completed_windows(self._query, self._name, over, taken, closing)
+        return result, log.kept(taken.rows, kept)
 
-    def _later(self, up_to: int) -> Held | None:
-        """What is still needed of the context where no row is taken."""
-        context = self._context
-        if context is None or not isinstance(self._window, Rolling) or self._window.size is None:
-            return context
-        return context.where(context.times > up_to - self._window.size.units)
+    def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
+        """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
+        reach = self._reach(over, new)
+        try:
+            return self._results_over(over, reach, new, wanted)
+        except (AggregateError, TypeError):
+            if not reach.middle:
+                raise
+            # over the rows themselves it works, or raises again and can name the row
+            return self._results_over(over, everything(self._log), new, wanted)
+
+    def _reach(self, over: Rolling, new: Held) -> Reach:
+        if over.size is not None:
+            return reach_by_time(self._query, over.size.units, self._log, new)
+        assert over.rows is not None
+        return reach_by_rows(self._query, over.rows, self._log, new)
+
+    def _results_over(
+        self, over: Rolling, reach: Reach, new: Held, wanted: Any
+    ) -> tuple[Taken, list[Any], Reach]:
+        taken = self._with_context(reach.rows, new)
+        chosen = taken.news
+        if wanted is not None:
+            chosen = chosen[wanted[taken.places(chosen) - taken.context]]
+        return taken, rolling_columns(self._query, over, taken, chosen, reach), reach
+
+    def _trimmed(self, over: Rolling, taken: Taken, new: Held, reach: Reach, up_to: int) -> RowLog:
+        """The log with new rows, and without those that no later row needs."""
+        if over.size is not None:
+            return after_time(self._log, new.select(self._columns), up_to - over.size.units)
+        assert over.rows is not None
+        tail = taken.rows.take(last_rows(taken, reach.edge, over.rows - 1))
+        log = self._log.with_tail(tail)
+        return log if log.end == self._log.end else without_dead_chunks(self._query, over.rows - 1, log)
 
     def _with_context(self, context: Held | None, new: Held | None) -> Taken:
         needed = None if new is None else new.select(self._columns)
@@ -172,66 +211,123 @@ class OrderedRows:
         earliest time of each on. How often the result of a row comes out is counted."""
         over = self._window
         assert isinstance(over, Rolling), "windows that data decide come out once"
-        if not self._pending or not touched.num_rows:
+        waiting = self._pending.all() if touched.num_rows else None
+        if waiting is None:
             return None
-        pending = self._in_order(joined(self._pending))
-        before, since = self._earliest(pending, touched)
-        context = None if self._context is None else self._context.where(before < _NEVER)
+        pending = self._in_order(waiting)
+        since = self._earliest(pending, touched)
         new = pending.where(since < _NEVER)
         wanted = new.times >= since[since < _NEVER]
         if not wanted.any():
             return None
-        taken = self._with_context(context, new)
+        taken, columns = self._speculated(over, new, wanted)
         chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
-        columns, _ = rolling_columns(self._query, over, taken, chosen)
         result = self._rolled(taken, new, chosen, columns)
-        self._pending = [replace(pending, revisions=pending.revisions + (pending.times >= since))]
+        counted = replace(pending, revisions=pending.revisions + (pending.times >= since))
+        self._pending = Waiting().added(counted)
         return result
 
-    def _earliest(self, pending: Held, touched: pa.Table) -> tuple[Ints, Ints]:
-        """For each row of the context and each pending row, the earliest touched time of its key."""
-        held = [part.table for part in (self._context, pending) if part is not None]
+    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
+        if over.policy is None:
+            taken, columns, _ = self._rolling(over, new, wanted)
+            return taken, columns
+        taken = self._with_context(self._log.all(), new)
+        chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
+        return taken, policy_columns(self._query, over, taken, chosen)[0]
+
+    def _earliest(self, pending: Held, touched: pa.Table) -> Ints:
+        """For each pending row the earliest touched time of its key."""
         columns = list(dict.fromkeys([self._query.time, *self._query.by]))
-        tables = [table.select(columns) for table in (*held, touched)]
+        tables = [table.select(columns) for table in (pending.table, touched)]
         frame = build_frame(
             replace(self._query, order=()), pa.concat_tables(tables, promote_options="permissive")
         )
-        keys, count = frame.unordered_keys, sum(table.num_rows for table in held)
+        keys = frame.unordered_keys
         earliest = np.full(len(frame.key_rows), _NEVER)
-        np.minimum.at(earliest, keys[count:], frame.unordered_times[count:])
-        since = earliest[keys[:count]]
-        return since[: count - len(pending)], since[count - len(pending) :]
+        np.minimum.at(earliest, keys[len(pending) :], frame.unordered_times[len(pending) :])
+        return earliest[keys[: len(pending)]]
 
     # -- state -----------------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> int:
         """How many rows are held."""
-        return sum(len(part) for part in self._parts())
+        return len(self._log) + len(self._pending)
 
     @property
     def nbytes(self) -> int:
-        return sum(part.nbytes for part in self._parts())
+        return self._log.nbytes + self._pending.nbytes
+
+    @property
+    def log(self) -> RowLog:
+        """The context."""
+        return self._log
+
+    @property
+    def waiting(self) -> Waiting:
+        """The pending rows."""
+        return self._pending
+
+    @property
+    def folds(self) -> bool:
+        """Whether chunks of the context are read as wholes."""
+        return isinstance(self._window, Rolling) and self._window.policy is None
 
     def copied(self) -> OrderedRows:
         """Another with the same rows: what is done to one is not done to the other."""
-        clone = copy.copy(self)
-        clone._pending = list(self._pending)
-        return clone
+        return copy.copy(self)
 
-    def state(self) -> dict[str, Any]:
-        """All that is held, as plain values, arrays and tables."""
-        pending = joined(self._pending).by_time().state() if self._pending else None
-        context = None if self._context is None else self._context.state()
-        return {"passed": self._passed, "context": context, "pending": pending}
+    def state(self, with_chunks: bool = True) -> dict[str, Any]:
+        """All that is held, as plain values, arrays and tables; without the rows in chunks for those who keep
+        them elsewhere."""
+        log, pending = self._log, self._pending
+        found: dict[str, Any] = {"passed": self._passed}
+        if with_chunks:
+            context, waiting = log.all(), pending.all()
+        else:
+            context, waiting = log.tail, joined(pending.parts) if pending.parts else None
+            found |= {"first": log.first, "masks": _packed(log.masks)}
+        found["context"] = None if context is None else context.state()
+        found["pending"] = None if waiting is None else waiting.by_time().state()
+        return found
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from the state of another of the same query and window."""
-        time, columns = self._query.time, [*self._columns, *self._query.order]
-        pending, context = state["pending"], state["context"]
-        self._pending = [] if pending is None else [Held.restored(pending, time, columns)]
-        self._context = None if context is None else Held.restored(context, time, self._columns)
+    def restore(
+        self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()
+    ) -> None:
+        """Go on from the state of another of the same query and window; chunks are those of a state without
+        them."""
+        context = None if state["context"] is None else self.reads_rows(False)(state["context"])
+        pending = None if state["pending"] is None else self.reads_rows(True)(state["pending"])
+        masks = _unpacked(state.get("masks"), log)
+        self._log = RowLog(tuple(log), state.get("first", 0), None, masks).with_tail(context)
+        self._pending = Waiting((), tuple(waiting))
+        if pending is not None:
+            self._pending = self._pending.added(pending)
         self._passed = int(state["passed"])
 
-    def _parts(self) -> list[Held]:
-        return [*([] if self._context is None else [self._context]), *self._pending]
+    def reads_rows(self, waits: bool) -> Callable[[dict[str, Any]], Held]:
+        """What makes rows of plain values: of the context, or those that wait, which have the columns of
+        ``order``, too."""
+        columns = [*self._columns, *self._query.order] if waits else self._columns
+        return partial(Held.restored, time=self._query.time, columns=columns)
+
+    def reads_whole(self) -> Callable[[dict[str, Any]], Whole]:
+        return partial(Whole.restored, self._query)
+
+    def whole(self, number: int, level: int) -> Whole:
+        """A whole of the context."""
+        return self._log.whole(self._query, number, level)
+
+
+def _packed(masks: Sequence[Any]) -> list[Any] | None:
+    """Masks as bits; None: there are none."""
+    if all(mask is None for mask in masks):
+        return None
+    return [None if mask is None else np.packbits(mask) for mask in masks]
+
+
+def _unpacked(stored: list[Any] | None, chunks: Sequence[Chunk]) -> tuple[Any, ...]:
+    if stored is None:
+        return (None,) * len(chunks)
+    pairs = zip(stored, chunks, strict=True)
+    return tuple(b if b is None else np.unpackbits(b, count=c.count).astype(np.bool_) for b, c in pairs)

@@ -2,7 +2,8 @@
 and for rolling.
 
 Each function sees rows taken now after their context (:mod:`windrow.engines.taken`), gives the results that
-this made final, and says from which position on later rows will need the rows of each key.
+this made final, and says which rows later ones will need. Rolling may see, in place of the rows that all its
+windows hold, one partial a key: the *middle* of its reach (:mod:`windrow.engines.reach`).
 """
 
 from __future__ import annotations
@@ -15,24 +16,26 @@ import pyarrow as pa
 
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.data_windows import data_ranges, policy_results
-from windrow.engines.held import Held
 from windrow.engines.inputs import aggregate_column
 from windrow.engines.local import result_table, rolling_rows
+from windrow.engines.partials import Partials
 from windrow.engines.ranges import Ranges
+from windrow.engines.reach import Reach
 from windrow.engines.taken import Taken
+from windrow.engines.wholes import fused, key_table, numbered
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Rows, Window
 
-__all__ = ["completed_windows", "rolling_columns", "rolling_rest"]
+__all__ = ["completed_windows", "last_rows", "policy_columns", "rolling_columns"]
 
 Ints = npt.NDArray[np.int64]
 
 
 def completed_windows(
     query: Spec, name: str, window: Window, taken: Taken, closing: bool
-) -> tuple[pa.Table, Held]:
+) -> tuple[pa.Table, Ints]:
     """The results of the windows that new rows complete (with ``closing``: of all that may come out), and the
-    rows that windows still need."""
+    places of the rows that windows still need."""
     frame = taken.frame
     if isinstance(window, Policy):
         ranges, results = policy_results(query, frame, window, taken.leading)
@@ -43,7 +46,7 @@ def completed_windows(
         ranges = _completed(taken, found, closing) if isinstance(window, Delta) else found
         over = RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
         results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
-    return result_table(query, frame, name, ranges, results), taken.kept(rest)
+    return result_table(query, frame, name, ranges, results), taken.from_each(rest)
 
 
 def _completed(taken: Taken, ranges: Ranges, closing: bool) -> Ranges:
@@ -85,27 +88,71 @@ def _ends_of_policies(taken: Taken, ranges: Ranges) -> Ints:
 # -- rolling -------------------------------------------------------------------------------------------------
 
 
-def rolling_columns(
-    query: Spec, over: Rolling, taken: Taken, chosen: Ints
-) -> tuple[list[Any], Ranges | None]:
-    """The results of the new rows at the positions ``chosen``; of a policy also the windows of all new
-    rows."""
+def policy_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints) -> tuple[list[Any], Ints]:
+    """The results of the new rows at the positions ``chosen``, and the places of the rows that the policy
+    leaves."""
+    assert over.policy is not None
+    ranges, results = policy_results(query, taken.frame, over.policy, taken.leading)
+    picked = pa.array(np.searchsorted(taken.news, chosen))
+    return [column.take(picked) for column in results], taken.from_each(_ends_of_policies(taken, ranges))
+
+
+def last_rows(taken: Taken, edge: int, count: int) -> Ints:
+    """The places of the last ``count`` rows of each key, without the first ``edge`` rows of the table."""
+    runs = taken.frame.run_starts
+    return taken.from_each(np.maximum(runs[:-1] + taken.leading_rows(edge), runs[1:] - count))
+
+
+def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: Reach) -> list[Any]:
+    """The results of the new rows at the positions ``chosen``, by time or by rows."""
     frame = taken.frame
-    if over.policy is not None:
-        ranges, results = policy_results(query, frame, over.policy, taken.leading)
-        picked = pa.array(np.searchsorted(taken.news, chosen))
-        return [column.take(picked) for column in results], ranges
+    if reach.middle:
+        return _over_middle(query, over, taken, chosen, reach)
     every = rolling_rows(frame, over).as_ranges()
     some = RowRanges(every.fronts[chosen], every.stops[chosen])
-    return [aggregate_column(frame, a, some, query.min_count) for _, a in query.aggregates], None
+    return [aggregate_column(frame, a, some, query.min_count) for _, a in query.aggregates]
 
 
-def rolling_rest(over: Rolling, taken: Taken, ranges: Ranges | None, up_to: int) -> Held:
-    """The rows that the results of rows from ``up_to`` on need."""
-    if over.size is not None:
-        return taken.rows.where(taken.rows.times > up_to - over.size.units)
-    if ranges is not None:
-        return taken.kept(_ends_of_policies(taken, ranges))
-    assert over.rows is not None
-    runs = taken.frame.run_starts
-    return taken.kept(np.maximum(runs[:-1], runs[1:] - (over.rows - 1)))
+def _over_middle(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: Reach) -> list[Any]:
+    """The same over partials: those of single rows, and in each run the middle behind its rows at the
+    edge."""
+    frame, runs = taken.frame, taken.frame.run_starts
+    single = Partials.of_rows(frame, [a for _, a in query.aggregates], np.arange(len(frame) + 1))
+    keys, middle = _middle(query, taken, reach)
+    edges = taken.leading_rows(reach.edge)
+    places = np.insert(np.arange(len(frame)), (runs[:-1] + edges)[keys], len(frame) + np.arange(len(keys)))
+    held = np.zeros(len(edges), np.int64)
+    held[keys] = middle.rows
+    fronts, stops = _fronts_and_stops(over, taken, chosen, held)
+    has = (held > 0).astype(np.int64)
+    mine = frame.keys[chosen]
+    before = (np.cumsum(has) - has)[mine]
+    assert ((fronts <= (runs[:-1] + edges)[mine]) | (has[mine] == 0)).all(), "a window without the middle"
+    partials = Partials.concat([single, middle]).take(places)
+    return partials.results(fronts + before, stops + before + has[mine], "sliding", query.min_count)
+
+
+def _middle(query: Spec, taken: Taken, reach: Reach) -> tuple[Ints, Partials]:
+    """The keys of the frame that are in the middle, sorted, and one partial for each."""
+    frame = taken.frame
+    wholes = [whole for whole, _ in reach.middle]
+    codes, parts = [], []
+    for numbers, (whole, mask) in zip(
+        numbered(query.by, key_table(frame), wholes), reach.middle, strict=True
+    ):
+        wanted = numbers < len(frame.key_rows)
+        places = np.flatnonzero(wanted if mask is None else wanted & mask)
+        codes.append(numbers[places])
+        parts.append(whole.partials.take(places))
+    return fused(np.concatenate(codes), parts)
+
+
+def _fronts_and_stops(over: Rolling, taken: Taken, chosen: Ints, held: Ints) -> tuple[Ints, Ints]:
+    """Where windows begin and end among the rows of the frame, if ``held`` rows of each key are in the
+    middle."""
+    if over.rows is None:
+        every = rolling_rows(taken.frame, over).as_ranges()
+        return every.fronts[chosen], every.stops[chosen]
+    mine = taken.frame.keys[chosen]
+    begins = taken.frame.run_starts[mine]
+    return np.maximum(begins, chosen + 1 + held[mine] - over.rows), chosen + 1

@@ -43,8 +43,7 @@ class Taken:
     @cached_property
     def leading(self) -> Ints:
         """How many rows of each run are context."""
-        keys = self.frame.unordered_keys[: self.context]
-        return np.bincount(keys, minlength=len(self.frame.key_rows)).astype(np.int64)
+        return self.leading_rows(self.context)
 
     @property
     def firsts(self) -> Ints:
@@ -61,9 +60,14 @@ class Taken:
         permutation = self.frame.permutation
         return positions if permutation is None else permutation[positions]
 
-    def kept(self, begins: Ints) -> Held:
-        """The rows of each run from a position on, in order of time."""
-        return self.rows.take(np.sort(self.places(self._at_or_after(begins))))
+    def from_each(self, begins: Ints) -> Ints:
+        """The places of the rows of each run from a position on, in order of time."""
+        return np.sort(self.places(self._at_or_after(begins)))
+
+    def leading_rows(self, count: int) -> Ints:
+        """How many of the first ``count`` rows of the table are in each run; they lead it."""
+        keys = self.frame.unordered_keys[:count]
+        return np.bincount(keys, minlength=len(self.frame.key_rows)).astype(np.int64)
 
     def _at_or_after(self, begins: Ints) -> Ints:
         lengths = np.diff(self.frame.run_starts)

@@ -7,10 +7,11 @@ and start empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Protocol
 
+from windrow.engines.ordered import OrderedRows
 from windrow.engines.partials import Partials
 from windrow.engines.stream.changes import with_window
 from windrow.engines.stream.filling import Fillings
@@ -28,8 +29,8 @@ from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 
 __all__ = [
-    "Blocks",
     "ChangedQuery",
+    "Elsewhere",
     "read_slices",
     "restored",
     "restored_value",
@@ -40,7 +41,14 @@ __all__ = [
 
 _KIND = "operator"
 
-Blocks = Callable[[Plan, Sequence[int | None]], dict[int, Block]]
+
+class Elsewhere(Protocol):
+    """Who keeps slices and rows elsewhere. ``places`` says which of the aggregates there each of the plan's
+    is."""
+
+    def blocks(self, plan: Plan, places: Sequence[int | None]) -> dict[int, Block]: ...
+
+    def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None: ...
 
 
 class ChangedQuery(ValueError):
@@ -55,10 +63,11 @@ def snapshot_of(plan: Plan, state: State) -> bytes:
     return pack(_KIND, snapshot_value(plan, state))
 
 
-def snapshot_value(plan: Plan, state: State, *, with_blocks: bool = True) -> dict[str, Any]:
-    """All of it as plain values; without blocks of slices for those who keep them elsewhere."""
-    stored = _state(plan, state)
-    if with_blocks and state.time is not None:
+def snapshot_value(plan: Plan, state: State, *, whole: bool = True) -> dict[str, Any]:
+    """All of it as plain values; or not the whole but what is left without blocks of slices and chunks of
+    rows, for those who keep them elsewhere."""
+    stored = _state(plan, state, whole)
+    if whole and state.time is not None:
         blocks = state.time.store.blocks
         stored["time"]["blocks"] = {number: slices_state(block.slices) for number, block in blocks.items()}
     return {"query": _described(plan.query), "numbers": list(plan.numbers), "state": stored}
@@ -100,7 +109,7 @@ def _told(aggregate: Aggregate) -> str:
     return repr(aggregate) + rules + (f", nan={monoid.nan}" if monoid.nan != "propagate" else "")
 
 
-def _state(plan: Plan, state: State) -> dict[str, Any]:
+def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
     return {
         "moments": plan.moments,
         "schema": None if state.columns is None else state.columns.schema.empty_table(),
@@ -113,7 +122,7 @@ def _state(plan: Plan, state: State) -> dict[str, Any]:
         "late": list(state.late.tables),
         "time": None if state.time is None else _time(state),
         "sessions": {part.number: _session(part) for part in state.sessions},
-        "ordered": {number: rows.state() for number, rows in state.ordered.items()},
+        "ordered": {number: rows.state(whole) for number, rows in state.ordered.items()},
     }
 
 
@@ -163,9 +172,8 @@ def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
     return restored_value(plan, unpack(_KIND, snapshot), None)
 
 
-def restored_value(plan: Plan, stored: dict[str, Any], blocks: Blocks | None) -> tuple[Plan, State]:
-    """The reverse of :func:`snapshot_value`. ``blocks`` gives the blocks of slices that are kept elsewhere,
-    from the plan they were made by and the places of the aggregates in them."""
+def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
+    """The reverse of :func:`snapshot_value`."""
     query = plan.query
     _check_same(stored["query"], _described(query))
     windows = dict(query.windows)
@@ -180,8 +188,7 @@ def restored_value(plan: Plan, stored: dict[str, Any], blocks: Blocks | None) ->
         list(stored["query"]["aggregates"]).index(name) if name in stored["query"]["aggregates"] else None
         for name, _ in query.aggregates
     ]
-    kept = None if blocks is None else blocks(old, places)
-    state = _Reader(old, places, kept).state(stored["state"])
+    state = _Reader(old, places, elsewhere).state(stored["state"])
     for name, window in query.windows:
         if name not in known:
             old, state = with_window(old, state, name, window)
@@ -213,10 +220,10 @@ def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
 class _Reader:
     """Parts from plain values."""
 
-    def __init__(self, plan: Plan, places: Sequence[int | None], blocks: dict[int, Block] | None) -> None:
+    def __init__(self, plan: Plan, places: Sequence[int | None], elsewhere: Elsewhere | None) -> None:
         self._plan = plan
         self._places = places
-        self._blocks = blocks
+        self._elsewhere = elsewhere
 
     def state(self, stored: dict[str, Any]) -> State:
         plan = self._plan
@@ -241,12 +248,13 @@ class _Reader:
             state,
             time=None if state.time is None else self._time(state.time, stored["time"]),
             sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
-            ordered={k: _restored_rows(rows, stored["ordered"][k]) for k, rows in state.ordered.items()},
+            ordered={k: self._rows(rows, stored["ordered"][k]) for k, rows in state.ordered.items()},
         )
 
     def _time(self, part: Any, stored: dict[str, Any]) -> Any:
-        blocks = self._blocks
-        if blocks is None:
+        if self._elsewhere is not None:
+            blocks = self._elsewhere.blocks(self._plan, self._places)
+        else:
             blocks = {number: Block(self._slices(slices)) for number, slices in stored["blocks"].items()}
         epochs = stored["epochs"]
         return replace(
@@ -267,10 +275,12 @@ class _Reader:
     def _slices(self, stored: dict[str, Any]) -> HeldSlices:
         return read_slices(self._plan, self._places, stored)
 
-
-def _restored_rows(rows: Any, stored: dict[str, Any]) -> Any:
-    rows.restore(stored)
-    return rows
+    def _rows(self, part: OrderedRows, stored: dict[str, Any]) -> OrderedRows:
+        if self._elsewhere is None:
+            part.restore(stored)
+        else:
+            self._elsewhere.rows(part, stored, self._places)
+        return part
 
 
 def _read_ledger(stored: list[Any]) -> Ledger:

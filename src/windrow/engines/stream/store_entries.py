@@ -28,11 +28,10 @@ from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored import StoredState, read_header
 from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling, delete_key_windows
-from windrow.slicing.slices import HeldSlices
 from windrow.state.errors import CorruptState, StateError, WindowTaken
 from windrow.state.store import Guard, Item, Store
 
-__all__ = ["LoadedSlices", "SavedOperator", "StoreEntries", "delete_operator", "operators"]
+__all__ = ["Loaded", "SavedOperator", "StoreEntries", "delete_operator", "operators"]
 
 #: so many bytes are collected for one write; what is more is written ahead of the header
 _MOST_AT_ONCE = 16 << 20
@@ -222,29 +221,29 @@ def delete_operator(store: Store, name: str) -> None:
 
 
 @dataclass
-class LoadedSlices:
-    """Slices in memory, by the names of their entries: the last used ones, up to so many bytes."""
+class Loaded:
+    """Slices and rows in memory, by the names of their entries: the last used ones, up to so many bytes."""
 
     most_bytes: int
     nbytes: int = 0
-    _held: OrderedDict[str, tuple[HeldSlices, int]] = field(default_factory=OrderedDict)
+    _held: OrderedDict[str, tuple[Any, int]] = field(default_factory=OrderedDict)
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def get(self, name: str) -> HeldSlices | None:
+    def get(self, name: str) -> Any:
         found = self._held.get(name)
         if found is None:
             return None
         self._held.move_to_end(name)
         return found[0]
 
-    def put(self, name: str, slices: HeldSlices) -> None:
+    def put(self, name: str, value: Any) -> None:
         self.forget(name)
-        size = slices.nbytes
+        size = value.nbytes
         if size > self.most_bytes:
             return
-        self._held[name] = slices, size
+        self._held[name] = value, size
         self.nbytes += size
         while self.nbytes > self.most_bytes:
             _, (_, dropped) = self._held.popitem(last=False)
@@ -272,7 +271,7 @@ class SavedOperator:
             raise ValueError(f"cache_bytes={cache_bytes!r}: give a number of bytes, 0 or more")
         self.name = name
         self.entries = StoreEntries(store, name, sync=sync)
-        self.loaded = LoadedSlices(cache_bytes)
+        self.loaded = Loaded(cache_bytes)
         self._windows: KeyWindows | None = None
         self._state = StoredState(self.entries, self.loaded)
 

@@ -1,30 +1,34 @@
 """The state of an operator in pieces that are read and written by themselves, wherever they are kept.
 
-The *header* holds all but the slices of time windows: watermark, counts, keys, open sessions, rows that wait.
-Each block of slices is an entry of its own, and beside it, for the eager store, the partials of the whole
-block: a step reads the blocks that its rows fall into and those at the ends of windows that are due, writes
-the blocks it changed, and deletes those that nobody needs.
+The *header* holds all but the slices of time windows and rows that are many: watermark, counts, keys, open
+sessions, few rows. Each block of slices is an entry of its own, and beside it, for the eager store, the
+partials of the whole block: a step reads the blocks that its rows fall into and those at the ends of windows
+that are due, writes the blocks it changed, and deletes those that nobody needs. Rows for rolling, and for
+windows that data decide, are in chunks (:mod:`windrow.engines.stream.stored_rows`).
 
 Invariant: what is written is what the operator would snapshot; the codec is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, restored_value, slices_state, snapshot_value
 from windrow.engines.stream.state import State
+from windrow.engines.stream.stored_rows import StoredRows, is_of_rows
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.state.codec import pack, unpack
 
-__all__ = ["Entries", "SliceCache", "StoredState", "read_block", "read_header"]
+__all__ = ["Cache", "Entries", "StoredState", "is_of_rows", "read_block", "read_header"]
 
 _HEADER = "header"
 _BLOCK = "block"
+_ROWS = "rows"
 
 
 def read_header(data: bytes) -> dict[str, Any]:
@@ -51,12 +55,12 @@ class Entries(Protocol):
     def delete_block(self, name: str) -> None: ...
 
 
-class SliceCache(Protocol):
-    """What holds slices in memory for blocks that do not keep them."""
+class Cache(Protocol):
+    """What holds slices, rows and wholes in memory for blocks and chunks that do not keep them."""
 
-    def get(self, name: str) -> HeldSlices | None: ...
+    def get(self, name: str) -> Any: ...
 
-    def put(self, name: str, slices: HeldSlices) -> None: ...
+    def put(self, name: str, value: Any) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class StoredState:
     that what was there before can be read until ``settled`` says that the new is safe."""
 
     entries: Entries
-    cache: SliceCache | None = None
+    cache: Cache | None = None
     #: the blocks that are stored, by number
     _stored: dict[int, _Entry] = field(default_factory=dict[int, _Entry])
     #: those of a save that is not settled
@@ -95,6 +99,11 @@ class StoredState:
     _version: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
+    #: the header as it was loaded, in plain values
+    _told: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        self._rows = StoredRows(self, keeps=self.cache is None)
 
     def load(self, plan: Plan) -> tuple[Plan, State] | None:
         """The state; None: there is none yet."""
@@ -103,25 +112,38 @@ class StoredState:
             return None
         self.bytes_read += len(data)
         self._written = data
-        stored = unpack(_HEADER, data)
-
-        def blocks(old: Plan, places: Sequence[int | None]) -> dict[int, Block]:
-            self._stored = {
-                number: self._entry(old, places, *told) for number, told in stored["blocks"].items()
-            }
-            found = {number: entry.block for number, entry in self._stored.items()}
-            if list(places) == list(range(len(stored["query"]["aggregates"]))):
-                return found
-            # the header will tell of other aggregates than are in these blocks: they are written anew
-            return {number: _same(block) for number, block in found.items()}
-
-        found = restored_value(plan, stored, blocks)
+        self._told = unpack(_HEADER, data)
+        self._rows.following = self._told.get("following", 0)
+        found = restored_value(plan, self._told, self)
+        self._told = {}
         self._version = 1 + max((_version_of(entry.name) for entry in self._stored.values()), default=0)
         return found
 
+    def blocks(self, plan: Plan, places: Sequence[int | None]) -> dict[int, Block]:
+        """The blocks that the header tells of, while it is being restored."""
+        self._stored = {
+            number: self._entry(plan, places, *told) for number, told in self._told["blocks"].items()
+        }
+        found = {number: entry.block for number, entry in self._stored.items()}
+        if self._is_same(places):
+            return found
+        # the header will tell of other aggregates than are in these blocks: they are written anew
+        return {number: _same(block) for number, block in found.items()}
+
+    def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None:
+        """The same for rows."""
+        self._rows.load(part, stored, self._is_same(places))
+
+    def _is_same(self, places: Sequence[int | None]) -> bool:
+        return list(places) == list(range(len(self._told["query"]["aggregates"])))
+
     @property
     def names(self) -> set[str]:
-        """The entries of all blocks."""
+        """The entries of all blocks and chunks."""
+        return self._block_names | self._rows.names
+
+    @property
+    def _block_names(self) -> set[str]:
         return {name for entry in self._stored.values() for name in entry.names}
 
     def _entry(
@@ -145,14 +167,31 @@ class StoredState:
         return _Entry(block, name, has_whole)
 
     def _loaded(self, plan: Plan, places: Sequence[int | None], name: str) -> HeldSlices:
+        found: HeldSlices = self._read(_BLOCK, name, lambda stored: read_slices(plan, places, stored))
+        return found
+
+    def _read(self, kind: str, name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
         found = None if self.cache is None else self.cache.get(name)
         if found is None:
             data = self.entries.block(name)
             self.bytes_read += len(data)
-            found = read_slices(plan, places, unpack(_BLOCK, data))
+            found = make(unpack(kind, data))
             if self.cache is not None:
                 self.cache.put(name, found)
         return found
+
+    # -- entries of rows -------------------------------------------------------------------------------------
+
+    def read(self, name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
+        return self._read(_ROWS, name, make)
+
+    def write(self, name: str, value: Any) -> None:
+        self._write(_ROWS, name, value, value.state())
+
+    def delete(self, name: str) -> None:
+        self.entries.delete_block(name)
+
+    # -- writing ---------------------------------------------------------------------------------------------
 
     def save(self, plan: Plan, state: State) -> None:
         """Write what has changed."""
@@ -165,10 +204,14 @@ class StoredState:
             is_same = known is not None and known.block is block
             self._saved[number] = known if known and is_same else self._put(plan, number, block, eager)
         kept = {name for entry in self._saved.values() for name in entry.names}
-        for name in sorted(self.names - kept):
+        for name in sorted(self._block_names - kept):
             self.entries.delete_block(name)
-        value = snapshot_value(plan, state, with_blocks=False)
-        data = pack(_HEADER, value | {"blocks": {n: entry.told for n, entry in self._saved.items()}})
+        chunks = self._rows.save(state.ordered)
+        value = snapshot_value(plan, state, whole=False)
+        for number, rows in value["state"]["ordered"].items():
+            rows["chunks"] = chunks[number]
+        told = {number: entry.told for number, entry in self._saved.items()}
+        data = pack(_HEADER, value | {"blocks": told, "following": self._rows.following})
         if data != self._written:
             self.bytes_written += len(data)
             self.entries.set_header(data)
@@ -177,6 +220,7 @@ class StoredState:
     def settled(self, state: State) -> State:
         """What was saved is safe: the state with its blocks where they are stored now."""
         self._stored, self._written = self._saved, self._header
+        self._rows.settled()
         if state.time is None:
             return state
         blocks = {number: entry.block for number, entry in self._stored.items()}
@@ -186,18 +230,18 @@ class StoredState:
     def _put(self, plan: Plan, number: int, block: Block, eager: bool) -> _Entry:
         name = str(number) if self.cache is None else f"{number}.{self._version}"
         slices, whole = block.slices, block.whole() if eager else None
-        self._write(name, slices)
+        self._write(_BLOCK, name, slices, slices_state(slices))
         if whole is not None:
-            self._write(f"{name}w", whole)
+            self._write(_BLOCK, f"{name}w", whole, slices_state(whole))
         told = (block.is_fused, whole is not None, len(slices), slices.nbytes, name)
         return self._entry(plan, range(len(plan.aggregates)), *told)
 
-    def _write(self, name: str, slices: HeldSlices) -> None:
-        data = pack(_BLOCK, slices_state(slices))
+    def _write(self, kind: str, name: str, value: Any, state: dict[str, Any]) -> None:
+        data = pack(kind, state)
         self.bytes_written += len(data)
         self.entries.set_block(name, data)
         if self.cache is not None:
-            self.cache.put(name, slices)
+            self.cache.put(name, value)
 
 
 def _same(block: Block) -> Block:

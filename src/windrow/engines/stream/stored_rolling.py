@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from windrow.engines.held import Held
 from windrow.engines.ordered import OrderedRows
+from windrow.engines.row_chunks import Chunk
 from windrow.engines.stored_windows import StoredFold
 from windrow.engines.stream.keys import Keys
 from windrow.engines.taken import Taken
@@ -227,13 +228,15 @@ class StoredRolling(OrderedRows):
         """The windows that there are."""
         return set(self._known.numbers.tolist())
 
-    def state(self) -> dict[str, Any]:
+    def state(self, with_chunks: bool = True) -> dict[str, Any]:
         known = self._known
         keys = {"keys": known.keys.values, "settled": known.keys.settled, "following": known.following}
         arrays = {"numbers": known.numbers, "rows": known.rows, "lasts": known.lasts}
-        return super().state() | keys | arrays
+        return super().state(with_chunks) | keys | arrays
 
-    def restore(self, state: dict[str, Any]) -> None:
-        super().restore(state)
+    def restore(
+        self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()
+    ) -> None:
+        super().restore(state, log, waiting)
         keys = Keys(self._query.by, state["keys"], state["settled"])
         self._known = _Known(keys, state["numbers"], state["rows"], state["lasts"], state["following"])

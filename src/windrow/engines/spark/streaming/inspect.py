@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.stream.stored import read_block, read_header
+from windrow.engines.stream.stored import is_of_rows, read_block, read_header
 from windrow.slicing.slicer import START_OF_TIME
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
     columns = ("key.bucket", "user_map_key.name", "user_map_value.value")
     by_bucket: dict[int, list[Any]] = {}
     for row in blocks.select(*columns).collect():
-        if not row[1].endswith("w"):
+        if not row[1].endswith("w") and not is_of_rows(row[1]):
             by_bucket.setdefault(row[0], []).append(bytes(row[2]))
     tables = [_bucket(bucket, bytes(data), by_bucket.get(bucket, [])) for bucket, data in headers]
     found = [table for table in tables if table is not None]

@@ -1,0 +1,100 @@
+"""Rows that an operator holds, in chunks: written once, read when they are needed, never changed.
+
+A chunk's rows lie in order of time. What is known without reading them: how many they are, the first and the
+last time, their bytes. Where a query folds, a chunk also has *wholes* (:mod:`windrow.engines.wholes`): at
+level 0 its own rows folded by key, at level l those of the last FANOUT**l chunks up to this one, where they
+end together. They are made when first asked for, or loaded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from windrow.engines.held import Held
+
+__all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut"]
+
+#: rows stay in memory, and are written with the header, up to so many; then they become chunks
+FEWEST_ROWS = 1024
+#: no chunk has more
+MOST_ROWS = 1 << 16
+
+
+class Chunk:
+    """Some rows; see the module. What was made of them and what they are loaded from may change, they do
+    not."""
+
+    def __init__(self, rows: Held) -> None:
+        self._rows: Held | None = rows
+        self._load: Callable[[], Held] | None = None
+        self._load_whole: Callable[[int], Any] | None = None
+        self._wholes: dict[int, Any] = {}
+        self._keeps = True
+        self.count, self.nbytes = len(rows), rows.nbytes
+        self.first, self.last = int(rows.times[0]), int(rows.times[-1])
+        #: how many levels of wholes are kept where the rows are
+        self.levels = 0
+
+    @classmethod
+    def stored(
+        cls,
+        told: tuple[int, int, int, int, int],
+        load: Callable[[], Held],
+        load_whole: Callable[[int], Any],
+        keeps: bool,
+    ) -> Chunk:
+        """A chunk that is kept elsewhere; ``told`` is what ``facts`` has said of it."""
+        found = cls.__new__(cls)
+        found._wholes = {}
+        found.count, found.first, found.last, found.nbytes, found.levels = map(int, told)
+        found.released(load, load_whole, keeps)
+        return found
+
+    def released(self, load: Callable[[], Held], load_whole: Callable[[int], Any], keeps: bool) -> None:
+        """Rows and wholes are kept elsewhere from now on, and loaded when they are asked for; those who do
+        not ``keep`` load them each time."""
+        self._rows, self._wholes = None, {}
+        self._load, self._load_whole, self._keeps = load, load_whole, keeps
+
+    @property
+    def facts(self) -> tuple[int, int, int, int, int]:
+        return self.count, self.first, self.last, self.nbytes, self.levels
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._rows is not None
+
+    @property
+    def rows(self) -> Held:
+        if self._rows is not None:
+            return self._rows
+        assert self._load is not None
+        rows = self._load()
+        if self._keeps:
+            self._rows = rows
+        return rows
+
+    def whole(self, level: int, make: Callable[[], Any]) -> Any:
+        """The whole of a level: kept here, kept elsewhere, or made."""
+        found = self._wholes.get(level)
+        if found is not None:
+            return found
+        if level < self.levels and self._load_whole is not None:
+            found = self._load_whole(level)
+        else:
+            found = make()
+        if self._keeps:
+            self._wholes[level] = found
+        return found
+
+
+def cut(rows: Held, pieces: int = 1) -> Iterator[Chunk]:
+    """Rows in order of time as chunks of about the same size: so many, unless they would be too large, or too
+    small for it."""
+    wanted = max(math.ceil(len(rows) / MOST_ROWS), min(pieces, len(rows) // FEWEST_ROWS), 1)
+    edges = [len(rows) * k // wanted for k in range(wanted + 1)]
+    for begin, end in itertools.pairwise(edges):
+        yield Chunk(rows.slice(begin, end))

@@ -1,0 +1,164 @@
+"""Rows that were taken and that later rows share windows with, in order of time: numbered chunks and a tail.
+
+New rows go to the *tail*. Once it is long enough it becomes a chunk, which is never changed again; chunks
+that nobody needs are dropped. So a step writes about as many rows as it was given, however many there are.
+The longer the log, the longer the tail and the chunks: the list of chunks and the tail, which every step
+reads and writes, are both about sqrt(rows) long.
+
+Where a query folds, whole chunks are read as partials by key: ``cover`` finds the fewest wholes for a stretch
+of chunks, O(log chunks), since a whole of level l stands for FANOUT**l chunks whose numbers it divides. This
+is a [MTA] of chunks whose nodes are found by arithmetic and not by pointers.
+
+Where windows take rows key by key, rows in the middle of a log may be over: chunks then have a mask of those
+that are not. Once more are over than not, the log is written anew.
+
+Invariant: rows lie in order of time, chunks before the tail; numbers of chunks follow one another, and a
+number is never used for other rows. Logs are values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines import row_chunks
+from windrow.engines.held import Held, joined
+from windrow.engines.row_chunks import Chunk, cut
+from windrow.engines.wholes import Whole, combined
+from windrow.spec import Spec
+
+__all__ = ["FANOUT", "RowLog"]
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: chunks, or wholes of one level, that a whole of the next level stands for
+FANOUT = 4
+#: chunks that the rows of one step become, where they are enough: edges of windows lie in chunks, and whole
+#: chunks are read there
+_PIECES = 4
+
+
+@dataclass(frozen=True)
+class RowLog:
+    """Chunks, the number of the first of them, and the rows behind them."""
+
+    chunks: tuple[Chunk, ...] = ()
+    first: int = 0
+    tail: Held | None = None
+    #: for each chunk which of its rows are still needed; None: all
+    masks: tuple[Mask | None, ...] = ()
+
+    def __len__(self) -> int:
+        return self.chunk_rows + (0 if self.tail is None else len(self.tail))
+
+    @property
+    def chunk_rows(self) -> int:
+        return sum(chunk.count for chunk in self.chunks)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(chunk.nbytes for chunk in self.chunks) + (0 if self.tail is None else self.tail.nbytes)
+
+    @property
+    def end(self) -> int:
+        """The number of the next chunk."""
+        return self.first + len(self.chunks)
+
+    # -- rows in, rows out -----------------------------------------------------------------------------------
+
+    def with_tail(self, tail: Held | None) -> RowLog:
+        """With another tail, which becomes chunks if it is long enough."""
+        if tail is None or not len(tail):
+            return replace(self, tail=None)
+        if len(tail) < max(row_chunks.FEWEST_ROWS, math.isqrt(len(self))):
+            return replace(self, tail=tail)
+        new = tuple(cut(tail, _PIECES))
+        return RowLog((*self.chunks, *new), self.first, None, (*self.masks, *(None for _ in new)))
+
+    def dropped(self, count: int) -> RowLog:
+        """Without the first chunks."""
+        if not count:
+            return self
+        return replace(self, chunks=self.chunks[count:], masks=self.masks[count:], first=self.first + count)
+
+    def emptied(self) -> RowLog:
+        return RowLog(first=self.end)
+
+    def rewritten(self, rows: Held) -> RowLog:
+        """Other rows in place of all there are."""
+        return self.emptied().with_tail(rows)
+
+    def rows(self, begin: int = 0) -> list[Held]:
+        """The rows that are needed of the chunks from the begin-th on."""
+        pairs = zip(self.chunks[begin:], self.masks[begin:], strict=True)
+        return [chunk.rows if mask is None else chunk.rows.where(mask) for chunk, mask in pairs]
+
+    def all(self) -> Held | None:
+        """All rows that are needed."""
+        parts = [*self.rows(), *([] if self.tail is None else [self.tail])]
+        return joined(parts) if parts else None
+
+    # -- rows that are over key by key -----------------------------------------------------------------------
+
+    def kept(self, rows: Held, places: Ints) -> RowLog:
+        """Of ``rows``, those of this log and new ones behind them, the ones at these places, which are
+        sorted."""
+        needed = [
+            c.count if m is None else int(m.sum()) for c, m in zip(self.chunks, self.masks, strict=True)
+        ]
+        edges = np.cumsum([0, *needed])
+        cuts = np.searchsorted(places, edges)
+        if self.chunk_rows > 2 * int(cuts[-1]) + 2 * row_chunks.FEWEST_ROWS:
+            return self.rewritten(rows.take(places))
+        chunks, masks = [], []
+        for number, (chunk, mask) in enumerate(zip(self.chunks, self.masks, strict=True)):
+            mine = places[cuts[number] : cuts[number + 1]] - edges[number]
+            if len(mine):
+                chunks.append(chunk)
+                masks.append(mask if len(mine) == needed[number] else _only(chunk.count, mask, mine))
+        log = RowLog(tuple(chunks), self.first, None, tuple(masks))
+        return log.with_tail(rows.take(places[cuts[-1] :]))
+
+    # -- wholes ----------------------------------------------------------------------------------------------
+
+    def levels(self, number: int) -> int:
+        """How many levels of wholes end with a chunk and lie in this log."""
+        found = 1
+        while (number + 1) % FANOUT**found == 0 and number + 1 - FANOUT**found >= self.first:
+            found += 1
+        return found
+
+    def cover(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """The fewest wholes for the chunks with numbers [begin, end): last number and level, in order."""
+        while begin < end:
+            level = 0
+            while begin % FANOUT ** (level + 1) == 0 and begin + FANOUT ** (level + 1) <= end:
+                level += 1
+            begin += FANOUT**level
+            yield begin - 1, level
+
+    def whole(self, query: Spec, number: int, level: int) -> Whole:
+        """The chunks up to one, as many as the level says, folded by key."""
+        chunk = self.chunks[number - self.first]
+
+        def make() -> Whole:
+            if not level:
+                return Whole.of(query, chunk.rows)
+            step = FANOUT ** (level - 1)
+            below = [self.whole(query, number - k * step, level - 1) for k in reversed(range(FANOUT))]
+            return combined(query.by, below)
+
+        found: Whole = chunk.whole(level, make)
+        return found
+
+
+def _only(count: int, mask: Mask | None, places: Ints) -> Mask:
+    """The mask of those at some places among the rows that a mask has."""
+    found = np.zeros(count, np.bool_)
+    found[places if mask is None else np.flatnonzero(mask)[places]] = True
+    return found

@@ -1,0 +1,169 @@
+"""The rows that an operator holds, where its state is kept: chunks as entries of their own.
+
+A chunk is written once, under a name that no other ever has, and deleted when nobody needs it; beside its
+rows are its wholes, a level each, where rolling reads these. The header lists the chunks. The rows that are
+too few for a chunk are in the header itself.
+
+Cost: a step writes the chunks it has made and their wholes, whatever else there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from windrow.engines.held import Held
+from windrow.engines.ordered import OrderedRows
+from windrow.engines.row_chunks import Chunk
+from windrow.engines.wholes import Whole
+from windrow.swag.base import AggregateError
+
+__all__ = ["RowEntries", "StoredRows", "is_of_rows"]
+
+_PREFIX = "c"
+#: what the header tells of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
+_TOLD = (np.int64, np.int32, np.int64, np.int64, np.int64, np.int8)
+
+
+def is_of_rows(name: str) -> bool:
+    """Whether an entry is rows or wholes, and not a block of slices."""
+    return name.startswith(_PREFIX)
+
+
+class RowEntries(Protocol):
+    """Where chunks are kept: plain values by name."""
+
+    def read(self, name: str, make: Callable[[dict[str, Any]], Any]) -> Any: ...
+
+    def write(self, name: str, value: Any) -> None: ...
+
+    def delete(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A chunk as it is stored."""
+
+    number: int
+    levels: int
+    load: Callable[[], Held]
+    load_whole: Callable[[int], Whole]
+
+    def names(self, levels: int = -1) -> Iterator[str]:
+        """The name of the rows, unless some levels stay; and those of the wholes beyond them."""
+        if levels < 0:
+            yield _rows_name(self.number)
+        for level in range(max(levels, 0), self.levels):
+            yield _whole_name(self.number, level)
+
+
+@dataclass
+class StoredRows:
+    """Which chunks are stored. ``keeps``: chunks keep what they load; otherwise they let go of their rows
+    once these are safe."""
+
+    entries: RowEntries
+    keeps: bool
+    #: the number of the next chunk; none is used again
+    following: int = 0
+    _stored: dict[Chunk, _Entry] = field(default_factory=dict[Chunk, _Entry])
+    _saved: dict[Chunk, _Entry] = field(default_factory=dict[Chunk, _Entry])
+
+    @property
+    def names(self) -> set[str]:
+        """All entries of stored chunks."""
+        return {name for entry in self._stored.values() for name in entry.names()}
+
+    # -- in --------------------------------------------------------------------------------------------------
+
+    def load(self, part: OrderedRows, state: dict[str, Any], is_same: bool) -> None:
+        """Restore a part from what a header has of it. If aggregates were added (not ``is_same``) its chunks
+        are written anew, since their wholes are of the others."""
+        found = [list(self._listed(part, k, told, is_same)) for k, told in enumerate(state.get("chunks", ()))]
+        part.restore(state, *found)
+
+    def _listed(self, part: OrderedRows, k: int, told: Sequence[Any], is_same: bool) -> Iterator[Chunk]:
+        for number, *facts, levels in zip(*(column.tolist() for column in told), strict=True):
+            entry = self._entry(part, number, levels, waits=k == 1)
+            chunk = Chunk.stored((*facts, levels), entry.load, entry.load_whole, self.keeps)
+            self._stored[chunk] = entry
+            if not is_same:
+                chunk = Chunk.stored((*facts, 0), entry.load, entry.load_whole, self.keeps)
+            yield chunk
+
+    def _entry(self, part: OrderedRows, number: int, levels: int, waits: bool) -> _Entry:
+        read_rows, read_whole, entries = part.reads_rows(waits), part.reads_whole(), self.entries
+
+        def load() -> Held:
+            rows: Held = entries.read(_rows_name(number), read_rows)
+            return rows
+
+        def load_whole(level: int) -> Whole:
+            whole: Whole = entries.read(_whole_name(number, level), read_whole)
+            return whole
+
+        return _Entry(number, levels, load, load_whole)
+
+    # -- out -------------------------------------------------------------------------------------------------
+
+    def save(self, parts: Mapping[int, OrderedRows]) -> dict[int, Any]:
+        """Write chunks that are new, delete those that are gone; what the header tells of each part."""
+        self._saved = {}
+        told = {}
+        for number, part in parts.items():
+            log, first = part.log.chunks, part.log.first
+            kept = [self._kept(part, chunk, first + place) for place, chunk in enumerate(log)]
+            waiting = [self._kept(part, chunk, None) for chunk in part.waiting.chunks]
+            told[number] = [_told(log, kept), _told(part.waiting.chunks, waiting)]
+        for chunk, entry in self._stored.items():
+            levels = self._saved[chunk].levels if chunk in self._saved else -1
+            for name in entry.names(levels):
+                self.entries.delete(name)
+        return told
+
+    def _kept(self, part: OrderedRows, chunk: Chunk, place: int | None) -> _Entry:
+        """A chunk where it is, with the wholes that its log can still use; a new one is written."""
+        known = self._stored.get(chunk)
+        usable = 0 if place is None or not part.folds else part.log.levels(place)
+        if known is None:
+            known = self._put(part, chunk, place, usable)
+        self._saved[chunk] = _Entry(known.number, min(known.levels, usable), known.load, known.load_whole)
+        return self._saved[chunk]
+
+    def _put(self, part: OrderedRows, chunk: Chunk, place: int | None, usable: int) -> _Entry:
+        number, self.following = self.following, self.following + 1
+        self.entries.write(_rows_name(number), chunk.rows)
+        levels = 0
+        try:
+            for level in range(usable):
+                assert place is not None
+                self.entries.write(_whole_name(number, level), part.whole(place, level))
+                levels += 1
+        except (AggregateError, TypeError):
+            pass  # what does not combine is asked of the rows, and raises where it is needed
+        return self._entry(part, number, levels, waits=place is None)
+
+    def settled(self) -> None:
+        """What was saved is safe."""
+        self._stored = self._saved
+        for chunk, entry in self._stored.items():
+            chunk.levels = entry.levels
+            if not self.keeps and chunk.is_loaded:
+                chunk.released(entry.load, entry.load_whole, self.keeps)
+
+
+def _told(chunks: Sequence[Chunk], entries: Sequence[_Entry]) -> list[Any]:
+    facts = [(e.number, *c.facts[:-1], e.levels) for c, e in zip(chunks, entries, strict=True)]
+    columns = zip(*facts, strict=True) if facts else [()] * len(_TOLD)
+    return [np.array(column, kind) for column, kind in zip(columns, _TOLD, strict=True)]
+
+
+def _rows_name(number: int) -> str:
+    return f"{_PREFIX}{number}"
+
+
+def _whole_name(number: int, level: int) -> str:
+    return f"{_PREFIX}{number}w{level}"

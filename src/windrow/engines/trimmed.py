@@ -1,0 +1,61 @@
+"""A log without the rows that no later row needs, chunk by chunk."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from windrow.engines import row_chunks
+from windrow.engines.frame import build_frame
+from windrow.engines.held import Held, joined
+from windrow.engines.row_log import RowLog
+from windrow.engines.taken import Taken
+from windrow.engines.wholes import distinct_keys, numbered
+from windrow.spec import Spec
+
+__all__ = ["after_time", "without_dead_chunks"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def after_time(log: RowLog, new: Held | None, bound: int) -> RowLog:
+    """With new rows behind the others, without chunks that end by a time."""
+    log = log.dropped(bisect_right(log.chunks, bound, key=lambda chunk: chunk.last))
+    parts = [part for part in (log.tail, new) if part is not None]
+    if not parts:
+        return log
+    tail = joined(parts)
+    return log.with_tail(tail if log.chunks else tail.where(tail.times > bound))
+
+
+def without_dead_chunks(query: Spec, count: int, log: RowLog) -> RowLog:
+    """Without the oldest chunks that have none of the last ``count`` rows of any key. Where rows of rare keys
+    hold chunks back until most of the log is not needed, it is written anew: so each row is written O(1)
+    times. The log has no tail; only row counts of wholes are read."""
+    wholes = [log.whole(query, *node) for node in log.cover(log.first, log.end)]
+    keys, codes = distinct_keys(query.by, wholes)
+    counts = np.concatenate([whole.counts for whole in wholes])
+    held = np.bincount(codes, counts, minlength=1).astype(np.int64)
+    if log.chunk_rows > 2 * int(np.minimum(held, count).sum()) + 2 * row_chunks.FEWEST_ROWS:
+        return _last_of_each_key(query, count, log)
+    dead = 0
+    while dead < len(log.chunks) - 1:
+        whole = log.whole(query, log.first + dead, 0)
+        (mine,) = numbered(query.by, keys, [whole])
+        held[mine] -= whole.counts
+        if (held[mine] < count).any():
+            break
+        dead += 1
+    return log.dropped(dead)
+
+
+def _last_of_each_key(query: Spec, count: int, log: RowLog) -> RowLog:
+    rows = log.all()
+    assert rows is not None
+    taken = Taken(build_frame(replace(query, order=()), rows.table), rows, 0)
+    runs = taken.frame.run_starts
+    places = taken.from_each(np.maximum(runs[:-1], runs[1:] - count))
+    return log.rewritten(rows.take(places))

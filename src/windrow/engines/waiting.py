@@ -1,0 +1,68 @@
+"""Rows that wait until nothing can come before them.
+
+Few of them are simply kept; many become chunks (:mod:`windrow.engines.row_chunks`), each of a stretch of time
+as short as may be, since a chunk is read when its first row is due. Cost: a step reads and writes the rows it
+is given, and those of chunks that some of its due rows are in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from windrow.engines import row_chunks
+from windrow.engines.held import Held, joined
+from windrow.engines.row_chunks import Chunk, cut
+
+__all__ = ["Waiting"]
+
+#: parts of few rows that are looked at one by one before they are made one
+_MOST_PARTS = 32
+#: chunks that the rows of one step become, where they are enough
+_PIECES = 8
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Rows by parts and chunks, each in order of time."""
+
+    parts: tuple[Held, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts)) + sum(chunk.count for chunk in self.chunks)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self.parts) + sum(chunk.nbytes for chunk in self.chunks)
+
+    def added(self, rows: Held) -> Waiting:
+        """With rows in any order."""
+        rows = rows.by_time()
+        if len(rows) >= row_chunks.FEWEST_ROWS:
+            return Waiting(self.parts, (*self.chunks, *cut(rows, _PIECES)))
+        parts = (*self.parts, rows)
+        if sum(map(len, parts)) >= row_chunks.FEWEST_ROWS:
+            return Waiting((), (*self.chunks, *cut(joined(parts).by_time(), _PIECES)))
+        return Waiting((joined(parts).by_time(),) if len(parts) > _MOST_PARTS else parts, self.chunks)
+
+    def split(self, up_to: int | None) -> tuple[list[Held], Waiting]:
+        """The rows before a time (None: all), by parts; and the rest."""
+        due: list[Held] = []
+        rest = Waiting((), tuple(c for c in self.chunks if up_to is not None and c.first >= up_to))
+        for part in self._touched(up_to):
+            end = len(part) if up_to is None else int(np.searchsorted(part.times, up_to))
+            if end:
+                due.append(part.slice(0, end))
+            if end < len(part):
+                rest = rest.added(part.slice(end, len(part)))
+        return due, rest
+
+    def _touched(self, up_to: int | None) -> list[Held]:
+        return [*self.parts, *(c.rows for c in self.chunks if up_to is None or c.first < up_to)]
+
+    def all(self) -> Held | None:
+        """All rows, in no order."""
+        parts = self._touched(None)
+        return joined(parts) if parts else None

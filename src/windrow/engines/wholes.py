@@ -1,0 +1,106 @@
+"""Neighbouring rows folded by key: one partial for each key that has rows among them.
+
+A whole knows its keys by their values and not by numbers, so that it means the same whoever reads it, and a
+key whose rows are gone is forgotten with them. Wholes of neighbours combine, earlier rows first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.engines.frame import Frame, build_frame, encoded_keys
+from windrow.engines.held import Held
+from windrow.engines.partials import Partials
+from windrow.engines.taken import arrived
+from windrow.spec import Spec
+
+__all__ = ["Whole", "combined", "distinct_keys", "fused", "key_table", "numbered"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The partials of some keys; without key columns there is one, and ``keys`` has no columns."""
+
+    keys: pa.Table
+    partials: Partials
+
+    @classmethod
+    def of(cls, query: Spec, rows: Held) -> Whole:
+        """Rows in order of time, folded."""
+        frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
+        aggregates = [aggregate for _, aggregate in query.aggregates]
+        return cls(key_table(frame), Partials.of_rows(frame, aggregates, frame.run_starts))
+
+    def __len__(self) -> int:
+        return len(self.partials)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.keys.nbytes) + self.partials.nbytes
+
+    @property
+    def counts(self) -> Ints:
+        """How many rows each key has."""
+        return self.partials.rows
+
+    def take(self, places: Ints) -> Whole:
+        keys = self.keys.take(pa.array(places)) if self.keys.num_columns else self.keys
+        return Whole(keys, self.partials.take(places))
+
+    def state(self) -> dict[str, Any]:
+        return {"keys": self.keys if self.keys.num_columns else None, "partials": self.partials.state()}
+
+    @classmethod
+    def restored(cls, query: Spec, state: dict[str, Any]) -> Whole:
+        aggregates = [aggregate for _, aggregate in query.aggregates]
+        keys = pa.table({}) if state["keys"] is None else state["keys"]
+        return cls(keys, Partials.restored(aggregates, state["partials"], range(len(aggregates))))
+
+
+def key_table(frame: Frame) -> pa.Table:
+    """The keys of a frame, in the order of their numbers."""
+    rows = pa.array(frame.key_rows)
+    return pa.table({name: frame.raw(name).take(rows) for name in frame.by})
+
+
+def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[Whole]) -> list[Ints]:
+    """For each whole the numbers of its keys among ``keys``, which are distinct; those that are not among
+    them have numbers from ``len(keys)`` on, the same key the same."""
+    if not by:
+        return [np.zeros(len(other), np.int64) for other in others]
+    tables = [keys, *(other.keys for other in others)]
+    codes, _ = encoded_keys(by, pa.concat_tables(tables, promote_options="permissive"), None)
+    ends = np.cumsum([table.num_rows for table in tables])
+    return [part.astype(np.int64) for part in np.split(codes, ends[:-1])[1:]]
+
+
+def distinct_keys(by: tuple[str, ...], wholes: Sequence[Whole]) -> tuple[pa.Table, Ints]:
+    """The keys of all wholes, each once, and their numbers for each whole, one after the other."""
+    if not by:
+        return pa.table({}), np.zeros(sum(map(len, wholes)), np.int64)
+    keys = pa.concat_tables([whole.keys for whole in wholes], promote_options="permissive")
+    codes, firsts = encoded_keys(by, keys, None)
+    return keys.take(pa.array(firsts)).combine_chunks(), codes.astype(np.int64)
+
+
+def combined(by: tuple[str, ...], wholes: Sequence[Whole]) -> Whole:
+    """Wholes of neighbours, in order of time, as one."""
+    keys, codes = distinct_keys(by, wholes)
+    _, partials = fused(codes, [whole.partials for whole in wholes])
+    return Whole(keys, partials)
+
+
+def fused(codes: Ints, parts: Sequence[Partials]) -> tuple[Ints, Partials]:
+    """The partials of each key as one, from left to right; keys are sorted."""
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    heads = np.flatnonzero(np.diff(codes, prepend=-1))
+    return codes[heads], Partials.concat(parts).take(order).folded(np.append(heads, len(codes)))

@@ -1,0 +1,21 @@
+"""Chunks of a few rows, so that short streams go where otherwise only long ones do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from windrow.engines import reach, row_chunks
+
+
+@contextmanager
+def small_chunks(fewest: int = 2, most: int = 5) -> Iterator[None]:
+    """Rows become chunks of so many, and whole chunks are always read as partials."""
+    with (
+        patch.object(row_chunks, "FEWEST_ROWS", fewest),
+        patch.object(row_chunks, "MOST_ROWS", most),
+        patch.object(reach, "PAYS", 0),
+        patch.object(reach, "FEW_ROWS", 0),
+    ):
+        yield
