@@ -1,9 +1,29 @@
-"""Experiments of this paper."""
+"""Experiments of [MTA]: windows that slide by a policy, in memory and on key-value stores."""
 
 from __future__ import annotations
 
 from windrow.papers.model import Experiment
+from windrow.papers.mta import experiment1, experiment2
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: tuple[Experiment, ...] = ()
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "mta-experiment1",
+        "MTA",
+        "Experiment 1, Figure 6",
+        "Constant-sized windows",
+        "The mean latency of inserting an update, evicting the oldest by a slide policy and asking for the "
+        "result, in windows of 2^0 to 2^25 updates.",
+        experiment1.run,
+    ),
+    Experiment(
+        "mta-experiment2",
+        "MTA",
+        "Experiment 2, Figure 7",
+        "Bulk eviction",
+        "The latency of enforcing the slide policy when one update makes it evict 1 to 2^23 - 1 of 2^23 "
+        "updates.",
+        experiment2.run,
+    ),
+)
