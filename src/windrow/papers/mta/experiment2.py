@@ -9,7 +9,7 @@ from typing import Any
 
 from windrow.papers.growth import growth_of
 from windrow.papers.measure import Counter, power
-from windrow.papers.model import Chart, Finding, Result, Series, Settings, Table
+from windrow.papers.model import Cell, Chart, Finding, Result, Series, Settings, Table
 from windrow.papers.mta.sized import sized, too_large
 from windrow.papers.mta.stores import ended, places
 from windrow.papers.mta.windows import Make, in_memory, kinds, no_collector
@@ -122,7 +122,7 @@ def _table(title: str, found: Found, what: Any) -> Table:
 
 def _most_table(most: dict[str, dict[int, int]]) -> Table:
     windows = list(next(iter(most.values())))
-    rows = [[power(n), *(of[n] for of in most.values())] for n in windows]
+    rows: list[list[Cell]] = [[power(n), *(of[n] for of in most.values())] for n in windows]
     return Table("The most combines to evict any number, by size of the window", ["window", *most], rows)
 
 
@@ -151,7 +151,7 @@ def findings(found: Found, most: dict[str, dict[int, int]], n: int) -> list[Find
     """What the figures say of the paper's statements."""
     return [
         _naive(found["Naive"], n),
-        _daba(found["DABA"], found["Naive"], n),
+        _daba(found["DABA"], found["Naive"], most["DABA"], n),
         *(_tree(name, of) for name, of in most.items() if name != "DABA"),
         _flat(found, n),
         _ahead(found, n),
@@ -169,13 +169,13 @@ def _naive(of: dict[int, Bulk], n: int) -> Finding:
     )
 
 
-def _daba(of: dict[int, Bulk], naive: dict[int, Bulk], n: int) -> Finding:
-    fitted = growth_of([(m, each.combines) for m, each in of.items()])
+def _daba(of: dict[int, Bulk], naive: dict[int, Bulk], most: dict[int, int], n: int) -> Finding:
+    fitted = growth_of(list(most.items()))
     slower = [m for m in of if of[m].seconds > naive[m].seconds]
     return Finding(
         "DABA: linear in the number of updates evicted, and in the end slower than Naive.",
         fitted.growth == "linear" and bool(slower),
-        f"combines: {fitted}; slower than Naive from "
+        f"combines to evict all but one of n: {fitted}; slower than Naive from "
         + (f"m = {power(min(slower))} of {power(n)} on" if slower else "no size on"),
         "It evicts one by one, and asks for the whole before each.",
     )
