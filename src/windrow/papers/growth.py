@@ -2,7 +2,7 @@
 
 Each kind of growth f is fitted as cost = a + b f(n). Its *misfit* is the root mean square of what the fit
 leaves over, as a share of the mean cost. The verdict is the simplest growth whose misfit is small: a cost
-that does not grow is fitted by all three, with b = 0, and is constant.
+that does not grow is fitted by all three, with b = 0, and is constant. So is one that falls.
 """
 
 from __future__ import annotations
@@ -62,14 +62,17 @@ def fit(points: Sequence[tuple[float, float]], growth: str) -> Fit:
 
 
 def growth_of(points: Sequence[tuple[float, float]], small: float = _SMALL) -> Fit:
-    """The simplest growth that fits: its misfit is at most ``small``, and it does not fall. Where none does,
-    the one that fits best.
+    """The simplest growth that fits: its misfit is at most ``small``. Where none does, the one that fits
+    best among those that rise.
 
     >>> growth_of([(n, 10 + 3 * n) for n in (16, 64, 256, 1024)]).growth
     'linear'
     >>> growth_of([(n, 7 + 1 / n) for n in (16, 64, 256, 1024)]).growth
     'constant'
     """
-    fits = [fit(points, growth) for growth in GROWTHS]
-    fitting = [found for found in fits if found.misfit <= small and found.slope >= 0]
-    return fitting[0] if fitting else min(fits, key=lambda found: found.misfit)
+    constant, *others = [fit(points, growth) for growth in GROWTHS]
+    rising = [found for found in others if found.slope > 0]
+    if constant.misfit <= small or not rising:
+        return constant
+    fitting = [found for found in rising if found.misfit <= small]
+    return fitting[0] if fitting else min(rising, key=lambda found: found.misfit)
