@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.papers.model import Experiment
-from windrow.papers.mta import experiment1, experiment2, experiment3
+from windrow.papers.mta import experiment1, experiment2, experiment3, experiment4, experiment5
 
 __all__ = ["EXPERIMENTS"]
 
@@ -35,5 +35,22 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "result can need, over 62,208,000 readings of memory usage, one a second, in windows of at most "
         "2^20.",
         experiment3.run,
+    ),
+    Experiment(
+        "mta-experiment4",
+        "MTA",
+        "Experiment 4, Figure 8",
+        "Memory limits",
+        "How many updates fit in a window of capacity 2^25 when the process may use 128 MB to 32 GB.",
+        experiment4.run,
+    ),
+    Experiment(
+        "mta-experiment5",
+        "MTA",
+        "Experiment 5, Figure 9",
+        "Several dimensions",
+        "The mean latency of an update in a window of 2^15 on the store as it aggregates 1 to 50 dimensions, "
+        "beside what as many windows would take.",
+        experiment5.run,
     ),
 )
