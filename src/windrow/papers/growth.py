@@ -36,8 +36,9 @@ class Fit:
         return self.base + self.slope * GROWTHS[self.growth](n)
 
     def __str__(self) -> str:
-        shown = {"constant": "", "logarithmic": " log2 n", "linear": " n"}[self.growth]
-        line = f"{self.base:.3g}" + (f" {self.slope:+.3g}{shown}" if shown else "")
+        rise = {"constant": "", "logarithmic": " log2 n", "linear": " n"}[self.growth]
+        sign = "-" if self.slope < 0 else "+"
+        line = f"{self.base:.3g}" + (f" {sign} {abs(self.slope):.3g}{rise}" if rise else "")
         return f"{self.growth}: {line} (misfit {self.misfit:.1%})"
 
 
@@ -45,7 +46,7 @@ def fit(points: Sequence[tuple[float, float]], growth: str) -> Fit:
     """The least squares fit of a growth to points (size, cost).
 
     >>> print(fit([(1, 3.0), (2, 5.0), (4, 7.0)], "logarithmic"))
-    logarithmic: 3 +2 log2 n (misfit 0.0%)
+    logarithmic: 3 + 2 log2 n (misfit 0.0%)
     """
     if len({n for n, _ in points}) < 3:
         raise ValueError(f"{len(points)} points tell no growth: measure at least 3 sizes")
