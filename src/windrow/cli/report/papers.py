@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from windrow.cli.report.parts import figures, head, table_of
+from windrow.cli.report.svg import COLOURS
 from windrow.cli.report.svg import Chart as Drawn
 from windrow.cli.report.svg import Series as Line
 from windrow.cli.show.progress import human_seconds
@@ -101,9 +102,8 @@ def _result(result: Result) -> Iterator[str]:
     if result.tables:
         yield f'<div class="pair">{"".join(map(_table, result.tables))}</div>'
     if result.charts:
-        yield figures(
-            (_titled(chart.title, chart.source), chart.note, _drawn(chart)) for chart in result.charts
-        )
+        colours = _colours(result.charts)
+        yield figures((_titled(c.title, c.source), c.note, _drawn(c, colours)) for c in result.charts)
 
 
 def _findings(result: Result) -> str:
@@ -130,7 +130,13 @@ def _titled(title: str, source: str) -> str:
     return f"{title} (the paper)" if source == "paper" else title
 
 
-def _drawn(chart: Chart) -> Drawn:
+def _colours(charts: Sequence[Chart]) -> dict[str, int]:
+    """A line has the same colour in all charts of an experiment."""
+    names = dict.fromkeys(series.name for chart in charts for series in chart.series)
+    return {name: number % COLOURS for number, name in enumerate(names)}
+
+
+def _drawn(chart: Chart, colours: dict[str, int]) -> Drawn:
     return Drawn(
         [Line(series.name, series.points) for series in chart.series],
         chart.y_label,
@@ -139,4 +145,5 @@ def _drawn(chart: Chart) -> Drawn:
         log_y=chart.log_y,
         kind=chart.kind,
         is_marked=chart.kind == "line",
+        colours=[colours[series.name] for series in chart.series],
     )

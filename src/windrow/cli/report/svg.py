@@ -14,7 +14,7 @@ from typing import Any
 
 from windrow.cli.report.axes import Axis, LogAxis, number
 
-__all__ = ["Chart", "Series", "draw"]
+__all__ = ["COLOURS", "Chart", "Series", "draw"]
 
 AnyAxis = Axis | LogAxis
 
@@ -24,7 +24,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 34
 _MOST_POINTS = 600
 #: lines with at most so many points show each of them
 _MOST_MARKS = 40
-_COLOURS = 8
+#: colours that the style has
+COLOURS = 8
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Chart:
     kind: str = "line"
     #: whether a line shows its points
     is_marked: bool = False
-    colours: Sequence[int] = field(default_factory=lambda: range(_COLOURS))
+    colours: Sequence[int] = field(default_factory=lambda: range(COLOURS))
 
 
 def draw(chart: Chart, title: str) -> str:
