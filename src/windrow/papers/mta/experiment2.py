@@ -177,7 +177,7 @@ def _daba(of: dict[int, Bulk], naive: dict[int, Bulk], most: dict[int, int], n: 
         fitted.growth == "linear" and bool(slower),
         f"combines to evict all but one of n: {fitted}; slower than Naive from "
         + (f"m = {power(min(slower))} of {power(n)} on" if slower else "no size on"),
-        "It evicts one by one, and asks for the whole before each.",
+        "It evicts one by one, and adds up what goes.",
     )
 
 

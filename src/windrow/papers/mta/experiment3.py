@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
 
 import numpy as np
 
@@ -34,6 +34,8 @@ PAPER: dict[str, dict[str, float]] = {
 EVICTING = ("Max", "LIS")
 CONSTANT = ("Sum", "Mean", "G. Mean", "Std. Dev.")
 FULL_WINDOW = 1 << 20
+#: algorithms that run in native code
+NATIVE = (DABA, DABALite)
 
 #: operation: by window, what an update takes
 Found = dict[str, dict[str, Measured]]
@@ -93,20 +95,23 @@ def run(settings: Settings) -> Result:
 def _updates(make: Make, what: Operation, limit: int, updates: int, seed: int) -> Measured:
     """Updates around the peak of the third day."""
     first = 2 * DAY + DAY // 4 - updates // 2
-    rows = islice(_rows(seed), first - limit, None)
-    fill = list(islice(rows, limit))
-    return measured(make, what.monoid, what.policy(limit), fill, islice(rows, updates))
+    rows = _rows(first - limit, limit + updates, seed)
+    return measured(make, what.monoid, what.policy(limit), rows[:limit], rows[limit:])
 
 
-def _rows(seed: int) -> Iterator[tuple[int, float]]:
-    return enumerate(chain.from_iterable(readings.tolist() for readings in days(0, DAYS, seed)))
+@functools.lru_cache(maxsize=3)
+def _rows(first: int, count: int, seed: int) -> list[tuple[int, float]]:
+    """Readings with their times, from second ``first`` on."""
+    number, skipped = divmod(first, DAY)
+    readings = np.concatenate(list(days(number, -(-(skipped + count) // DAY), seed)))
+    return list(enumerate(readings[skipped : skipped + count].tolist(), start=first))
 
 
 def _compiled(settings: Settings, count: int) -> dict[str, dict[str, float]]:
     """Nanoseconds a reading of windows in native code, with a constant size."""
     found: dict[str, dict[str, float]] = {}
     for operation, what in OPERATIONS.items():
-        for algorithm in (DABA, DABALite):
+        for algorithm in NATIVE:
             settings.progress(f"{operation}, {algorithm.__name__} in native code, {count * DAY:,} readings")
             window = algorithm(what.compiled)
             window.roll(np.full(16, 50.0), FULL_WINDOW)  # compiled, or loaded

@@ -157,8 +157,8 @@ def _stores_first(
         "On a store the MTAs reach the capacity with far less local memory than any window in memory.",
         far_less if far_less or capacity >= _TELLING else None,
         f"enough for the whole window: {said}",
-        "RocksDB is in the process: what it needs for itself, some 10 MB, counts here, and is more than a window "
-        "of fewer than a million values takes.",
+        "RocksDB is in the process: what it needs for itself, some 10 MB, counts here, and is more than a "
+        "window of fewer than a million values takes.",
     )
 
 

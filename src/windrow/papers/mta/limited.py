@@ -37,7 +37,7 @@ _SLIDES = 2048
 #: bytes of a thread's stack
 _STACK = 256 << 10
 #: how processes say that there is no memory left, where they still can
-_NO_MEMORY = ("MemoryError", "memory", "can't start new thread")
+_NO_MEMORY = ("MemoryError", "Cannot allocate memory", "can't start new thread")
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The windows that [MTA] compares: Naive, DABA, Log MTA and Amortized MTA, in memory and on stores.
 
 All are fed one value at a time from Python, and all enforce the same window slide policy. DABA and Naive have
-no bulk eviction ([MTA] 5.1): DABA compares its oldest value with the whole, evicts it, and compares again;
-Naive adds up the prefix that may go, one value after the other.
+no bulk eviction: they add up the prefix that may go, one value after the other. (In [MTA] 5.1 they compare
+single values with the whole; a policy then sees another prefix than in a tree, and may evict more.)
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Naive(Recalc):
 
 
 class HeadedDABA(DABA):
-    """DABA with a slide policy, by which the oldest value is evicted again and again.
+    """DABA with a slide policy, by which values are evicted one by one.
 
     >>> import windrow as wr
     >>> window = HeadedDABA(wr.sum)
@@ -85,9 +85,14 @@ class HeadedDABA(DABA):
     """
 
     def evict_while(self, policy: Policy) -> int:
-        """Evict the oldest value while ``policy(total, oldest)`` holds; gives their number."""
-        count = 0
-        while self._size and policy(self._partial(), self._queue[2 * self._registers[0]]):
+        """Evict the longest prefix for which ``policy(total, old)`` holds; gives its length."""
+        total = self._partial()
+        old, count = None, 0
+        while self._size:
+            oldest = self._queue[2 * self._registers[0]]
+            old = self.monoid.combine(old, oldest) if count else oldest
+            if not policy(total, old):
+                break
             self.evict()
             count += 1
         return count
