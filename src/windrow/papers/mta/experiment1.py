@@ -123,7 +123,7 @@ def findings(found: Found, whole: int) -> list[Finding]:
 def _grows(name: str, of: dict[int, Measured], wanted: str, whole: int) -> Finding:
     # windows of fewer than 16 values are special cases, and DABA has cheap and dear stretches in a turn
     fitted = growth_of([(n, each.combines) for n, each in sorted(of.items()) if 16 <= n <= whole])
-    return Finding(
+    return Finding.judged(
         f"{name}: the cost of an update is {wanted} in the size of the window.",
         fitted.growth == wanted,
         f"combines an update, windows of 2^4 to {power(whole)}: {fitted}",
@@ -137,7 +137,7 @@ def _first_place(found: Found) -> Finding:
     ahead = all(found["AMTA"][n].ns <= min(found[k][n].ns for k in ("Naive", "DABA", "LMTA")) for n in large)
     first = all(found["Naive"][n].ns <= min(found[k][n].ns for k in ("AMTA", "DABA", "LMTA")) for n in small)
     n = max(large)
-    return Finding(
+    return Finding.judged(
         "Naive is the fastest in the smallest windows, AMTA the fastest in memory from 2^9 on.",
         ahead and first,
         f"at {power(n)}, ns: "
@@ -157,7 +157,7 @@ def _on_stores(found: Found) -> list[Finding]:
             f"{k}, {power(n)}" for k, n in shared if found[k][n].combines != found[k.split()[0]][n].combines
         ]
         out.append(
-            Finding(
+            Finding.judged(
                 "On a store the algorithms are the same: only where pairs are kept differs.",
                 not apart,
                 f"combines differ in {len(apart)} of {len(shared)} windows {', '.join(apart)}".strip(),
@@ -170,7 +170,7 @@ def _on_stores(found: Found) -> list[Finding]:
 def _store_costs(found: Found, name: str) -> Finding:
     n = max(n for n in found[name] if n in found["AMTA"])
     here, there = found["AMTA"][n].ns, found[name][n].ns
-    return Finding(
+    return Finding.judged(
         f"{name}: a store costs little, as writes and most reads are made in the background (the paper: "
         "about 1 µs an update, and less than 0.5 µs more than DABA).",
         there <= 2 * here,
@@ -183,7 +183,7 @@ def _store_costs(found: Found, name: str) -> Finding:
 def _worst_size(found: Found) -> Finding:
     of = {n: each.combines for name in found if name.startswith("AMTA") for n, each in found[name].items()}
     most = max(of, key=lambda n: of[n])
-    return Finding(
+    return Finding.judged(
         "AMTA: an update costs O(1) amortised at any size of the window.",
         of[most] <= 8,
         f"at most {of[most]:.2f} combines an update (at {power(most)}) in windows of up to {power(max(of))}",

@@ -161,7 +161,7 @@ def findings(found: Found, most: dict[str, dict[int, int]], n: int) -> list[Find
 
 def _naive(of: dict[int, Bulk], n: int) -> Finding:
     combines = [each.combines for each in of.values()]
-    return Finding(
+    return Finding.judged(
         "Naive: evicting any number combines all updates once, those that go and those that stay.",
         n <= min(combines) and max(combines) <= n + 5,
         f"{min(combines):,} to {max(combines):,} combines for {n:,} values",
@@ -172,7 +172,7 @@ def _naive(of: dict[int, Bulk], n: int) -> Finding:
 def _daba(of: dict[int, Bulk], naive: dict[int, Bulk], most: dict[int, int], n: int) -> Finding:
     fitted = growth_of(list(most.items()))
     slower = [m for m in of if of[m].seconds > naive[m].seconds]
-    return Finding(
+    return Finding.judged(
         "DABA: linear in the number of updates evicted, and in the end slower than Naive.",
         fitted.growth == "linear" and bool(slower),
         f"combines to evict all but one of n: {fitted}; slower than Naive from "
@@ -183,7 +183,7 @@ def _daba(of: dict[int, Bulk], naive: dict[int, Bulk], most: dict[int, int], n: 
 
 def _tree(name: str, most: dict[int, int]) -> Finding:
     fitted = growth_of(list(most.items()))
-    return Finding(
+    return Finding.judged(
         f"{name}: evicting any number of updates costs O(log n).",
         fitted.growth in ("constant", "logarithmic"),
         f"the most combines for any number, windows of {power(min(most))} to {power(max(most))}: {fitted}",
@@ -197,7 +197,7 @@ def _flat(found: Found, n: int) -> Finding:
     trees = {name: of for name, of in found.items() if "MTA" in name}
     most = max(each.combines for of in trees.values() for each in of.values())
     slowest = {name: max(each.seconds for each in of.values()) for name, of in trees.items()}
-    return Finding(
+    return Finding.judged(
         "No MTA costs more the more is evicted, but for the store that has to be asked.",
         most <= bound,
         f"at most {most} combines for any number of {power(n)}; the longest, µs: "
@@ -209,7 +209,7 @@ def _flat(found: Found, n: int) -> Finding:
 def _ahead(found: Found, n: int) -> Finding:
     m = max(m for m in found["DABA"] if m <= n // 4)
     trees = {name: found["DABA"][m].seconds / of[m].seconds for name, of in found.items() if "MTA" in name}
-    return Finding(
+    return Finding.judged(
         "Every MTA, even on a store, evicts many updates faster than DABA in memory.",
         min(trees.values()) > 1,
         f"times as fast as DABA at m = {power(m)}: "
@@ -222,7 +222,7 @@ def _log_before_amortised(found: Found) -> Finding:
     faster = [m for m in found["LMTA"] if found["LMTA"][m].seconds < found["AMTA"][m].seconds]
     fewer = [m for m in found["LMTA"] if found["LMTA"][m].combines < found["AMTA"][m].combines]
     many = len(found["LMTA"])
-    return Finding(
+    return Finding.judged(
         "LMTA evicts in bulk faster than AMTA for most sizes, as its enforcement has fewer stages.",
         2 * len(faster) > many,
         f"faster for {len(faster)} of {many} sizes, fewer combines for {len(fewer)}",

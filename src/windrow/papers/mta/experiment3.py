@@ -164,7 +164,7 @@ def findings(found: Found) -> list[Finding]:
 def _amta_first(found: Found) -> Finding:
     others = ("Naive", "DABA", "LMTA")
     first = [name for name, of in found.items() if of["AMTA"].ns <= min(of[other].ns for other in others)]
-    return Finding(
+    return Finding.judged(
         "All operations run faster on AMTA in memory than on any other window.",
         len(first) == len(found),
         f"AMTA is the fastest in memory for {', '.join(first) or 'none'}; combines an update: "
@@ -178,7 +178,7 @@ def _amta_first(found: Found) -> Finding:
 
 def _like_daba(found: Found) -> Finding:
     ratios = [found[name]["DABA"].combines / found[name]["AMTA"].combines for name in CONSTANT]
-    return Finding(
+    return Finding.judged(
         "Windows of constant size: DABA behaves much like AMTA, and LMTA costs more.",
         all(0.5 <= ratio <= 2 for ratio in ratios)
         and all(found[name]["LMTA"].combines > found[name]["AMTA"].combines for name in CONSTANT),
@@ -191,7 +191,7 @@ def _like_daba(found: Found) -> Finding:
 def _benefits(of: dict[str, Measured], name: str) -> Finding:
     amta, daba = of["AMTA"], of["DABA"]
     paper = PAPER[name]["DABA"] / PAPER[name]["AMTA"]
-    return Finding(
+    return Finding.judged(
         f"{name}: bulk eviction pays; DABA takes {paper:.1f} times as long as AMTA.",
         daba.ns > amta.ns,
         f"DABA takes {daba.ns / amta.ns:.2f} times as long and {daba.combines / amta.combines:.2f} times the "
@@ -203,7 +203,7 @@ def _benefits(of: dict[str, Measured], name: str) -> Finding:
 
 def _naive(found: Found) -> Finding:
     limit = found["Sum"]["Naive"].combines
-    return Finding(
+    return Finding.judged(
         "Naive folds the whole window for sums and means, and does well where policies keep windows from "
         "sliding.",
         all(found[name]["Naive"].combines < limit / 10 for name in EVICTING),

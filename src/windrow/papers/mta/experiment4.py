@@ -140,7 +140,7 @@ def findings(found: Found, capacity: int, large: Reached | None, megabytes: int)
 def _naive_first(memory: dict[str, int | None], said: str) -> Finding:
     least = memory["Naive"]
     others = [limit for name, limit in memory.items() if name != "Naive"]
-    return Finding(
+    return Finding.judged(
         "In memory, Naive needs half of what DABA and the MTAs need, as it keeps no partials.",
         least is not None and all(limit is None or 2 * least <= limit for limit in others),
         f"enough for the whole window: {said}",
@@ -169,7 +169,7 @@ def _of_stores(stores: dict[str, int | None], found: Found) -> Finding:
         for kind in ("RocksDB", "Redis")
         if (used.get(f"LMTA on {kind}") or 0) <= (used.get(f"AMTA on {kind}") or 0)
     ]
-    return Finding(
+    return Finding.judged(
         "LMTA on the store takes slightly less local memory than AMTA.",
         len(lighter) == len({name.partition(" on ")[2] for name in stores}),
         "resident once full, MB: " + ", ".join(f"{name} {used.get(name) or 0:.1f}" for name in stores),
@@ -180,7 +180,7 @@ def _of_stores(stores: dict[str, int | None], found: Found) -> Finding:
 
 def _large(large: Reached, megabytes: int, found: Found, capacity: int) -> Finding:
     per_value = (found["AMTA"][max(found["AMTA"])].resident_mb or 0) / capacity
-    return Finding(
+    return Finding.judged(
         "AMTA on the store holds a window of 2^25 updates in 512 MB, where in memory 32 GB are needed.",
         large.is_full,
         f"{large.values:,} of {LARGE:,} values with {megabytes} MB beyond the empty window"

@@ -100,7 +100,7 @@ def findings(found: Found) -> list[Finding]:
 
 def _shared(found: Found) -> Finding:
     combines = {each.combines for of in found.values() for each in of.values()}
-    return Finding(
+    return Finding.judged(
         "The structure of the window and its policy are shared by all dimensions.",
         len(combines) == 1,
         f"{min(combines):.2f} to {max(combines):.2f} combines an update for any k",
@@ -112,7 +112,7 @@ def _linear(name: str, of: dict[int, Measured]) -> Finding:
     fitted = _fit(of)
     most = max(of)
     gain = most * of[1].ns / of[most].ns
-    return Finding(
+    return Finding.judged(
         f"{name}: the latency grows linearly with k, and slower than that of windows apart (the paper: 411 "
         "ns a count beside 4,158 ns shared, a tenth).",
         fitted.slope < of[1].ns / 2 and gain > 2,

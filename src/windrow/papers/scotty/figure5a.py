@@ -137,20 +137,21 @@ def _findings(rates: Rates, counts: Counts) -> list[Finding]:
     behind = 1 - most["eager"] / most["lazy"]
     results = counts[COUNTS[-1]]["lazy"]
     return [
-        Finding(
+        Finding.judged(
             "Slicing does the same work a tuple for any number of concurrent windows: each is put in one "
             "slice.",
             lazy.growth == "constant",
             f"combines to add a row, lazy: {lazy}",
+            "A slice begins wherever a window does, and the first row of a slice is combined with nothing.",
         ),
-        Finding(
+        Finding.judged(
             "The throughput of slicing stays almost constant up to 1,000 windows.",
             of_lazy >= 0.8,
             f"1,000 windows run at {of_lazy:.2f} of the rate of one",
             f"Adding a row stays the same, but results do not: {results.results_a_row * SPARSE:,.0f} come "
             "out a second of event time, each put together from slices and written to an Arrow table.",
         ),
-        Finding(
+        Finding.judged(
             "Slicing has a throughput an order of magnitude above what does without it.",
             min(ahead.values()) >= 10,
             f"with 1,000 windows lazy runs at {ahead['buckets']:,.0f} times the rate of buckets and "
@@ -158,13 +159,13 @@ def _findings(rates: Rates, counts: Counts) -> list[Finding]:
             f"{one['lazy'] / one['buckets']:.2f} times that of buckets",
             "With one window a bucket is as little work as a slice, and this one reads bare arrays.",
         ),
-        Finding(
+        Finding.judged(
             "Buckets do as many aggregation steps a tuple as there are concurrent windows.",
             buckets.growth == "linear" and 0.9 <= buckets.slope <= 1.1,
             f"combines to add a row, buckets: {buckets}",
             "Expected is a slope of 1: one combine a row and window.",
         ),
-        Finding(
+        Finding.judged(
             "The eager store has 8 % less throughput than the lazy one, as tuples out of order change its "
             "tree.",
             0.0 < behind <= 0.2,
@@ -172,7 +173,7 @@ def _findings(rates: Rates, counts: Counts) -> list[Finding]:
             "windrow's eager store has no tree: it keeps a partial for each block of slices, and makes it "
             "when windows that come out need it, so that rows out of order cost it nothing.",
         ),
-        Finding(
+        Finding.judged(
             "FlatFAT over tuples takes fewer than 2,000 tuples a second, as tuples out of order are inserted "
             "among its leaves.",
             most["FlatFAT"] < 2_000,

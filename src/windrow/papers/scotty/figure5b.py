@@ -101,25 +101,25 @@ def _findings(rates: Rates, counts: Counts, slices: int) -> list[Finding]:
     added = {name: [of[name].adding for of in counts.values()] for name in TECHNIQUES}
     tree = added["FlatFAT"]
     return [
-        Finding(
+        Finding.judged(
             "Slicing takes tuples out of order nearly as fast as those in order.",
             min(kept["lazy"], kept["eager"]) >= 0.8,
             f"at worst {kept['lazy']:.2f} (lazy) and {kept['eager']:.2f} (eager) of the rate in order",
             "A batch that is out of order has to be sorted by slice first; nothing else is added.",
         ),
-        Finding(
+        Finding.judged(
             "What slicing combines does not depend on the order of tuples.",
             max(added["lazy"]) - min(added["lazy"]) < 0.01,
             f"{min(added['lazy']):.3f} to {max(added['lazy']):.3f} combines to add a row",
             "More slices are touched by a batch, and each is combined with what was there.",
         ),
-        Finding(
+        Finding.judged(
             "Slices to search are few hundred.",
             slices < 1_000,
             f"at most {slices:,} slices at {WINDOWS} windows, all rows out of order",
             "A slice is held until no window needs it.",
         ),
-        Finding(
+        Finding.judged(
             "Buckets are independent of the share of tuples out of order.",
             kept["buckets"] >= 0.8 and max(added["buckets"]) - min(added["buckets"]) < 0.01,
             f"at worst {kept['buckets']:.2f} of the rate in order; {max(added['buckets']):.2f} combines a "
@@ -127,7 +127,7 @@ def _findings(rates: Rates, counts: Counts, slices: int) -> list[Finding]:
             "The combines are the same; the times are those of memory and of branches that are hard to "
             "foresee.",
         ),
-        Finding(
+        Finding.judged(
             "FlatFAT decays as more tuples are out of order.",
             kept["FlatFAT"] <= 0.5 and all(later > tree[0] for later in tree[1:]),
             f"at worst {kept['FlatFAT']:.4f} of the rate in order; {tree[0]:,.0f} combines a row in order, "
