@@ -65,7 +65,7 @@ class PackedStream:
                     for reason in REJECTED
                 }
                 entries = self.entries[bucket]
-                stepped = step(payload, self.schema, entries, blobs, watermark_ms, rejected)
+                stepped = step(payload, self.schema, entries, blobs, watermark_ms, rejected, len(BUCKETS))
                 results += stepped.results.to_pylist()
                 self.late += [] if stepped.late is None else stepped.late.to_pylist()
                 for name, count in zip(COUNTED, stepped.counts, strict=True):

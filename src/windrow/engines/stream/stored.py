@@ -10,12 +10,18 @@ Invariant: what is written is what the operator would snapshot; the codec is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.snapshot import read_slices, restored_value, slices_state, snapshot_value
+from windrow.engines.stream.snapshot import (
+    ChangedQuery,
+    read_slices,
+    restored_value,
+    slices_state,
+    snapshot_value,
+)
 from windrow.engines.stream.state import State
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
@@ -86,6 +92,8 @@ class StoredState:
 
     entries: Entries
     cache: SliceCache | None = None
+    #: what whoever keeps the state must have been the same when it was written, by name
+    marks: Mapping[str, int] = field(default_factory=dict[str, int])
     #: the blocks that are stored, by number
     _stored: dict[int, _Entry] = field(default_factory=dict[int, _Entry])
     #: those of a save that is not settled
@@ -104,6 +112,7 @@ class StoredState:
         self.bytes_read += len(data)
         self._written = data
         stored = unpack(_HEADER, data)
+        self._check_marks(stored.get("marks", {}))
 
         def blocks(old: Plan, places: Sequence[int | None]) -> dict[int, Block]:
             self._stored = {
@@ -118,6 +127,11 @@ class StoredState:
         found = restored_value(plan, stored, blocks)
         self._version = 1 + max((_version_of(entry.name) for entry in self._stored.values()), default=0)
         return found
+
+    def _check_marks(self, stored: Mapping[str, int]) -> None:
+        changed = [f"{name} was {was}, is {self.marks.get(name)}" for name, was in stored.items()]
+        if dict(stored) != dict(self.marks):
+            raise ChangedQuery(f"the state was kept in another way: {', '.join(changed)}. Make it as it was")
 
     @property
     def names(self) -> set[str]:
@@ -168,7 +182,8 @@ class StoredState:
         for name in sorted(self.names - kept):
             self.entries.delete_block(name)
         value = snapshot_value(plan, state, with_blocks=False)
-        data = pack(_HEADER, value | {"blocks": {n: entry.told for n, entry in self._saved.items()}})
+        told = {"blocks": {n: entry.told for n, entry in self._saved.items()}, "marks": dict(self.marks)}
+        data = pack(_HEADER, value | told)
         if data != self._written:
             self.bytes_written += len(data)
             self.entries.set_header(data)

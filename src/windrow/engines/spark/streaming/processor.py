@@ -25,8 +25,9 @@ _NO_COUNTS = (0,) * len(COUNTED)
 class BucketProcessor(StatefulProcessor):
     """Keys of one bucket share one state, so that many keys cost few calls."""
 
-    def __init__(self, payload: bytes, schema: bytes) -> None:
+    def __init__(self, payload: bytes, schema: bytes, buckets: int) -> None:
         self._payload = payload
+        self._buckets = buckets
         self._schema_bytes = schema
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -50,7 +51,8 @@ class BucketProcessor(StatefulProcessor):
     def _step(
         self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
     ) -> Iterator[Row]:
-        stepped = step(self._payload, self._schema, _SparkEntries(self), blobs, watermark_ms, rejected)
+        entries = _SparkEntries(self)
+        stepped = step(self._payload, self._schema, entries, blobs, watermark_ms, rejected, self._buckets)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if self._timer_of(watermark_ms) not in self._handle.listTimers():

@@ -63,7 +63,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     timed = blobs.withWatermark("clock", _delay(query)).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
     stepped = timed.groupBy("bucket").transformWithState(
-        BucketProcessor(payload, encoded), STEPPED, mode, "eventTime"
+        BucketProcessor(payload, encoded, len(buckets)), STEPPED, mode, "eventTime"
     )
     sums = [functions.sum(name).alias(name) for name in COUNTED]
     observed = stepped.observe(METRICS, *sums)

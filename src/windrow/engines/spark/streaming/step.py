@@ -45,6 +45,10 @@ COUNTED = (
 )
 
 
+#: how the number of buckets is told: it follows from the setting
+BUCKETS = "number of buckets, two for each of spark.sql.shuffle.partitions,"
+
+
 @dataclass(frozen=True)
 class Stepped:
     """What a step gives: results, late rows, and counts in the order of ``COUNTED``."""
@@ -61,11 +65,13 @@ def step(
     blobs: Sequence[bytes],
     watermark_ms: int,
     rejected: Mapping[str, int],
+    buckets: int,
 ) -> Stepped:
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
-    this step's. ``rejected``: rows that were left behind on the way here, by reason."""
+    this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
+    many keys are spread, which must never change."""
     fresh, nothing = begin(payload, schema)
-    bucket = StoredState(entries)
+    bucket = StoredState(entries, marks={BUCKETS: buckets})
     plan, state = bucket.load(fresh) or (fresh, nothing)
     before = state.counts
     plan, state, due = _taken(plan, state, blobs)
