@@ -40,7 +40,7 @@ def run(settings: Settings) -> Result:
     }
     native = {operator.name: _native(settings, operator) for operator in _operators(settings, _QUICK_NATIVE)}
     settings.progress("combines")
-    counts = {name: round_counts(kind, SIZE, 2 * SIZE + SIZE // 2) for name, kind in FOUR.items()}
+    counts = {name: round_counts(kind, SIZE, 2 * SIZE) for name, kind in FOUR.items()}
     return Result(
         tables=[
             table2(),
