@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import BUCKET, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED, step
+from windrow.state.errors import CorruptState
 
 BUCKETS = [3, 5]
 
@@ -30,6 +31,8 @@ class DictEntries:
         self.head = data
 
     def block(self, name: str) -> bytes:
+        if name not in self.blocks:
+            raise CorruptState(f"block {name!r} of a bucket is missing")
         return self.blocks[name]
 
     def set_block(self, name: str, data: bytes) -> None:

@@ -52,6 +52,11 @@ class Query(Spec):
                     f"window {name or window!r} is a {type(window).__name__}: give a wr.Tumbling or the like"
                 )
             self._check_time_kind(window)
+            if self.corrects and isinstance(window, Session) and window.late_by == "row":
+                raise ValueError(
+                    f"{window!r} never changes a session that has come out: leave out allowed_lateness, or "
+                    f"late_by"
+                )
         if len(windows) > 1 or (windows and named):
             raise TypeError(
                 "several windows need names, as in .window(day=wr.Tumbling('24h'), visit=wr.Session('30m'))"
