@@ -1,4 +1,4 @@
-"""State of a stream on Spark that was damaged: every change is noticed and named, none gives other numbers."""
+"""State of a stream that was damaged: every change is noticed and named, none gives other numbers."""
 
 from __future__ import annotations
 
