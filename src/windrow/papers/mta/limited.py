@@ -1,7 +1,7 @@
 """A window in a process of its own whose memory is limited: how many values it can hold.
 
 The limit counts from what the process has once its window, still empty, is open (``RLIMIT_DATA``, Linux):
-RocksDB's threads alone have stacks of a hundred MB, which are never touched. Every few thousand values a line
+RocksDB's threads alone have stacks of a hundred MB, which are never touched. Every thousand values a line
 says how many there are, so that whoever started the process knows even if it is killed; the last line says
 what memory was used.
 """
@@ -9,14 +9,16 @@ what memory was used.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from windrow.papers.mta.sized import sized, too_large
 from windrow.papers.mta.windows import in_memory
@@ -27,11 +29,13 @@ from windrow.swag.log_mta import LogMTA
 __all__ = ["Reached", "main", "reached"]
 
 #: values between two lines
-_STEP = 4096
+_STEP = 1024
 #: bytes that RocksDB may use for itself
 _ROCKSDB = 16 << 20
 #: updates after a window is full, as it has to slide as well; fewer where they take longer than a second
 _SLIDES = 2048
+#: seconds that a process may be silent
+_PATIENCE = 5.0
 
 
 #: bytes of a thread's stack
@@ -57,17 +61,42 @@ def reached(window: str, megabytes: int, capacity: int, place: str) -> Reached:
     program = f"from {__name__} import main; main()"
     command = [sys.executable, "-c", program, window, str(megabytes), str(capacity), place]
     begun = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True)
-    values, last = 0, None
-    for line in done.stdout.splitlines():
-        if line.startswith("{"):
-            last = Reached(**json.loads(line))
-        elif line.isdigit():
-            values = int(line)
-    if last is None and done.returncode > 0 and not any(text in done.stderr for text in _NO_MEMORY):
-        raise RuntimeError(f"{window} in {megabytes} MB failed: {done.stderr.strip()}")
-    seconds = time.perf_counter() - begun
-    return Reached(**(asdict(last or Reached(values, False)) | {"seconds": seconds}))
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as failed:
+        process = subprocess.Popen(command, stdout=said, stderr=failed)
+        while _goes_on(process, said):
+            pass
+        said.seek(0)
+        failed.seek(0)
+        lines, errors = said.read().splitlines(), failed.read()
+    found = _last(lines)
+    if found is None:
+        if process.returncode > 0 and not any(text in errors for text in _NO_MEMORY):
+            raise RuntimeError(f"{window} in {megabytes} MB failed: {errors.strip()}")
+        found = Reached(max((int(line) for line in lines if line.isdigit()), default=0), False)
+    return replace(found, seconds=time.perf_counter() - begun)
+
+
+def _goes_on(process: subprocess.Popen[bytes], said: IO[str]) -> bool:
+    """Wait until a process says something or ends. One that says nothing for 5 s is killed, as in the paper:
+    where not even an error finds memory, Python may try again for ever."""
+    size = os.fstat(said.fileno()).st_size
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        try:
+            process.wait(0.05)
+            return False
+        except subprocess.TimeoutExpired:
+            if os.fstat(said.fileno()).st_size != size:
+                return True
+    process.kill()
+    process.wait()
+    return False
+
+
+def _last(lines: list[str]) -> Reached | None:
+    """What a process said at its end; None: it did not come to that."""
+    ends = [line for line in lines if line.startswith("{")]
+    return Reached(**json.loads(ends[-1])) if ends else None
 
 
 def main() -> None:
@@ -91,10 +120,12 @@ def main() -> None:
     except MemoryError:
         values = len(made)
         made = None  # room to say so
-        print(json.dumps(asdict(Reached(values, False))), flush=True)
-        return
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps(asdict(Reached(capacity, True, (peak - base) / 1e6))), flush=True)
+        found = Reached(values, False)
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        found = Reached(capacity, True, (peak - base) / 1e6)
+    print(json.dumps(asdict(found)), flush=True)
+    os._exit(0)  # nothing is to be written any more, and threads of a store may have no memory to end
 
 
 def _slide(window: Any, capacity: int) -> None:
