@@ -4,13 +4,14 @@ PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo python
 EXTRAS ?= dev
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+PAPERS_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test chaos lint types imports bench format constraints clean
+.PHONY: help setup demo test chaos lint types imports bench papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +46,10 @@ imports: $(READY) ## Check that dependencies between packages point one way
 
 bench: $(READY) ## Run the benchmarks of the core (BENCH_ARGS="--help" for options)
 	$(BIN)/python bench/core.py $(BENCH_ARGS)
+
+papers: $(READY) ## Run the papers' experiments again, into bench/results (PAPERS_ARGS=--quick for 3 minutes)
+	@mkdir -p bench/results
+	$(BIN)/windrow bench all --json bench/results/papers.json --html bench/results/papers.html $(PAPERS_ARGS)
 
 format: $(READY) ## Fix style and formatting in place
 	$(BIN)/ruff check --fix-only

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-__all__ = ["Settings", "heading", "interleaved", "machine", "power", "progress", "table", "verdict"]
+from windrow.papers.measure import least_seconds, machine, power
+
+__all__ = ["Settings", "heading", "least_seconds", "machine", "power", "progress", "table", "verdict"]
 
 Row = dict[str, Any]
 
@@ -27,49 +25,8 @@ class Settings:
         return quick if self.quick else full
 
 
-def machine() -> dict[str, str]:
-    """The processor and the versions that decide the figures."""
-    return {
-        "cpu": _cpu_model(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        **{package: version(package) for package in ("windrow", "numpy", "numba", "llvmlite")},
-    }
-
-
-def _cpu_model() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
-
-
-def interleaved(runs: Sequence[Callable[[], Any]], repeats: int, patience: float) -> list[float]:
-    """The shortest time of each run, in seconds: all in turn, ``repeats`` times and for at least
-    ``patience`` seconds, so that a disturbance meets none of them alone."""
-    best = [float("inf")] * len(runs)
-    done = 0
-    started = time.perf_counter()
-    while done < repeats or time.perf_counter() - started < patience:
-        for which, run in enumerate(runs):
-            begun = time.perf_counter()
-            run()
-            best[which] = min(best[which], time.perf_counter() - begun)
-        done += 1
-    return best
-
-
 def verdict(reached: bool) -> str:
     return "ok" if reached else "MISS"
-
-
-def power(n: int) -> str:
-    """A power of two as text.
-
-    >>> power(1024), power(1000)
-    ('2^10', '1,000')
-    """
-    return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else f"{n:,}"
 
 
 def progress(what: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from common import Settings, heading, interleaved, machine, progress, table
+from common import Settings, heading, least_seconds, machine, progress, table
 
 import windrow as wr
 
@@ -55,7 +55,7 @@ def compare(
         usual = float(np.median([_processor_time(ours) for _ in range(50)]))  # as long peers average, too
         times = [usual, *map(_processor_time, peers.values())]
     else:
-        times = interleaved([ours, *peers.values()], repeats=turns, patience=0)
+        times = least_seconds([ours, *peers.values()], repeats=turns, patience=0)
     row: dict[str, Any] = {**what, "windrow s": times[0]}
     for name, seconds in zip(peers, times[1:], strict=True):
         row[name] = seconds / times[0]
@@ -246,7 +246,7 @@ def concurrent(settings: Settings) -> list[dict[str, Any]]:
         }
         query = wr.query(time="t").window(**chosen).agg(r=wr.sum("v"))
         query.run(data)
-        (seconds_taken,) = interleaved([lambda q=query: q.run(data)], repeats=2, patience=0)
+        (seconds_taken,) = least_seconds([lambda q=query: q.run(data)], repeats=2, patience=0)
         rate = rows / seconds_taken
         found.append(
             {

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from common import heading, interleaved, machine, progress, table
+from common import heading, least_seconds, machine, progress, table
 
 import windrow as wr
 
@@ -72,7 +72,7 @@ class Bench:
 
     def seconds(self, *frames: Callable[[], Any], repeats: int | None = None) -> list[float]:
         runs = [lambda frame=frame: _save(frame()) for frame in frames]
-        return interleaved(runs, repeats or self._repeats, 0.0)
+        return least_seconds(runs, repeats or self._repeats, 0.0)
 
     def warm(self, frame: Callable[[], Any]) -> Callable[[], Any]:
         """The same, with its kernels loaded: run once before it is timed."""

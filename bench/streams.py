@@ -1,47 +1,40 @@
-"""The operator's benchmarks: endless input through ``query.open()``, after figure 5 of [Scotty].
+"""The operator's benchmarks: endless input through ``query.open()``, beside the peers of [Scotty] figure 5.
 
-    python bench/streams.py [--quick] [--only concurrent|disorder|state|latency]
+    python bench/streams.py [--quick] [--only concurrent|state|latency]
 
-Rows are those of the paper's workload: 15,000 a second of event time, silences that part sessions five times
-a minute, some rows out of order by up to 2 s. Peers (``stream_peers.py``) are compiled and compute the same;
-results of all are compared on a small input first. Rates are per second of processor time, the best of a few
-turns of each: all of it runs in one thread, and what else the machine does should not count.
+Workload and peers are those of ``windrow.papers.scotty``, which has the figure itself; here windows are
+sliding as well. Results of all are compared on a small input first. Rates are per second of processor time,
+the best of a few turns of each: all of it runs in one thread, and what else the machine does should not
+count.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from time import process_time
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from common import Settings, heading, machine, progress, table
-from stream_peers import Buckets, FlatFATRows
 
 import windrow as wr
+from windrow.papers.scotty.rates import best_steady, peer_rate
+from windrow.papers.scotty.workload import (
+    BATCH,
+    DENSITY,
+    Kinds,
+    arrays,
+    batches,
+    events,
+    peers,
+    query,
+    results_of_peer,
+    results_of_windrow,
+    through_windrow,
+)
 
-SECTIONS = ("concurrent", "disorder", "state", "latency")
-DELAY = 2_000
-GAP = 1_000
-BATCH = 100_000
-DENSITY = 15_000
-Kinds = list[tuple[int, int]]
-
-
-def events(rows: int, disorder: float, density: int = DENSITY) -> pa.Table:
-    """Times in milliseconds, in the order of arrival: a share of rows arrives up to 2 s after its time."""
-    rng = np.random.default_rng(5)
-    times = np.sort(rng.integers(0, max(rows * 1_000 // density, 1), rows))
-    times += 1_500 * (times // 12_000)  # five silences a minute
-    delays = (rng.random(rows) < disorder) * rng.integers(0, DELAY, rows)
-    order = np.argsort(times + delays, kind="stable")
-    return pa.table({"t": times[order], "v": rng.random(rows)})
-
-
-def batches(data: pa.Table) -> list[pa.Table]:
-    return [data.slice(first, BATCH) for first in range(0, data.num_rows, BATCH)]
+SECTIONS = ("concurrent", "state", "latency")
 
 
 def kinds(count: int) -> Kinds:
@@ -60,86 +53,16 @@ def kinds(count: int) -> Kinds:
     return list(found)
 
 
-def query(chosen: Kinds) -> Any:
-    windows = {
-        f"w{k}": wr.Tumbling(size) if size == slide else wr.Sliding(size, slide=slide)
-        for k, (size, slide) in enumerate(chosen)
-    }
-    named = wr.query(time="t", watermark=DELAY).window(**windows, visit=wr.Session(GAP))
-    return named.agg(total=wr.sum("v"), top=wr.max("v"))
-
-
-def through_windrow(asked: Any, parts: list[pa.Table]) -> list[pa.Table]:
-    operator = asked.open()
-    return [operator.push(part) for part in parts] + [operator.finish()]
-
-
-def steady(asked: Any, parts: list[pa.Table]) -> tuple[float, float]:
-    """Seconds that an operator takes for a batch, once it runs; and for the first, with opening it."""
-    begun = process_time()
-    operator = asked.open()
-    operator.push(parts[0])
-    opened = process_time()
-    for part in parts[1:]:
-        operator.push(part)
-    done = process_time()
-    operator.finish()
-    return (done - opened) / (len(parts) - 1), opened - begun
-
-
-def best_steady(runs: list[tuple[Any, list[pa.Table]]], turns: int = 5) -> Any:
-    """The shortest times of each, all in turn; rows of (a batch, the first)."""
-    return np.min([[steady(*run) for run in runs] for _ in range(turns)], axis=0)
-
-
-def timed_peer(make: Callable[[], Any], parts: list[tuple[Any, Any]]) -> float:
-    peer = make()
-    begun = process_time()
-    through_peer(peer, parts)
-    return process_time() - begun
-
-
-def through_peer(peer: Any, parts: list[tuple[Any, Any]]) -> list[Any]:
-    found, largest = [], 0
-    for times, values in parts:
-        largest = max(largest, int(times.max()))
-        found.append(peer.push(times, values, largest - DELAY))
-    return [*found, peer.fire(largest + 60_000)]
-
-
-def arrays(parts: list[pa.Table]) -> list[tuple[Any, Any]]:
-    return [(part["t"].to_numpy(), part["v"].to_numpy()) for part in parts]
-
-
-def peers(chosen: Kinds, rows: int) -> dict[str, Callable[[], Any]]:
-    """What makes each peer, with room for so many rows."""
-    span = rows * 1_000 // DENSITY + 100_000
-    held = min(rows, 24 * DENSITY + 2 * BATCH)
-    return {
-        "buckets": lambda: Buckets(chosen, GAP, min(span, BATCH * 1_000 // DENSITY + 60_000)),
-        "FlatFAT": lambda: FlatFATRows(chosen, GAP, held),
-    }
-
-
 def check_results() -> None:
     """All compute the same on a small input."""
     data = events(30_000, 0.2)
-    parts = [data.slice(first, 5_000) for first in range(0, data.num_rows, 5_000)]
+    parts = batches(data, 5_000)
     for count in (1, 10, 100):
-        chosen = kinds(count)
-        ours = pa.concat_tables(through_windrow(query(chosen), parts))
-        names = {f"w{k}": k for k in range(count)} | {"visit": count}
-        number = np.array([names[name] for name in ours["window"].to_pylist()])
-        columns = [ours[c].to_numpy() for c in ("window_start", "window_end", "total", "top")]
-        wanted = sorted_rows(np.column_stack([number, *columns]))
-        for name, make in peers(chosen, data.num_rows).items():
-            found = sorted_rows(np.concatenate(through_peer(make(), arrays(parts))))
+        wanted = results_of_windrow(kinds(count), parts)
+        for name, make in peers(kinds(count), data.num_rows).items():
+            found = results_of_peer(make(), parts)
             assert found.shape == wanted.shape, f"{name}: {found.shape} windows, not {wanted.shape}"
             assert np.allclose(found, wanted), f"{name} disagrees with windrow"
-
-
-def sorted_rows(found: Any) -> Any:
-    return found[np.lexsort(found.T[:3])]
 
 
 def concurrent(settings: Settings) -> list[dict[str, Any]]:
@@ -178,37 +101,9 @@ def _peer_rates(settings: Settings, count: int, rate: float, density: int) -> di
     for name, most in (("buckets", 2_000_000 // max(count // 10, 1)), ("FlatFAT", 200_000)):
         rows = max(50_000, most // settings.pick(1, 4))
         progress(f"{name}, {count:,} windows, {rows:,} rows")
-        parts = arrays(batches(events(rows, 0.2)))
-        make = peers(chosen, rows)[name]
-        through_peer(make(), [(times[:1_000], values[:1_000]) for times, values in parts[:1]])
-        seconds = timed_peer(make, parts)
-        found[f"{name} rows/s"] = int(rows / seconds)
-        found[f"windrow / {name}"] = float(rate * seconds / rows)
-    return found
-
-
-def disorder(settings: Settings) -> list[dict[str, Any]]:
-    """20 windows of 1 to 20 s and a session: rate against the share of rows out of order."""
-    rows = settings.pick(5_000_000, 1_000_000)
-    fewer = settings.pick(200_000, 50_000)
-    asked, chosen = query(kinds(20)), kinds(20)
-    shares = (0.0, 0.2, 0.5, 1.0)
-    inputs = [batches(events(rows, share)) for share in shares]
-    progress("shares of rows out of order")
-    through_windrow(asked, inputs[-1][:2])
-    rates = BATCH / best_steady([(asked, parts) for parts in inputs])[:, 0]
-    found = []
-    for share, rate in zip(shares, rates, strict=True):
-        row: dict[str, Any] = {
-            "out of order %": int(100 * share),
-            "windrow rows/s": int(rate),
-            "of in order": float(rate / rates[0]),
-        }
-        parts = arrays(batches(events(fewer, share)))
-        for name, make in peers(chosen, fewer).items():
-            progress(f"{name}, {100 * share:.0f} % out of order, {fewer:,} rows")
-            row[f"{name} rows/s"] = int(fewer / timed_peer(make, parts))
-        found.append(row)
+        of_peer = peer_rate(peers(chosen, rows)[name], arrays(batches(events(rows, 0.2))))
+        found[f"{name} rows/s"] = int(of_peer)
+        found[f"windrow / {name}"] = float(rate / of_peer)
     return found
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import BUCKET, pack_batches
+from windrow.engines.spark.streaming.pack_task import BUCKET, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED, step
+from windrow.state.errors import CorruptState
 
 BUCKETS = [3, 5]
 
@@ -30,6 +31,8 @@ class DictEntries:
         self.head = data
 
     def block(self, name: str) -> bytes:
+        if name not in self.blocks:
+            raise CorruptState(f"block {name!r} of a bucket is missing")
         return self.blocks[name]
 
     def set_block(self, name: str, data: bytes) -> None:
@@ -60,7 +63,12 @@ class PackedStream:
         for bucket in BUCKETS:
             blobs = [row["blob"] for row in rows if row["bucket"] == bucket and row["blob"] is not None]
             if blobs or rows or self.entries[bucket].head is not None:
-                stepped = step(payload, self.schema, self.entries[bucket], blobs, watermark_ms)
+                rejected = {
+                    reason: sum(row[reason] or 0 for row in rows if row["bucket"] == bucket)
+                    for reason in REJECTED
+                }
+                entries = self.entries[bucket]
+                stepped = step(payload, self.schema, entries, blobs, watermark_ms, rejected, len(BUCKETS))
                 results += stepped.results.to_pylist()
                 self.late += [] if stepped.late is None else stepped.late.to_pylist()
                 for name, count in zip(COUNTED, stepped.counts, strict=True):

@@ -34,23 +34,6 @@ def running_example(make: Callable[[Monoid], Swag]) -> list[int]:
     return results
 
 
-class Counter:
-    """A sum that counts its combines."""
-
-    def __init__(self) -> None:
-        self.combines = 0
-        self.monoid = monoid(name="counted", lift=int, combine=self._add, identity=0, compile=False)
-
-    def _add(self, a: int, b: int) -> int:
-        self.combines += 1
-        return a + b
-
-    def cost(self, operation: Callable[..., Any], *arguments: Any) -> int:
-        before = self.combines
-        operation(*arguments)
-        return self.combines - before
-
-
 def check_that_a_raising_combine_changes_nothing(make: Callable[[Monoid], Swag]) -> None:
     """Whatever a window was doing when combine raised, trying again goes on as if it had not."""
     is_broken = False

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from ceiling import Ceiling, NoCompiler
-from common import Settings, heading, interleaved, power, progress, table, verdict
+from common import Settings, heading, least_seconds, power, progress, table, verdict
 
 import windrow as wr
 
@@ -129,13 +129,13 @@ def _measured(case: Case, ceiling: Ceiling | None, settings: Settings) -> tuple[
     if ceiling is None:
         for _ in range(fill):
             ours()
-        return interleaved([ours], repeats, patience)[0] * scale, None
+        return least_seconds([ours], repeats, patience)[0] * scale, None
     window = ceiling.window(case.algorithm, case.name, case.size)
     out = np.zeros_like(case.values)
     theirs = functools.partial(window.roll, case.values, out)
     for _ in range(fill):
         np.testing.assert_allclose(ours(), theirs(), rtol=1e-9)
-    reference, best = interleaved([theirs, ours], repeats, patience)
+    reference, best = least_seconds([theirs, ours], repeats, patience)
     np.testing.assert_allclose(ours(), theirs(), rtol=1e-9)
     window.close()
     return best * scale, reference * scale

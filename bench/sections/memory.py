@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common import Settings, heading, power, progress, table, verdict
 
 import windrow as wr
+from windrow.papers.measure import resident_bytes
 
 __all__ = ["measure", "show"]
 
@@ -33,10 +32,10 @@ def _growth(algorithm: str, rounds: int) -> dict[str, Any]:
     window = getattr(wr.swag, algorithm)(wr.sum)
     for _ in range(3):  # until the kernel is loaded and the allocator has settled
         window.roll(values, SIZE)
-    sizes = [_resident()]
+    sizes = [resident_bytes() / 2**20]
     for _ in range(rounds // _BATCH):
         window.roll(values, SIZE)
-        sizes.append(_resident())
+        sizes.append(resident_bytes() / 2**20)
     return {
         "rounds": rounds,
         "first MiB": sizes[0],
@@ -44,11 +43,6 @@ def _growth(algorithm: str, rounds: int) -> dict[str, Any]:
         "max MiB": max(sizes),
         "verdict": verdict(sizes[-1] - sizes[0] <= _FLAT),
     }
-
-
-def _resident() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def show(result: dict[str, Any]) -> None:

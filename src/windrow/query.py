@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
+from time import time as wall_clock
 from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate, Monoid
@@ -51,6 +52,11 @@ class Query(Spec):
                     f"window {name or window!r} is a {type(window).__name__}: give a wr.Tumbling or the like"
                 )
             self._check_time_kind(window)
+            if self.corrects and isinstance(window, Session) and window.late_by == "row":
+                raise ValueError(
+                    f"{window!r} never changes a session that has come out: leave out allowed_lateness, or "
+                    f"late_by"
+                )
         if len(windows) > 1 or (windows and named):
             raise TypeError(
                 "several windows need names, as in .window(day=wr.Tumbling('24h'), visit=wr.Session('30m'))"
@@ -134,6 +140,7 @@ class Query(Spec):
         self,
         *,
         clock: Callable[[], float] = monotonic,
+        now: Callable[[], float] = wall_clock,
         store: Store | None = None,
         name: str = "operator",
         sync: bool = False,
@@ -141,7 +148,8 @@ class Query(Spec):
     ) -> Operator:
         """An operator for endless input: push rows, get results as the watermark passes them.
 
-        ``clock`` gives seconds; only ``idle_timeout`` looks at it.
+        ``clock`` gives seconds, and only ``idle_timeout`` looks at it; ``now`` gives seconds since 1970, and
+        only ``max_ahead`` looks at it.
 
         With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what
         is there already is taken up; see docs/state.md. It is stored before a step's results are handed
@@ -162,13 +170,19 @@ class Query(Spec):
             raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
         store = rolling_store if store is None else store
         if store is None:
-            return Operator(self, clock=clock)
+            return Operator(self, clock=clock, now=now)
         from windrow.engines.stream.store_entries import SavedOperator
 
         saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
-        return Operator(self, clock=clock, saved=saved)
+        return Operator(self, clock=clock, now=now, saved=saved)
 
-    def restore(self, snapshot: bytes, *, clock: Callable[[], float] = monotonic) -> Operator:
+    def restore(
+        self,
+        snapshot: bytes,
+        *,
+        clock: Callable[[], float] = monotonic,
+        now: Callable[[], float] = wall_clock,
+    ) -> Operator:
         """An operator that goes on from what :meth:`Operator.snapshot` gave.
 
         The query must be the one that the snapshot is of; windows and aggregates may have been added, and
@@ -194,7 +208,7 @@ class Query(Spec):
             )
         from windrow.engines.stream import Operator
 
-        return Operator.restored(self, snapshot, clock=clock)
+        return Operator.restored(self, snapshot, clock=clock, now=now)
 
     def explain(self, data: Any = None) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
@@ -247,6 +261,7 @@ def query(
     min_count: Any = 0,
     emit: Literal["final", "update"] = "final",
     idle_timeout: Any = None,
+    max_ahead: Any = None,
 ) -> Query:
     """Start a query.
 
@@ -258,7 +273,9 @@ def query(
     For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind
     the largest time seen. ``allowed_lateness``: how late a row may correct windows that have fired.
     ``late="emit"`` keeps late rows to be handed back. ``emit="update"`` gives speculative results, too.
-    ``idle_timeout``: after so long without rows event time goes on with the clock.
+    ``idle_timeout``: after so long without rows event time goes on with the clock. ``max_ahead``: rows that
+    are further ahead are rejected and counted, so that one of them cannot make all others late: ahead of the
+    clock where times are timestamps, of the largest time before where they are integers.
 
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Tumbling("1h")).agg(n=wr.count())
@@ -285,6 +302,12 @@ def query(
             f"idle_timeout={idle_timeout!r} lets event time go on with the clock: it needs timestamps, a "
             f"duration such as '30s', and watermark='...'"
         )
+    ahead = None if max_ahead is None else _waiting(max_ahead, "max_ahead")
+    if ahead is not None and delay is not None and delay.amount and ahead.kind != delay.kind:
+        raise ValueError(
+            f"max_ahead={max_ahead!r} and watermark={watermark!r} count time differently: use integers in "
+            f"both or in neither"
+        )
     return Query(
         time=time,
         by=_columns(by, "by"),
@@ -296,6 +319,7 @@ def query(
         min_count=min_count,
         emit=emit,
         idle_timeout=idle,
+        max_ahead=ahead,
     )
 
 

@@ -49,6 +49,7 @@ class Spec:
     min_count: int = 0
     emit: Literal["final", "update"] = "final"
     idle_timeout: Duration | None = None
+    max_ahead: Duration | None = None
     windows: tuple[tuple[str, Window], ...] = ()
     rolling_over: Rolling | None = None
     aggregates: tuple[tuple[str, Aggregate], ...] = ()

@@ -7,17 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import assert_same_results
-from windrow.testing.strategies import rolling_queries, streams, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
-FEW = settings(
-    max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
 
 
 def check(spark: Any, query: wr.Query, table: pa.Table) -> Any:
@@ -40,14 +34,6 @@ def numbers(count: int = 4_000, keys: int = 7) -> pa.Table:
             "x": pa.array(rng.normal(size=count), mask=rng.random(count) < 0.1),
         }
     )
-
-
-@pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@FEW
-@given(data=st.data())
-def test_any_rolling(spark: Any, clock: Any, data: st.DataObject) -> None:
-    query = data.draw(rolling_queries(clock))
-    check(spark, query, table_of(data.draw(streams(clock, null_times=True)), clock))
 
 
 def test_frames_of_rows_are_those_of_spark(spark: Any) -> None:

@@ -110,3 +110,31 @@ def test_a_policy_that_sees_nothing_but_nulls_counts_zero() -> None:
     query = wr.query(time="ts").rolling(wr.Policy(lambda total, old: False)).agg(n=wr.count("v"))
     check(query, table, [1])
     assert query.run(table)["n"].to_pylist() == [0, 0]
+
+
+@pytest.mark.parametrize("over", [{"size": 5}, {"policy": wr.Policy(lambda total, old: False)}], ids=str)
+def test_tuples_are_structs_whether_python_or_native_code_made_them(over: Any) -> None:
+    pair = wr.monoid(
+        name="pair",
+        lift=lambda v: (v, v),
+        combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+        identity=(100, -100),
+    )
+    table = pa.table({"ts": [1, 2, 3], "v": [5, None, 4]})
+    found = rolled(wr.query(time="ts").rolling(**over).agg(p=pair("v")), table, [2])["p"]
+    assert found.type == pa.struct({"f0": pa.int64(), "f1": pa.int64()})
+    assert [tuple(each.values()) for each in found.to_pylist()] == [(5, 5), (5, 5), (4, 5)]
+
+
+def test_a_policy_whose_windows_are_empty_in_part_may_give_infinity_for_these() -> None:
+    spread = wr.monoid(
+        name="spread",
+        lift=lambda v: (v, v),
+        combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
+        lower=lambda a: a[1] - a[0],
+        identity=(float("inf"), float("-inf")),
+    )
+    table = pa.table({"ts": [1, 2], "v": pa.array([None, 7], pa.int64())})
+    query = wr.query(time="ts").rolling(wr.Policy(lambda total, old: False)).agg(s=spread("v"))
+    check(query, table, [1])
+    assert query.run(table)["s"].to_pylist() == [float("-inf"), 0.0]

@@ -3,10 +3,7 @@ windows."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
+from stream_source import Source
 from windrow.testing import assert_same_results
 
 SCHEMA = "ts timestamp, seq long, region string, len long, caller string, done boolean"
@@ -45,50 +42,10 @@ def calls(batch: int, rows: int = 60) -> pa.Table:
 BATCHES = [calls(k) for k in range(4)]
 
 
-class Source:
-    """A folder that a stream reads one file a micro-batch of."""
-
-    def __init__(self, spark: Any, folder: Path) -> None:
-        self.spark, self.folder = spark, folder
-        self.checkpoint = str(folder / "checkpoint")
-        self.input = folder / "input"
-        self.input.mkdir()
-        self.runs = 0
-
-    def write(self, batches: list[pa.Table]) -> None:
-        for table in batches:
-            number = len(list(self.input.iterdir()))
-            path = self.input / f"{number:03}.parquet"
-            pq.write_table(table, path)
-            os.utime(path, (1_700_000_000 + number,) * 2)  # files are read by age
-
-    def run(self, make: Callable[[Any], Any], mode: str = "append") -> tuple[list[Any], Counter[str]]:
-        """Results of all micro-batches, and what was counted."""
-        stream = (
-            self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").parquet(str(self.input))
-        )
-        self.runs += 1
-        output = self.folder / f"output{self.runs}"
-        writer = make(stream).writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint)
-
-        def keep(frame: Any, number: int) -> None:
-            frame.write.parquet(str(output / f"{number:03}"))
-
-        query = writer.foreachBatch(keep).trigger(availableNow=True).start()
-        query.awaitTermination()
-        counts: Counter[str] = Counter()
-        for progress in query.recentProgress:
-            observed = progress["observedMetrics"].get("windrow")
-            counts.update({} if observed is None else observed.asDict())
-        tables = [pq.read_table(folder) for folder in sorted(output.iterdir())]
-        return pa.concat_tables(tables, promote_options="permissive").to_pylist(), counts
-
-
 @pytest.fixture
 def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
-    wr.spark.session()
-    yield Source(spark, tmp_path)
-    shutil.rmtree(tmp_path, ignore_errors=True)
+    with Source.in_folder(spark, tmp_path, SCHEMA) as found:
+        yield found
 
 
 def expected(

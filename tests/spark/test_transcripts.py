@@ -1,7 +1,7 @@
 """Every transcript as a finite query: all rows that it pushes in one table, on Spark and on the local engine.
 
-A table knows no watermark, so that no row is late and nothing is corrected; what is left of a transcript is its
-query, options of endless input included, over rows in the order in which they came.
+A table knows no watermark, so that no row is late and nothing is corrected; what is left of a transcript is
+its query, options of endless input included, over rows in the order in which they came.
 """
 
 from __future__ import annotations

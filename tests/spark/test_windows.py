@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import assert_same_results
-from windrow.testing.strategies import queries, streams, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
-FEW = settings(max_examples=8, suppress_health_check=list(HealthCheck))
 
 
 def check(spark: Any, query: wr.Query, table: pa.Table) -> None:
@@ -38,14 +34,6 @@ def calls(count: int = 3_000, keys: int = 5, span: int = 40_000) -> pa.Table:
             "x": pa.array(rng.normal(size=count), mask=rng.random(count) < 0.1),
         }
     )
-
-
-@pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@FEW
-@given(data=st.data())
-def test_any_mix_of_windows(spark: Any, clock: Any, data: st.DataObject) -> None:
-    query = data.draw(queries(clock))
-    check(spark, query, table_of(data.draw(streams(clock, null_times=True)), clock))
 
 
 def own(frame: Any, window: Any) -> Any:

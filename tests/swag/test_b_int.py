@@ -5,11 +5,11 @@ import pytest
 from swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
-    Counter,
     check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
+from windrow.papers.measure import Counter
 from windrow.swag.b_int import BInt
 
 TestAgainstText = machine_for(BInt)

@@ -8,11 +8,11 @@ import threading
 from swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
-    Counter,
     check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
+from windrow.papers.measure import Counter
 from windrow.swag.foa import FOA, Suspended
 
 TestAgainstText = machine_for(FOA)

@@ -8,12 +8,12 @@ import tracemalloc
 from swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
-    Counter,
     check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
 from windrow.monoids.base import monoid
+from windrow.papers.measure import Counter
 from windrow.swag.ioa import IOA, Cell
 
 TestAgainstText = machine_for(IOA)

@@ -13,12 +13,12 @@ from swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     SUM,
     TEXT,
-    Counter,
     check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
 from windrow.monoids.base import Monoid, monoid
+from windrow.papers.measure import Counter
 from windrow.state import MemoryLevels
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA

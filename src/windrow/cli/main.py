@@ -52,7 +52,25 @@ def parser() -> argparse.ArgumentParser:
     state.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
     state.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
     state.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
+    _bench(commands.add_parser("bench", help="run the experiments of the papers again"))
     return top
+
+
+def _bench(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "experiments",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="such as daba-table2; a paper (daba, ra, mta, scotty); or all. Without one: list them",
+    )
+    command.add_argument("--quick", action="store_true", help="fewer sizes, operators and repeats")
+    command.add_argument("--seed", type=int, default=7, help="of the values that are drawn (default: 7)")
+    command.add_argument("--json", metavar="FILE.json", help="write all figures, as docs/papers.md says")
+    command.add_argument("--html", metavar="FILE.html", help="write a report, one HTML file")
+    command.add_argument(
+        "--from", dest="earlier", metavar="FILE.json", help="run nothing: show what an earlier run wrote"
+    )
+    command.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def _job(command: argparse.ArgumentParser) -> None:

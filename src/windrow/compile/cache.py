@@ -176,6 +176,13 @@ def _kernel_cache(function: Any, print_: str) -> Any:
         def _index_key(self, sig: Any, codegen: Any) -> Any:
             return sig, codegen.magic_tuple(), print_
 
+        def _load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super()._load_overload(sig, target_context)
+            except Exception:
+                # cut off, or saved where modules were at hand that are not here: compile anew
+                return None
+
     return KernelCache()
 
 

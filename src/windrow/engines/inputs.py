@@ -186,11 +186,22 @@ def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count
         return column
     empty = monoid.empty_result() if monoid.nulls == "skip" else None
     if empty is not None and not min_count:
-        if _is_untyped(column.type):
+        if not _may_hold(column.type, empty):
             pairs = zip(column.to_pylist(), (values == 0).tolist(), strict=True)
             return pa.array([empty if is_none else result for result, is_none in pairs])
         return pc.if_else(pa.array(values == 0), pa.scalar(empty, column.type), column)
     return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column)
+
+
+def _may_hold(kind: Any, result: Any) -> bool:
+    """Whether a column of this type may hold a result that others, which made the type, have not told of."""
+    if _is_untyped(kind):
+        return False
+    try:
+        pa.scalar(result, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return True
 
 
 def _is_untyped(kind: Any) -> bool:

@@ -9,6 +9,7 @@ the algorithm needs, and the rest is what the machine did meanwhile.
 from __future__ import annotations
 
 import functools
+import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from numba.extending import intrinsic
 
 from windrow.compile.access import cast, emit, row, row_count
 from windrow.compile.native import jit_for, native
+from windrow.compile.wide import codes_of, wide_form
+from windrow.swag.wide import EXTRA_ROWS
 
 __all__ = ["Latency", "cycles_per_ns", "native_latency", "plain_latency", "reading_cost"]
 
@@ -123,10 +126,12 @@ def _driver(jit: Any, operations: Any, lift: Any, lower: Any) -> Any:
 def native_latency(
     algorithm: Any, monoid: Any, columns: Sequence[np.ndarray[Any, Any]], size: int, repeats: int
 ) -> Latency | None:
-    """Rounds in native code; None where the aggregate has none. ``size`` is a power of two; the first
-    ``size`` values of each column fill the window."""
+    """Rounds in native code; None where algorithm and aggregate have none. ``size`` is a power of two; the
+    first ``size`` values of each column fill the window."""
     arrays = tuple(np.ascontiguousarray(column) for column in columns)
-    form = native(monoid, tuple(column.dtype for column in arrays)) if monoid.wide is None else None
+    if monoid.wide is not None:
+        return _sketch_latency(algorithm, monoid, arrays[0], size, repeats)
+    form = native(monoid, tuple(column.dtype for column in arrays))
     if form is None:
         return None
     process = _driver(form.jit, algorithm.operations(form.jit, form.combine), form.lift, form.lower)
@@ -145,12 +150,60 @@ def native_latency(
     return Latency(_least(run, repeats))
 
 
+def _sketch_driver(jit: Any, operations: Any, lift_into: Any) -> Any:
+    """The same over rows of a matrix, as :func:`windrow.swag.wide.roll_rows` does it; the total is a row."""
+    insert, evict, query = operations.insert, operations.evict, operations.query
+
+    @jit
+    def put(rows: Any, mask: int, registers: Any, code: Any) -> Any:
+        target = rows[registers[1] & mask]
+        for k in range(target.shape[0]):
+            target[k] = 0
+        lift_into(target, code)
+        lift_into(rows[mask + 1], code)
+        return insert(rows, mask, registers)
+
+    @jit
+    def process(rows: Any, mask: int, registers: Any, size: int, codes: Any, out: Any, taken: Any) -> Any:
+        for i in range(size):
+            registers = put(rows, mask, registers, codes[i])
+        for i in range(size, codes.shape[0]):
+            begun = _cycles()
+            registers = put(rows, mask, evict(rows, mask, registers), codes[i])
+            out[i - size] = query(rows, mask, registers)
+            taken[i - size] = _cycles() - begun
+        return registers
+
+    return process
+
+
+def _sketch_latency(algorithm: Any, monoid: Any, values: Any, size: int, repeats: int) -> Latency | None:
+    if algorithm.wide_operations is None:
+        return None
+    form = wide_form(monoid)
+    process = _sketch_driver(form.jit, algorithm.wide_operations(form.jit, form.combine_into), form.lift_into)
+    codes = codes_of(values, monoid).codes
+    out, taken = np.zeros(len(codes) - size, np.int64), np.zeros(len(codes) - size, np.int64)
+    positions = tuple(register for register in algorithm.start(None) if register is not None)
+
+    def run() -> Cycles:
+        rows = np.zeros((size + EXTRA_ROWS, form.wide.width), form.wide.dtype)
+        process(rows, size - 1, positions, size, codes, out, taken)
+        return taken
+
+    run()  # compiles
+    return Latency(_least(run, repeats))
+
+
 def plain_latency(
     algorithm: Callable[[Any], Any], monoid: Any, rows: Sequence[tuple[Any, ...]], size: int, repeats: int
 ) -> Latency:
-    """Rounds on Python objects, an algorithm like any other: ``rows`` has the inputs of each."""
+    """Rounds on Python objects; ``rows`` has the inputs of each. Garbage collection is part of what an
+    algorithm costs: each run begins with a clean slate, so that collections fall on the same rounds in all
+    and stay in the least."""
 
     def run() -> Cycles:
+        gc.collect()
         window = algorithm(monoid)
         for values in rows[:size]:
             window.insert(*values)

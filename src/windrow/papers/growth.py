@@ -2,7 +2,7 @@
 
 Each kind of growth f is fitted as cost = a + b f(n). Its *misfit* is the root mean square of what the fit
 leaves over, as a share of the mean cost. The verdict is the simplest growth whose misfit is small: a cost
-that does not grow is fitted by all three, with b = 0, and is constant.
+that does not grow is fitted by all three, with b = 0, and is constant. So is one that falls.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class Fit:
         return self.base + self.slope * GROWTHS[self.growth](n)
 
     def __str__(self) -> str:
-        shown = {"constant": "", "logarithmic": " log2 n", "linear": " n"}[self.growth]
-        line = f"{self.base:.3g}" + (f" {self.slope:+.3g}{shown}" if shown else "")
+        rise = {"constant": "", "logarithmic": " log2 n", "linear": " n"}[self.growth]
+        sign = "-" if self.slope < 0 else "+"
+        line = f"{self.base:.3g}" + (f" {sign} {abs(self.slope):.3g}{rise}" if rise else "")
         return f"{self.growth}: {line} (misfit {self.misfit:.1%})"
 
 
@@ -45,7 +46,7 @@ def fit(points: Sequence[tuple[float, float]], growth: str) -> Fit:
     """The least squares fit of a growth to points (size, cost).
 
     >>> print(fit([(1, 3.0), (2, 5.0), (4, 7.0)], "logarithmic"))
-    logarithmic: 3 +2 log2 n (misfit 0.0%)
+    logarithmic: 3 + 2 log2 n (misfit 0.0%)
     """
     if len({n for n, _ in points}) < 3:
         raise ValueError(f"{len(points)} points tell no growth: measure at least 3 sizes")
@@ -62,14 +63,17 @@ def fit(points: Sequence[tuple[float, float]], growth: str) -> Fit:
 
 
 def growth_of(points: Sequence[tuple[float, float]], small: float = _SMALL) -> Fit:
-    """The simplest growth that fits: its misfit is at most ``small``, and it does not fall. Where none does,
-    the one that fits best.
+    """The simplest growth that fits: its misfit is at most ``small``. Where none does, the one that fits
+    best among those that rise.
 
     >>> growth_of([(n, 10 + 3 * n) for n in (16, 64, 256, 1024)]).growth
     'linear'
     >>> growth_of([(n, 7 + 1 / n) for n in (16, 64, 256, 1024)]).growth
     'constant'
     """
-    fits = [fit(points, growth) for growth in GROWTHS]
-    fitting = [found for found in fits if found.misfit <= small and found.slope >= 0]
-    return fitting[0] if fitting else min(fits, key=lambda found: found.misfit)
+    constant, *others = [fit(points, growth) for growth in GROWTHS]
+    rising = [found for found in others if found.slope > 0]
+    if constant.misfit <= small or not rising:
+        return constant
+    fitting = [found for found in rising if found.misfit <= small]
+    return fitting[0] if fitting else min(rising, key=lambda found: found.misfit)

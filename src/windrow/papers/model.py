@@ -92,6 +92,11 @@ class Finding:
         if self.agrees is not True and not self.why:
             raise ValueError(f"finding {self.claim!r} does not agree: say why")
 
+    @classmethod
+    def judged(cls, claim: str, agrees: bool, measured: str, otherwise: str) -> Finding:
+        """A finding whose reason is given only where it does not agree."""
+        return cls(claim, agrees, measured, "" if agrees else otherwise)
+
 
 @dataclass(frozen=True)
 class Result:

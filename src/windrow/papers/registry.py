@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from windrow.papers.model import Experiment
+from windrow.papers.model import Experiment, Result, Settings
 
-__all__ = ["PAPERS", "UnknownExperiment", "all_experiments", "chosen"]
+__all__ = ["PAPERS", "UnknownExperiment", "all_experiments", "chosen", "run_of"]
 
 #: packages of this one, each with EXPERIMENTS, in the order in which they are shown, and the papers' titles
 PAPERS = {
@@ -47,6 +47,16 @@ def chosen(names: Iterable[str]) -> list[Experiment]:
     picked = {name for name in wanted if name in by_name}
     picked |= {e.name for name in wanted if name in PAPERS for e in _of(name)}
     return [experiment for experiment in known if not wanted or experiment.name in picked]
+
+
+def run_of(module: str, name: str = "run") -> Callable[[Settings], Result]:
+    """What runs an experiment, imported when it is called: a list of experiments needs no numba."""
+
+    def run(settings: Settings) -> Result:
+        result: Result = getattr(importlib.import_module(module), name)(settings)
+        return result
+
+    return run
 
 
 def _of(paper: str) -> tuple[Experiment, ...]:

@@ -4,8 +4,9 @@ Each session that has not fired is one slice (or, for aggregates that depend on 
 largest size, which a late row may split anew, one slice a moment). Rows that are in time join what they
 touch. A row that comes too late to change what has fired is judged alone; see docs/streams.md.
 
-Invariant: the sessions of a key are disjoint. What has fired and cannot be changed any more is forgotten but
-for its end, and that only as long as a late row could otherwise slip in before it.
+Invariant: the sessions of a key are disjoint, unless late rows are judged by themselves. What has fired and
+cannot be changed any more is forgotten but for its end, and that only as long as a late row could otherwise
+slip in before it.
 Cost: linear in the open sessions a batch. Source: [Scotty] section III, figure 4, case 2 (fusing slices).
 """
 
@@ -102,6 +103,8 @@ class SessionStore:
         taken = np.zeros(len(keys), np.bool_)
         if not len(keys):
             return taken
+        if self.window.late_by == "row":
+            return times + self.window.gap_us > watermark
         spans = self.spans()
         closed = self._closed_at(keys, spans, watermark)
         held = self.slices
@@ -137,7 +140,10 @@ class SessionStore:
         keys, ends = keys[order], ends[order]
         last = np.append(keys[1:] != keys[:-1], True) if len(keys) else np.zeros(0, np.bool_)
         keys, ends = keys[last], ends[last]
-        matters = ends > np.minimum(watermark, self._first_open(keys, spans, watermark)) - self.window.gap_us
+        matters = np.zeros(len(ends), np.bool_)
+        if self.window.late_by == "session":
+            first_open = self._first_open(keys, spans, watermark)
+            matters = ends > np.minimum(watermark, first_open) - self.window.gap_us
         slices = self.slices
         if gone.any() and slices is not None:
             slices = slices.take(np.flatnonzero(np.repeat(~gone, spans.stops - spans.fronts)))

@@ -3,7 +3,7 @@
 First those that are not behind the watermark, or within the allowed lateness of it, join whatever sessions
 they touch; with an allowance fired ones too, as long as their end is no further behind. Then each later row
 is judged alone, by what the first step left.
-Invariant: the sessions of a key are disjoint.
+Invariant: the sessions of a key are disjoint, unless late rows are judged by themselves.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SessionModel(Model):
         unfired = [each for each in after_first_step if _end(each) > watermark]
         in_time = [row for row in far if not self._is_late(row, fired, unfired, watermark)]
         self.sessions[key] = [*fired, *self._merged(unfired, in_time)]
-        assert _are_disjoint(self.sessions[key])
+        assert _are_disjoint(self.sessions[key]) or self.window.late_by == "row"
         return [*near, *in_time]
 
     def _of(self, key: int) -> list[Frame]:
@@ -65,6 +65,8 @@ class SessionModel(Model):
 
     def _is_late(self, row: Row, fired: list[Frame], unfired: list[Frame], watermark: Watermark) -> bool:
         """Whether a row that is behind the allowance comes too late, alone."""
+        if self.window.late_by == "row":
+            return row.time + self.window.gap_us <= watermark
         if any(row.time < _end(session) for session in fired):
             return True
         joined = next(session for session in self._merged(unfired, [row]) if row in session.rows)

@@ -4,7 +4,7 @@
                          |----------|     |------|     |----|
                          first  last+5m
 
-Invariant: the sessions of one key are disjoint. Rows exactly ``gap`` apart are in one session, as Spark,
+Invariant: the sessions of one key are disjoint, unless late rows are judged by themselves. Rows exactly ``gap`` apart are in one session, as Spark,
 Flink and Scotty have it.
 Source: [Scotty] sections II and IV: of several gaps, only the smallest cuts slices.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from windrow.windows.arguments import check_same_time
 from windrow.windows.base import Window
@@ -29,6 +30,10 @@ class Session(Window):
         max_size: how long a session may become. A row at ``first + max_size`` or later starts a new session
             however close it is to the last row, and the session before it ends at ``first + max_size`` at the
             latest. So a session is never longer than this, and sessions stay disjoint.
+        late_by: how a late row of endless input is judged. By its ``"session"``: it joins one that is still
+            open, and is late for one that has come out. By the ``"row"`` itself: it is late if its own
+            [time, time + gap) has ended, and otherwise it counts, in a session of its own if the one it
+            would belong to has come out. That is what Spark's ``session_window`` does; sessions may overlap.
 
     >>> from windrow.windows import Session
     >>> Session(gap="30 minutes")
@@ -41,12 +46,23 @@ class Session(Window):
 
     gap: Duration
     max_size: Duration | None
+    late_by: Literal["session", "row"]
 
-    def __init__(self, gap: DurationLike, max_size: DurationLike | None = None) -> None:
+    def __init__(
+        self,
+        gap: DurationLike,
+        max_size: DurationLike | None = None,
+        late_by: Literal["session", "row"] = "session",
+    ) -> None:
         gap = fixed_duration(gap, "gap")
         limit = None if max_size is None else fixed_duration(max_size, "max_size")
         if limit is not None:
             check_same_time(gap, limit, "gap", "max_size")
+        if late_by not in ("session", "row"):
+            raise ValueError(f"late_by={late_by!r}: use 'session' or 'row'")
+        if limit is not None and late_by == "row":
+            raise ValueError("late_by='row' is for sessions of any size: leave out max_size")
+        object.__setattr__(self, "late_by", late_by)
         object.__setattr__(self, "gap", gap)
         object.__setattr__(self, "max_size", limit)
 
@@ -96,3 +112,5 @@ class Session(Window):
         yield self.gap.argument
         if self.max_size is not None:
             yield f"max_size={self.max_size.argument}"
+        if self.late_by != "session":
+            yield f"late_by={self.late_by!r}"

@@ -21,7 +21,7 @@ from windrow.windows import parse_duration
 __all__ = ["read_job"]
 
 _TABLES = ("source", "events", "window", "rolling", "agg", "sink", "spark")
-_EVENTS = ("time", "by", "watermark", "lateness", "late", "order", "empty", "min_count", "emit")
+_EVENTS = ("time", "by", "watermark", "max_ahead", "lateness", "late", "order", "empty", "min_count", "emit")
 _MODES = ("error", "overwrite", "append")
 #: sinks that keep no promise over restarts, so that they need no checkpoint
 _TRANSIENT = ("console", "memory", "noop")
@@ -150,7 +150,9 @@ def _events(fields: Fields) -> Query:
     least = fields.whole("min_count", 0)
     watermark = fields.value("watermark", None, str, int)
     lateness = fields.value("lateness", 0, str, int)
+    ahead = fields.value("max_ahead", None, str, int)
     fields.checked("watermark", query, time=time, watermark=watermark)
+    fields.checked("max_ahead", query, time=time, watermark=watermark, max_ahead=ahead)
     fields.checked("lateness", query, time=time, allowed_lateness=lateness)
     return fields.checked(
         "time",
@@ -164,6 +166,7 @@ def _events(fields: Fields) -> Query:
         empty=empty,
         min_count=least,
         emit=emit,
+        max_ahead=ahead,
     )
 
 

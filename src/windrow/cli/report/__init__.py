@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else."""
+"""Reports as one HTML page that needs nothing else: of a run, and of the papers' experiments."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from pathlib import Path
 from windrow.cli.record import Record
 from windrow.cli.report.page import page
 
-__all__ = ["write_report"]
+__all__ = ["replace_file", "write_report"]
 
 
 def write_report(record: Record, path: Path) -> None:
-    """Write the report; an earlier one is replaced only by a whole one."""
+    """Write the report of a run."""
+    replace_file(path, page(record))
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file; an earlier one is replaced only by a whole one."""
     hidden = path.with_name(f".{path.name}.unfinished")
-    hidden.write_text(page(record), encoding="utf-8")
+    hidden.write_text(text, encoding="utf-8")
     hidden.replace(path)

@@ -1,27 +1,24 @@
 """The page: what ran, how it ended, results over time, how the run went, the plan.
 
-One file, no scripts, nothing loaded from anywhere: a policy in the page says so to the browser as well. All
-that comes from data or the job is escaped.
+All that comes from data or the job is escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from windrow.cli.commands.explain import explained
 from windrow.cli.job.secrets import scrubbed
 from windrow.cli.record import Record
+from windrow.cli.report.parts import figures, head, table_of
 from windrow.cli.report.results import result_charts, time_column
 from windrow.cli.report.steps import step_charts
-from windrow.cli.report.svg import Chart, draw
 from windrow.cli.show.progress import human_bytes, human_seconds, human_time
 
 __all__ = ["page"]
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STATUS = {"done": "It ran to its end.", "stopped": "It was stopped.", "failed": "It failed."}
 _SHOWN_ROWS = 12
 
@@ -33,10 +30,7 @@ def page(record: Record) -> str:
 
 def _parts(record: Record) -> Iterator[str]:
     name = escape(record.job.name)
-    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{name}: windrow report</title><style>{_style()}</style></head><body>"
+    yield head(f"{record.job.name}: windrow report")
     yield f"<h1>{name}</h1>{_lead(record)}"
     yield _numbers(record)
     yield from _notes(record)
@@ -44,20 +38,16 @@ def _parts(record: Record) -> Iterator[str]:
     charts = result_charts(record.job, table)
     if charts:
         yield "<h2>Results over time</h2>"
-        yield f'<p class="soft">{_about_results(record)}</p>{_charts(charts)}'
+        yield f'<p class="soft">{_about_results(record)}</p>{figures(charts)}'
     yield from _result_rows(record, table)
     for title, about, rows in record.tables:
-        yield f'<h2>{escape(title)}</h2><p class="soft">{escape(about)}</p>{_table(rows)}'
+        yield f'<h2>{escape(title)}</h2><p class="soft">{escape(about)}</p>{table_of(rows)}'
     charts = step_charts(record)
     if charts:
-        yield f"<h2>How the run went</h2>{_charts(charts)}"
+        yield f"<h2>How the run went</h2>{figures(charts)}"
     yield '<h2>The job</h2><p class="soft">Where rows come from and go to, and what is done in between.</p>'
     yield f"<pre>{escape(chr(10).join(explained(record.job)))}</pre>"
     yield "</body></html>"
-
-
-def _style() -> str:
-    return files("windrow.cli.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def _lead(record: Record) -> str:
@@ -106,16 +96,6 @@ def _about_results(record: Record) -> str:
     return f"One line a key, of the keys with the most results.{part}"
 
 
-def _charts(charts: list[tuple[str, str, Chart]]) -> str:
-    found = []
-    for title, about, chart in charts:
-        if drawn := draw(chart, title):
-            found.append(
-                f"<figure><h3>{escape(title)}</h3><figcaption>{escape(about)}</figcaption>{drawn}</figure>"
-            )
-    return f'<div class="charts">{"".join(found)}</div>'
-
-
 def _result_rows(record: Record, table: Any) -> Iterator[str]:
     if table is None or not table.num_rows:
         return
@@ -124,7 +104,7 @@ def _result_rows(record: Record, table: Any) -> Iterator[str]:
     shown = ordered.slice(max(0, table.num_rows - _SHOWN_ROWS))
     rows = [list(shown.column_names)]
     rows += [[_cell(value) for value in row.values()] for row in shown.to_pylist()]
-    yield f"<h2>The last results</h2>{_table(rows)}"
+    yield f"<h2>The last results</h2>{table_of(rows)}"
 
 
 def _cell(value: Any) -> str:
@@ -132,21 +112,3 @@ def _cell(value: Any) -> str:
         return f"{value:,.6g}"
     text = human_time(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _table(rows: list[list[str]]) -> str:
-    numeric = [all(_is_number(row[k]) for row in rows[1:]) for k in range(len(rows[0]))] if rows else []
-
-    def line(tag: str, row: list[str]) -> str:
-        cells = (
-            f"<{tag}{' class=n' if is_number else ''}>{escape(text)}</{tag}>"
-            for text, is_number in zip(row, numeric, strict=True)
-        )
-        return f"<tr>{''.join(cells)}</tr>"
-
-    body = "".join(line("td", row) for row in rows[1:])
-    return f'<div class="scroll"><table>{line("th", rows[0])}{body}</table></div>'
-
-
-def _is_number(text: str) -> bool:
-    return text[:1].isdigit() or text[:1] in ("-", "<")

@@ -5,21 +5,27 @@ Colours are variables of the page, so that a chart suits light and dark. All tex
 
 from __future__ import annotations
 
-import datetime as dt
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-__all__ = ["Chart", "Series", "draw"]
+from windrow.cli.report.axes import Axis, LogAxis, number
+
+__all__ = ["COLOURS", "Chart", "Series", "draw"]
+
+AnyAxis = Axis | LogAxis
 
 _WIDTH, _HEIGHT = 720, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 34
 #: points of a line; more cannot be told apart
 _MOST_POINTS = 600
-_STEPS = (1, 2, 2.5, 5, 10)
-_TIME_STEPS = (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800)
+#: lines with at most so many points show each of them
+_MOST_MARKS = 40
+#: colours that the style has
+COLOURS = 8
 
 
 @dataclass(frozen=True)
@@ -38,22 +44,29 @@ class Chart:
     #: x is seconds since 1970, and is shown as time
     x_is_time: bool = False
     y_is_time: bool = False
+    #: equal ratios are equally long; values of 0 and below are left out
+    log_x: bool = False
+    log_y: bool = False
     kind: str = "line"
-    colours: Sequence[int] = field(default_factory=lambda: range(8))
+    #: whether a line shows its points
+    is_marked: bool = False
+    colours: Sequence[int] = field(default_factory=lambda: range(COLOURS))
 
 
 def draw(chart: Chart, title: str) -> str:
     """The chart; an empty text if there is nothing to draw."""
-    shown = [(colour, _thinned(s)) for colour, s in zip(chart.colours, chart.series, strict=False)]
+    colours = itertools.cycle(chart.colours)
+    shown = [
+        (colour, _thinned(_drawable(chart, s))) for colour, s in zip(colours, chart.series, strict=False)
+    ]
     points = [p for _, s in shown for p in s.points]
     if not points:
         return ""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    x_axis = _Axis(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, chart.x_is_time)
-    low = min(ys) if chart.y_is_time else min(0.0, min(ys))
-    y_axis = _Axis(low, max(ys), _HEIGHT - _BOTTOM, _TOP, chart.y_is_time, wanted=4)
+    x_axis, y_axis = _x_axis(chart, [x for x, _ in points]), _y_axis(chart, [y for _, y in points])
     mark = {"bar": _bars, "dots": _dots}.get(chart.kind, _line)
     marks = [mark(colour, series, x_axis, y_axis) for colour, series in shown]
+    if chart.is_marked:
+        marks += [_dots(c, s, x_axis, y_axis) for c, s in shown if len(s.points) <= _MOST_MARKS]
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
         + _grid(x_axis, y_axis, chart)
@@ -63,53 +76,25 @@ def draw(chart: Chart, title: str) -> str:
     )
 
 
-class _Axis:
-    """A range of values on a range of pixels, with ticks at round values."""
-
-    def __init__(
-        self, low: float, high: float, start: float, end: float, is_time: bool, wanted: int = 6
-    ) -> None:
-        if high <= low:
-            pad = 30.0 if is_time else max(abs(low) * 0.1, 0.5)
-            low, high = (low - pad, high + pad) if is_time or low < 0 else (low, high + pad)
-        self.step = _time_step((high - low) / wanted) if is_time else _round_step((high - low) / wanted)
-        self.low = low if is_time else math.floor(low / self.step) * self.step
-        self.high = high if is_time else math.ceil(high / self.step) * self.step
-        self.start, self.end, self.is_time = start, end, is_time
-
-    def place(self, value: float) -> float:
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        first = math.ceil(self.low / self.step) * self.step
-        count = int((self.high - first) / self.step + 1e-9) + 1
-        return [(first + k * self.step, self._label(first + k * self.step)) for k in range(count)]
-
-    def _label(self, value: float) -> str:
-        if not self.is_time:
-            return _number(value)
-        moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=value)
-        if self.step < 60:
-            return moment.strftime("%H:%M:%S")
-        is_day = moment.hour == moment.minute == 0
-        return moment.strftime("%d %b") if self.step >= 86_400 or is_day else moment.strftime("%H:%M")
+def _drawable(chart: Chart, series: Series) -> Series:
+    """Without what has no place on a logarithmic axis."""
+    kept = [(x, y) for x, y in series.points if not (chart.log_x and x <= 0) and not (chart.log_y and y <= 0)]
+    return Series(series.name, kept)
 
 
-def _round_step(rough: float) -> float:
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(step * power for step in _STEPS if step * power >= rough * 0.999)
+def _x_axis(chart: Chart, xs: list[float]) -> AnyAxis:
+    if not chart.log_x:
+        return Axis(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, chart.x_is_time)
+    is_binary = all(math.log2(x).is_integer() for x in xs)
+    return LogAxis(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, base=2 if is_binary else 10)
 
 
-def _time_step(rough: float) -> float:
-    return float(next((step for step in _TIME_STEPS if step >= rough), math.ceil(rough / 604_800) * 604_800))
-
-
-def _number(value: float) -> str:
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= limit:
-            scaled = value / (1e3 if unit == "k" else limit)
-            return f"{scaled:g}{unit}"
-    return f"{round(value, 6):g}"
+def _y_axis(chart: Chart, ys: list[float]) -> AnyAxis:
+    bottom = _HEIGHT - _BOTTOM
+    if chart.log_y:
+        return LogAxis(min(ys), max(ys), bottom, _TOP)
+    low = min(ys) if chart.y_is_time else min(0.0, min(ys))
+    return Axis(low, max(ys), bottom, _TOP, chart.y_is_time, wanted=4)
 
 
 def _thinned(series: Series) -> Series:
@@ -126,21 +111,21 @@ def _thinned(series: Series) -> Series:
     return Series(series.name, kept)
 
 
-def _line(colour: int, series: Series, x_axis: _Axis, y_axis: _Axis) -> str:
+def _line(colour: int, series: Series, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     places = [f"{x_axis.place(x):.1f},{y_axis.place(y):.1f}" for x, y in series.points]
     if len(places) == 1:
         return _dots(colour, series, x_axis, y_axis)
     return f'<polyline points="{" ".join(places)}" class="line c{colour}"/>'
 
 
-def _dots(colour: int, series: Series, x_axis: _Axis, y_axis: _Axis) -> str:
+def _dots(colour: int, series: Series, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     return "".join(
         f'<circle cx="{x_axis.place(x):.1f}" cy="{y_axis.place(y):.1f}" r="2.5" class="dot c{colour}"/>'
         for x, y in series.points
     )
 
 
-def _bars(colour: int, series: Series, x_axis: _Axis, y_axis: _Axis) -> str:
+def _bars(colour: int, series: Series, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     room = (x_axis.end - x_axis.start) / max(len(series.points), 1)
     width = max(1.0, min(room * 0.7, 24.0))
     base = y_axis.place(0)
@@ -150,12 +135,12 @@ def _bars(colour: int, series: Series, x_axis: _Axis, y_axis: _Axis) -> str:
         left = min(max(x_axis.place(x) - width / 2, x_axis.start), x_axis.end - width)
         found.append(
             f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{max(base - top, 0):.1f}" '
-            f'class="bar c{colour}"><title>{_number(y)}</title></rect>'
+            f'class="bar c{colour}"><title>{number(y)}</title></rect>'
         )
     return "".join(found)
 
 
-def _grid(x_axis: _Axis, y_axis: _Axis, chart: Chart) -> str:
+def _grid(x_axis: AnyAxis, y_axis: AnyAxis, chart: Chart) -> str:
     parts = []
     for value, label in y_axis.ticks():
         y = y_axis.place(value)

@@ -1,14 +1,15 @@
-"""Tables of results as text, no wider than the terminal."""
+"""Tables as text, no wider than the terminal."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["text_table"]
+__all__ = ["figure", "figure_table", "text_table"]
 
 _WIDEST_CELL = 40
 
@@ -23,21 +24,58 @@ def text_table(table: pa.Table, rows: int = 20, width: int = 80) -> str:
     s       20
     """
     shown = table.slice(0, rows)
-    columns = [_column(name, shown.column(name)) for name in shown.column_names]
-    fitting = _fitting(columns, width)
-    lines = ["  ".join(cells).rstrip() for cells in zip(*columns[:fitting], strict=True)]
+    columns = [_results(name, shown.column(name)) for name in shown.column_names]
+    lines, left_out = _lines(columns, width)
     if table.num_rows > rows:
         lines.append(f"... {table.num_rows - rows:,} more rows")
-    if fitting < len(columns):
-        lines.append(f"... more columns: {', '.join(table.column_names[fitting:])}")
-    return "\n".join(lines)
+    return "\n".join(lines + left_out)
 
 
-def _column(name: str, values: Any) -> list[str]:
+def figure_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 80) -> str:
+    """Figures under their names, to three digits.
+
+    >>> print(figure_table(["window", "RA", "10x"], [[8, 0.0123456, "never"], [4096, 25.0, None]]))
+    window      RA    10x
+         8  0.0123  never
+     4,096      25      -
+    """
+    found = []
+    for name, cells in zip(columns, zip(*rows, strict=True), strict=True):
+        is_figure = any(isinstance(cell, (int, float)) for cell in cells)
+        found.append(_aligned([name, *map(figure, cells)], is_figure))
+    lines, left_out = _lines(found, width)
+    return "\n".join(lines + left_out)
+
+
+def figure(value: Any) -> str:
+    """A measured number to three digits; text as it is.
+
+    >>> figure(123456), figure(1234.5), figure(0.001234), figure("never"), figure(None)
+    ('123,456', '1,234', '0.00123', 'never', '-')
+    """
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return _cell(value)
+
+
+def _results(name: str, values: Any) -> list[str]:
     cells = [_clipped(name), *(_clipped(_cell(value)) for value in values.to_pylist())]
+    return _aligned(cells, str(values.type).startswith(("int", "uint", "float", "double", "decimal")))
+
+
+def _aligned(cells: list[str], are_numbers: bool) -> list[str]:
     width = max(len(cell) for cell in cells)
-    numbers = str(values.type).startswith(("int", "uint", "float", "double", "decimal"))
-    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in cells]
+    return [cell.rjust(width) if are_numbers else cell.ljust(width) for cell in cells]
+
+
+def _lines(columns: list[list[str]], width: int) -> tuple[list[str], list[str]]:
+    """The lines of the columns that fit, and one that names the others."""
+    fitting = _fitting(columns, width)
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns[:fitting], strict=True)]
+    names = ", ".join(column[0].strip() for column in columns[fitting:])
+    return lines, [f"... more columns: {names}"] if names else []
 
 
 def _fitting(columns: list[list[str]], width: int) -> int:

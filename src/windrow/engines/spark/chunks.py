@@ -30,11 +30,14 @@ def chunked(batches: Iterable[Any], rows: int = CHUNK_ROWS) -> Iterator[pa.Table
 
 
 def conformed(column: Any, kind: Any) -> Any:
-    """A result column with the type that was promised; decimals are rounded to its digits."""
+    """A result column with the type that was promised; decimals are rounded to its digits, and tuples, which
+    Arrow takes for lists where Python makes them, become structs as native code has them."""
     import pyarrow.compute as pc
 
     if column.type == kind:
         return column
+    if pa.types.is_list(column.type) and pa.types.is_struct(kind):
+        return pa.array([value and tuple(value) for value in column.to_pylist()], kind)
     if pa.types.is_decimal(column.type) and pa.types.is_decimal(kind) and column.type.scale > kind.scale:
         column = pc.round(column, ndigits=kind.scale)
     return column.cast(kind)

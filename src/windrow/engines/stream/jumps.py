@@ -29,7 +29,9 @@ class WatermarkJump(UserWarning):
 
 def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
     """For a batch that moved the watermark; ``earliest`` and ``latest`` times until then, if there were
-    any."""
+    any. Where the query says how far ahead rows may be, what is left is as it should be."""
+    if query.max_ahead is not None:
+        return
     delay: Any = query.watermark
     is_integer = delay.kind == "integer"
     middle, largest = int(np.median(times)), int(times.max())
@@ -43,8 +45,8 @@ def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
     if ahead > _FAR * usual:
         warnings.warn(
             f"a row is {ahead:,} {'units' if is_integer else 'us'} ahead of {of_what} and moved the "
-            f"watermark: rows that come now may all be late. Filter such rows, or give the watermark with "
-            f"advance() instead of watermark=",
+            f"watermark: rows that come now may all be late. Say how far ahead rows may be with "
+            f"max_ahead=, filter such rows, or give the watermark with advance() instead of watermark=",
             WatermarkJump,
             stacklevel=4,
         )

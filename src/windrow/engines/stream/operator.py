@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from time import monotonic
+from time import time as wall_clock
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,12 @@ class Operator:
     """
 
     def __init__(
-        self, query: Spec, *, clock: Callable[[], float] = monotonic, saved: SavedOperator | None = None
+        self,
+        query: Spec,
+        *,
+        clock: Callable[[], float] = monotonic,
+        now: Callable[[], float] = wall_clock,
+        saved: SavedOperator | None = None,
     ) -> None:
         self._is_finished = False
         self._plan = Plan.of(query)
@@ -68,11 +74,19 @@ class Operator:
         self._types: dict[str, Any] = {}
         self._clock = clock
         self._last_row = clock()
+        self._now = now
 
     @classmethod
-    def restored(cls, query: Spec, snapshot: bytes, *, clock: Callable[[], float] = monotonic) -> Operator:
+    def restored(
+        cls,
+        query: Spec,
+        snapshot: bytes,
+        *,
+        clock: Callable[[], float] = monotonic,
+        now: Callable[[], float] = wall_clock,
+    ) -> Operator:
         """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
-        operator = cls(query, clock=clock)
+        operator = cls(query, clock=clock, now=now)
         operator._plan, operator._state = restored(operator._plan, snapshot)
         return operator
 
@@ -100,7 +114,7 @@ class Operator:
         if not table.num_rows and self._state.columns is not None:
             return self.poll()
         with self._undoing():
-            plan, state, due = pushed(self._plan, self._state, table)
+            plan, state, due = pushed(self._plan, self._state, table, self._now)
             result = self._accepted(plan, state, due)
         self._last_row = self._clock()
         return result

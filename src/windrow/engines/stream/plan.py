@@ -118,8 +118,13 @@ class Plan:
             reaches.append(over.size.units)
         return max([TimeWindows(timed).longest if timed else 1, *reaches]) + self.allowed
 
+    def out_of_reach(self, times: Ints) -> npt.NDArray[np.bool_]:
+        """Which rows have windows that would reach beyond what time may be."""
+        most = END_OF_TIME - self.reach
+        return (times >= most) | (times <= -most)
+
     def check_reach(self, times: Ints) -> None:
-        """Refuse rows whose windows would reach beyond what time may be."""
+        """Refuse such rows."""
         for worst in (int(times.max()), int(times.min())):
             if abs(worst) + self.reach >= END_OF_TIME:
                 raise OverflowError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from windrow.engines.delta_windows import without_delta
 from windrow.engines.frame import build_frame, plain_array
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.advance import Due, advanced
+from windrow.engines.stream.ahead import too_far_ahead
 from windrow.engines.stream.batch import fold_batch
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.jumps import warn_of_jump
@@ -33,18 +35,22 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def pushed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]:
-    """The state after a batch, and what is due."""
+def pushed(plan: Plan, state: State, table: pa.Table, now: Callable[[], float]) -> tuple[Plan, State, Due]:
+    """The state after a batch, and what is due; ``now`` tells the seconds since 1970."""
     before = state
-    plan, state, due, times = taken(plan, state, table)
+    plan, state, due, times = taken(plan, state, table, now)
     state, fired = advanced(plan, state, next_watermark(plan, state), due)
     if len(times) and state.watermark > before.watermark:
         warn_of_jump(plan.query, before.earliest, before.largest, times)
     return plan, state, due.joined(fired)
 
 
-def taken(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due, Ints]:
-    """The state after a batch, at the same watermark; corrections that are due; and the times of rows."""
+def taken(
+    plan: Plan, state: State, table: pa.Table, now: Callable[[], float] | None = None
+) -> tuple[Plan, State, Due, Ints]:
+    """The state after a batch, at the same watermark; corrections that are due; and the times of rows.
+
+    Without ``now``, no row is too far ahead."""
     check_names(plan.query, table)
     plan, state = plan.settled(state, table)
     assert state.columns is not None
@@ -55,7 +61,14 @@ def taken(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due, 
     state = replace(state, counts=replace(state.counts, rows_in=state.counts.rows_in + table.num_rows))
     if not rows.num_rows:
         return plan, _with_rejected(state, rejected), Due(), np.empty(0, np.int64)
-    _, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
+    axis, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
+    if plan.query.max_ahead is not None and now is not None:
+        ahead = too_far_ahead(plan.query, axis, times, now, state.largest)
+        if ahead.any():
+            rejected["too_far_ahead"] += int(ahead.sum())
+            rows, times, arrivals = filter_rows(rows, ~ahead), times[~ahead], arrivals[~ahead]
+    if not rows.num_rows:
+        return plan, _with_rejected(state, rejected), Due(), np.empty(0, np.int64)
     plan.check_reach(times)
     taking = _Taking(plan, state, rows, times, arrivals)
     state, due = taking.result(rejected)

@@ -11,13 +11,19 @@ Invariant: what is written is what the operator would snapshot; the codec is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.snapshot import read_slices, restored_value, slices_state, snapshot_value
+from windrow.engines.stream.snapshot import (
+    ChangedQuery,
+    read_slices,
+    restored_value,
+    slices_state,
+    snapshot_value,
+)
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored_rows import StoredRows, is_of_rows
 from windrow.slicing.slices import HeldSlices
@@ -90,6 +96,8 @@ class StoredState:
 
     entries: Entries
     cache: Cache | None = None
+    #: what whoever keeps the state must have been the same when it was written, by name
+    marks: Mapping[str, int] = field(default_factory=dict[str, int])
     #: the blocks that are stored, by number
     _stored: dict[int, _Entry] = field(default_factory=dict[int, _Entry])
     #: those of a save that is not settled
@@ -113,6 +121,7 @@ class StoredState:
         self.bytes_read += len(data)
         self._written = data
         self._told = unpack(_HEADER, data)
+        self._check_marks(self._told.get("marks", {}))
         self._rows.following = self._told.get("following", 0)
         found = restored_value(plan, self._told, self)
         self._told = {}
@@ -136,6 +145,11 @@ class StoredState:
 
     def _is_same(self, places: Sequence[int | None]) -> bool:
         return list(places) == list(range(len(self._told["query"]["aggregates"])))
+
+    def _check_marks(self, stored: Mapping[str, int]) -> None:
+        changed = [f"{name} was {was}, is {self.marks.get(name)}" for name, was in stored.items()]
+        if dict(stored) != dict(self.marks):
+            raise ChangedQuery(f"the state was kept in another way: {', '.join(changed)}. Make it as it was")
 
     @property
     def names(self) -> set[str]:
@@ -211,7 +225,8 @@ class StoredState:
         for number, rows in value["state"]["ordered"].items():
             rows["chunks"] = chunks[number]
         told = {number: entry.told for number, entry in self._saved.items()}
-        data = pack(_HEADER, value | {"blocks": told, "following": self._rows.following})
+        beside = {"blocks": told, "following": self._rows.following, "marks": dict(self.marks)}
+        data = pack(_HEADER, value | beside)
         if data != self._written:
             self.bytes_written += len(data)
             self.entries.set_header(data)

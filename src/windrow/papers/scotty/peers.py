@@ -1,5 +1,5 @@
-"""The peers of [Scotty] figure 5, written for comparison and compiled: a bucket per window, and FlatFAT with a
-leaf per row.
+"""The peers of [Scotty] figure 5, written for comparison and compiled: a bucket per window, and FlatFAT
+with a leaf per row.
 
 Both compute the sum and the largest value of one column for kinds of windows (size, slide) and one session,
 for rows out of order without keys, a batch at a time, and give rows of (kind, start, end, sum, max). They do
@@ -86,6 +86,7 @@ class Buckets:
         count = _fire_buckets(*state, self.watermark, watermark, room)
         self.watermark = watermark
         return np.concatenate([room[:count], self.sessions.fire(len(self.sizes), watermark)])
+
 
 class FlatFATRows:
     """A leaf per row in order of time, under a tree of partials. A row at the end changes one path. A row out
@@ -272,7 +273,7 @@ def _compact(leaf_times: Any, sums: Any, tops: Any, count: int, horizon: int, co
             sums[capacity + k] = 0.0
             tops[capacity + k] = -np.inf
     _rebuild(sums, tops, capacity, 2 * capacity - 1, combines)
-    return kept
+    return int(kept)
 
 
 @njit(cache=True, nogil=True)

@@ -31,7 +31,8 @@ __all__ = [
     "lazy_or_eager",
     "peers",
     "query",
-    "sorted_rows",
+    "results_of_peer",
+    "results_of_windrow",
     "through_peer",
     "through_windrow",
     "tumbling",
@@ -121,6 +122,19 @@ def peers(chosen: Kinds, rows: int, density: int = DENSITY) -> dict[str, Callabl
     }
 
 
-def sorted_rows(found: Any) -> Any:
-    """Rows of results in the order of window, start and end."""
+def results_of_windrow(chosen: Kinds, parts: list[pa.Table]) -> Any:
+    """Rows of (kind, start, end, sum, max) as peers give them, sorted; the session is the last kind."""
+    ours = pa.concat_tables(through_windrow(query(chosen), parts))
+    numbers = {f"w{k}": k for k in range(len(chosen))} | {"visit": len(chosen)}
+    kinds = np.array([numbers[name] for name in ours["window"].to_pylist()])
+    columns = [ours[name].to_numpy() for name in ("window_start", "window_end", "total", "top")]
+    return _sorted(np.column_stack([kinds, *columns]))
+
+
+def results_of_peer(peer: Any, parts: list[pa.Table]) -> Any:
+    """The same of a peer."""
+    return _sorted(np.concatenate(through_peer(peer, arrays(parts))))
+
+
+def _sorted(found: Any) -> Any:
     return found[np.lexsort(found.T[2::-1])]

@@ -13,7 +13,7 @@ from windrow.query import Query
 from windrow.testing.strategies.queries import queries, rolling_queries
 from windrow.testing.strategies.streams import Clock, Row
 from windrow.testing.strategies.windows import length
-from windrow.windows import parse_duration
+from windrow.windows import Session, Window, parse_duration
 
 __all__ = ["Operation", "operations", "stream_queries"]
 
@@ -39,6 +39,8 @@ def stream_queries(
     # Short delays make late rows, and long allowances make corrections of them
     delay = draw(st.one_of(st.none(), st.integers(0, 4), st.integers(0, 25)))
     allowed = draw(st.one_of(st.just(0), st.integers(1, 10), st.integers(10, 40)))
+    if not allowed and draw(st.booleans()):
+        query = replace(query, windows=tuple((name, _late_by_row(window)) for name, window in query.windows))
     return replace(
         query,
         watermark=None if delay is None else parse_duration(length(delay, clock)),
@@ -46,6 +48,14 @@ def stream_queries(
         late="emit",
         emit=draw(st.sampled_from(["final", "update"])),
     )
+
+
+def _late_by_row(window: Window) -> Window:
+    """Sessions that may be judged so, judged by their late rows."""
+    if isinstance(window, Session) and window.max_size is None:
+        gap = window.gap_us if window.uses_integer_time else timedelta(microseconds=window.gap_us)
+        return Session(gap, late_by="row")
+    return window
 
 
 @st.composite

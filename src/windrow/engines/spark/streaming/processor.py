@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from windrow.engines.spark.streaming.pack_task import REJECTED
 from windrow.engines.spark.streaming.step import COUNTED, step
 from windrow.engines.spark.streaming.wire import write_rows
 from windrow.state.errors import CorruptState
@@ -23,8 +25,9 @@ _NO_COUNTS = (0,) * len(COUNTED)
 class BucketProcessor(StatefulProcessor):
     """Keys of one bucket share one state, so that many keys cost few calls."""
 
-    def __init__(self, payload: bytes, schema: bytes) -> None:
+    def __init__(self, payload: bytes, schema: bytes, buckets: int) -> None:
         self._payload = payload
+        self._buckets = buckets
         self._schema_bytes = schema
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -34,14 +37,22 @@ class BucketProcessor(StatefulProcessor):
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
-        blobs = [bytes(row.blob) for row in rows if row.blob is not None]
-        return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs())
+        blobs: list[bytes] = []
+        rejected: Counter[str] = Counter()
+        for row in rows:
+            if row.blob is not None:
+                blobs.append(bytes(row.blob))
+            rejected.update({reason: row[reason] or 0 for reason in REJECTED})
+        return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802
-        return self._step(key[0], [], timerValues.getCurrentWatermarkInMs())
+        return self._step(key[0], [], timerValues.getCurrentWatermarkInMs(), {})
 
-    def _step(self, bucket: int, blobs: list[bytes], watermark_ms: int) -> Iterator[Row]:
-        stepped = step(self._payload, self._schema, _SparkEntries(self), blobs, watermark_ms)
+    def _step(
+        self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
+    ) -> Iterator[Row]:
+        entries = _SparkEntries(self)
+        stepped = step(self._payload, self._schema, entries, blobs, watermark_ms, rejected, self._buckets)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if self._timer_of(watermark_ms) not in self._handle.listTimers():

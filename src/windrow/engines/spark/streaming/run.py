@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.frame import needed_columns
-from windrow.engines.spark.frames import arrow_schema, column, spark_field
+from windrow.engines.spark.frames import arrow_schema, column, microseconds, spark_field
 from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import BUCKET, pack_batches
+from windrow.engines.spark.streaming.pack_task import AHEAD, BUCKET, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED
 from windrow.engines.spark.streaming.unpack_task import LATE, unpack_batches
 from windrow.engines.spark.types import result_type
@@ -49,16 +49,21 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     buckets = _even_buckets(frame.sparkSession, bool(query.by))
     hashed = functions.xxhash64(*map(column, query.by)) if query.by else functions.lit(0)
     placed = rows.withColumn(BUCKET, functions.pmod(hashed, functions.lit(len(buckets))).cast("int"))
+    if query.max_ahead is not None:
+        # the time of the micro-batch, which is the same when it is repeated
+        latest = functions.unix_micros(functions.current_timestamp()) + query.max_ahead.units
+        placed = placed.withColumn(AHEAD, microseconds(frame, query.time) > latest)
     payload, encoded = packed(query), bytes(source.serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
 
-    blobs = placed.mapInArrow(pack, "bucket int, clock timestamp, blob binary")
-    timed = blobs.withWatermark("clock", _delay(query))
+    counts = [f"{reason} long" for reason in REJECTED]
+    blobs = placed.mapInArrow(pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
+    timed = blobs.withWatermark("clock", _delay(query)).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
     stepped = timed.groupBy("bucket").transformWithState(
-        BucketProcessor(payload, encoded), STEPPED, mode, "eventTime"
+        BucketProcessor(payload, encoded, len(buckets)), STEPPED, mode, "eventTime"
     )
     sums = [functions.sum(name).alias(name) for name in COUNTED]
     observed = stepped.observe(METRICS, *sums)
@@ -80,6 +85,11 @@ def _columns(query: Spec, frame: DataFrame) -> list[str]:
 def _check(query: Spec, frame: DataFrame) -> None:
     if query.watermark is None:
         raise ValueError("a stream needs a watermark: say how late rows may be, as in watermark='10 minutes'")
+    if query.max_ahead is not None and query.max_ahead.kind == "integer":
+        raise ValueError(
+            "max_ahead on streams of Spark's is held against the clock, and integer times have none: use a "
+            "column of timestamps, or filter rows before"
+        )
     if query.idle_timeout is not None:
         raise ValueError("idle_timeout is for operators: Spark's watermark moves with data alone")
     provider = frame.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass")

@@ -6,7 +6,7 @@ Spark knows nothing here: the entries may be anywhere, so that a step can be tes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +45,10 @@ COUNTED = (
 )
 
 
+#: how the number of buckets is told: it follows from the setting
+BUCKETS = "number of buckets, two for each of spark.sql.shuffle.partitions,"
+
+
 @dataclass(frozen=True)
 class Stepped:
     """What a step gives: results, late rows, and counts in the order of ``COUNTED``."""
@@ -55,15 +59,23 @@ class Stepped:
 
 
 def step(
-    payload: bytes, schema: pa.Schema, entries: Entries, blobs: Sequence[bytes], watermark_ms: int
+    payload: bytes,
+    schema: pa.Schema,
+    entries: Entries,
+    blobs: Sequence[bytes],
+    watermark_ms: int,
+    rejected: Mapping[str, int],
+    buckets: int,
 ) -> Stepped:
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
-    this step's."""
+    this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
+    many keys are spread, which must never change."""
     fresh, nothing = begin(payload, schema)
-    bucket = StoredState(entries)
+    bucket = StoredState(entries, marks={BUCKETS: buckets})
     plan, state = bucket.load(fresh) or (fresh, nothing)
     before = state.counts
     plan, state, due = _taken(plan, state, blobs)
+    state = _with_rejected(state, Counter(rejected))
     assert state.axis is not None
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
     state, fired = advanced(plan, state, watermark, due)
@@ -82,17 +94,14 @@ def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, Stat
         table = pa.concat_tables([read_rows(blob) for blob in blobs])
         plan, state, due, _ = taken(plan, state, table)
         return plan, state, due
-    parts = [read_folded(plan, blob) for blob in blobs]
-    timeless = sum(count for _, count in parts)
-    folded = [part for part, _ in parts if len(part.slices)]
-    due = Due()
-    if folded:
-        state, due = taken_folded(plan, state, folded)
-    if timeless:
-        rejected = Counter(state.counts.rejected) + Counter({"no_time": timeless})
-        rows_in = state.counts.rows_in + timeless
-        state = replace(state, counts=replace(state.counts, rows_in=rows_in, rejected=dict(rejected)))
+    state, due = taken_folded(plan, state, [read_folded(plan, blob) for blob in blobs])
     return plan, state, due
+
+
+def _with_rejected(state: State, rejected: Counter[str]) -> State:
+    counts = state.counts
+    total = dict(Counter(counts.rejected) + rejected)
+    return replace(state, counts=replace(counts, rows_in=counts.rows_in + rejected.total(), rejected=total))
 
 
 def _difference(before: Counts, after: Counts) -> tuple[int, ...]:

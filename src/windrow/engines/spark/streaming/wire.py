@@ -43,13 +43,12 @@ def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
     return Plan.of(query).begun(State(Keys(query.by), None, (), {}), schema.empty_table())
 
 
-def write_folded(folded: Folded, timeless: int) -> bytes:
-    return pack(_FOLDED, folded.state() | {"timeless": timeless})
+def write_folded(folded: Folded) -> bytes:
+    return pack(_FOLDED, folded.state())
 
 
-def read_folded(plan: Plan, data: bytes) -> tuple[Folded, int]:
-    stored = unpack(_FOLDED, data)
-    return Folded.restored(plan, stored), int(stored["timeless"])
+def read_folded(plan: Plan, data: bytes) -> Folded:
+    return Folded.restored(plan, unpack(_FOLDED, data))
 
 
 def write_rows(table: pa.Table) -> bytes:

@@ -1,0 +1,369 @@
+"""Spark streams: windrow against what Spark has, on the same micro-batches in one session.
+
+Run: ``python bench/spark_stream.py`` (``--only windows,state,shared,sessions``, ``--quick``).
+Both sides read the same parquet files, one micro-batch after the other, into the ``noop`` sink, with RocksDB
+and changelog checkpointing. Seconds are those of steady micro-batches: all but the first ones, which load
+kernels and fill the windows. A ratio is Spark's seconds over windrow's on the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from common import heading, machine, progress, table
+
+import windrow as wr
+
+MINUTE_US = 60_000_000
+START_US = 1_700_000_000_000_000 // (1_440 * MINUTE_US) * (1_440 * MINUTE_US)
+#: files of a micro-batch: a task each
+FILES = 2
+WATERMARK = "2 minutes"
+Row = dict[str, Any]
+Stream = Callable[[Any], Any]
+
+
+def session(memory: str) -> Any:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": memory,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.streaming.numRecentProgressUpdates": "1000",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    found = wr.spark.session(settings, master="local[2]", app_name="windrow bench")
+    found.sparkContext.setLogLevel("ERROR")
+    return found
+
+
+@dataclass(frozen=True)
+class Input:
+    """So many micro-batches of so many rows, each of so many minutes; rows are out of order by a minute.
+
+    ``active``: the share of the keys that have rows in a micro-batch, always the same ones; all keys have a
+    row in the first."""
+
+    rows: int
+    batches: int
+    keys: int
+    minutes: float = 15.0
+    active: float = 1.0
+
+    def write(self, folder: Path) -> Path:
+        path = folder / f"{self.rows}-{self.batches}-{self.keys}-{self.minutes}-{self.active}"
+        if path.exists():
+            return path
+        path.mkdir()
+        chance = np.random.default_rng(7)
+        span = int(self.minutes * MINUTE_US)
+        for batch, part in itertools.product(range(self.batches), range(FILES)):
+            count = self.rows // FILES
+            times = np.sort(chance.integers(0, span, count)) + START_US + batch * span
+            times -= chance.integers(0, MINUTE_US, count)
+            some = max(1, int(self.keys * self.active))
+            keys = chance.integers(0, self.keys if batch == 0 else some, count)
+            columns = [
+                pa.array(keys),
+                pa.array(times, pa.timestamp("us", "UTC")),
+                pa.array(chance.random(count)),
+            ]
+            file = path / f"{batch:05}-{part}.parquet"
+            pq.write_table(pa.table(columns, names=["key", "ts", "v"]), file)
+            os.utime(file, (1_700_000_000 + batch * FILES + part,) * 2)  # the source takes them in this order
+        return path
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What Spark tells of a stream, micro-batches with rows only."""
+
+    progresses: list[Any]
+    checkpoint: Path
+
+    def steady(self, first: int) -> float:
+        """Seconds of a micro-batch, the first ones left out."""
+        return statistics.median(self.seconds[first:])
+
+    @property
+    def seconds(self) -> list[float]:
+        return [p["durationMs"]["triggerExecution"] / 1000 for p in self.progresses]
+
+    def state(self) -> Any:
+        return self.progresses[-1]["stateOperators"][0]
+
+    def counts(self, name: str) -> list[int]:
+        return [int(p["observedMetrics"]["windrow"][name] or 0) for p in self.progresses]
+
+
+class Bench:
+    """Files on disk, and streams over them."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark = spark
+        self._folder = folder
+        self._number = itertools.count()
+
+    def run(self, given: Input, stream: Stream, mode: str = "append") -> Ran:
+        return self.run_all(given, [stream], mode)[0]
+
+    def run_all(self, given: Input, streams: list[Stream], mode: str = "append") -> list[Ran]:
+        """Queries over the same files, all running at once."""
+        files = given.write(self._folder)
+        queries = []
+        for stream in streams:
+            source = (
+                self.spark.readStream.schema("key long, ts timestamp, v double")
+                .option("maxFilesPerTrigger", FILES)
+                .parquet(str(files))
+            )
+            checkpoint = self._folder / f"checkpoint-{next(self._number)}"
+            writer = stream(source).writeStream.format("noop").outputMode(mode)
+            writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+            queries.append((writer.start(), checkpoint))
+        for query, _ in queries:
+            query.awaitTermination()
+        return [
+            Ran([p for p in query.recentProgress if p["numInputRows"]], checkpoint)
+            for query, checkpoint in queries
+        ]
+
+
+def spark_windows(size: str, slide: str) -> Stream:
+    from pyspark.sql import functions
+
+    def stream(source: Any) -> Any:
+        window = functions.window("ts", size, slide)
+        timed = source.withWatermark("ts", WATERMARK)
+        return timed.groupBy("key", window).agg(functions.sum("v"), functions.count("*"))
+
+    return stream
+
+
+def windrow_windows(*windows: Any) -> Stream:
+    def stream(source: Any) -> Any:
+        named = {f"w{k}": window for k, window in enumerate(windows)}
+        query = wr.events(source, time="ts", by="key", watermark=WATERMARK)
+        chosen = query.window(windows[0]) if len(windows) == 1 else query.windows(**named)
+        return chosen.agg(s=wr.sum("v"), n=wr.count())
+
+    return stream
+
+
+def sliding(overlap: int) -> Any:
+    return wr.Tumbling("1m") if overlap == 1 else wr.Sliding(f"{overlap}m", slide="1m")
+
+
+def windows(bench: Bench, rows: int) -> Iterator[Row]:
+    """Sums and counts over windows of 1, 60 and 1,440 minutes, each minute."""
+    for keys, overlap in itertools.product((10, 1_000, 10_000), (1, 60, 1_440)):
+        # at 1,440 windows a row a micro-batch of 100,000 rows costs Spark minutes
+        each = rows if overlap < 1_440 else min(rows, 10_000)
+        given = Input(each, 6 if overlap < 1_440 else 5, keys)
+        progress(f"windows, overlap {overlap}, {keys} keys")
+        mine = bench.run(given, windrow_windows(sliding(overlap)))
+        peer = bench.run(given, spark_windows(f"{overlap} minutes", "1 minute"))
+        yield _line(f"overlap {overlap}", keys, each, mine.steady(2), peer.steady(2))
+
+
+def state(bench: Bench, rows: int) -> Iterator[Row]:
+    """Rows and bytes of state at overlap 1,440; a key has about so many rows a day."""
+    for a_day in (6, 144, 1_440):
+        keys = 100 if a_day < 1_440 else 10
+        given = Input(keys * a_day // 8, 10, keys, minutes=180)
+        progress(f"state, {a_day} rows a day and key")
+        mine = bench.run(given, windrow_windows(sliding(1_440)))
+        peer = bench.run(given, spark_windows("1440 minutes", "1 minute"))
+        spark = bench.spark
+        rows_read = (
+            spark.read.format("statestore").option("stateVarName", "header").load(str(mine.checkpoint))
+        )
+        header = rows_read.selectExpr("count(*) n", "sum(length(value.value)) b").first()
+        blocks = (
+            spark.read.format("statestore")
+            .option("stateVarName", "blocks")
+            .load(str(mine.checkpoint))
+            .selectExpr("count(*) n", "sum(length(user_map_value.value)) b")
+            .first()
+        )
+        entries, size = header.n + blocks.n, header.b + (blocks.b or 0)
+        peer_rows = spark.read.format("statestore").load(str(peer.checkpoint)).count()
+        # key, start, end, sum, count: 8 bytes each, without what Spark and RocksDB add
+        peer_bytes = peer_rows * 40
+        yield {
+            "rows a day and key": a_day,
+            "keys": keys,
+            "windrow entries": entries,
+            "spark entries": peer_rows,
+            "entries, times fewer": peer_rows / entries,
+            "windrow bytes a key": size / keys,
+            "spark bytes a key": peer_bytes / keys,
+            "bytes, times fewer": peer_bytes / size,
+        }
+
+
+def shared(bench: Bench, rows: int) -> Iterator[Row]:
+    """Ten windows in one query, against ten queries of Spark's that run at once."""
+    sizes = (5, 10, 15, 20, 30, 40, 45, 50, 60, 90)
+    given = Input(rows, 6, 1_000)
+    progress("ten windows")
+    mine = bench.run(given, windrow_windows(*(wr.Sliding(f"{m}m", slide="1m") for m in sizes)))
+    begun = time.perf_counter()
+    peers = bench.run_all(given, [spark_windows(f"{m} minutes", "1 minute") for m in sizes])
+    progress(f"ten queries of Spark's took {time.perf_counter() - begun:.0f} s")
+    # they share the machine, so that a micro-batch of each takes as long as one of all
+    together = statistics.mean(peer.steady(2) for peer in peers)
+    yield _line("ten windows in one query, against ten queries", 1_000, rows, mine.steady(2), together)
+
+
+def sessions(bench: Bench, rows: int) -> Iterator[Row]:
+    """Sessions with gaps that close most of them within a micro-batch, and with gaps that close few."""
+    from pyspark.sql import functions
+
+    for keys, gap in itertools.product((10, 1_000, 10_000), (5, 600)):
+
+        def spark_s(source: Any, gap: int = gap) -> Any:
+            window = functions.session_window("ts", f"{gap} seconds")
+            timed = source.withWatermark("ts", WATERMARK)
+            return timed.groupBy("key", window).agg(functions.sum("v"), functions.count("*"))
+
+        given = Input(rows, 6, keys)
+        progress(f"sessions with a gap of {gap} s, {keys} keys")
+        mine = bench.run(given, windrow_windows(wr.Session(f"{gap}s")))
+        peer = bench.run(given, spark_s)
+        yield _line(f"sessions, gap {gap} s", keys, rows, mine.steady(2), peer.steady(2))
+
+
+def touched(bench: Bench, rows: int) -> Iterator[Row]:
+    """Bytes that a micro-batch touches: 24 h / 1 min, 10,000 keys, all active or one in a hundred."""
+    for active in (1.0, 0.01):
+        given = Input(max(10_000, rows // 10), 12, 10_000, active=active)
+        progress(f"bytes touched, {active:.0%} of the keys active")
+        mine = bench.run(given, windrow_windows(sliding(1_440)))
+        last = mine.progresses[-1]
+        blocks = bench.spark.read.format("statestore").option("stateVarName", "blocks")
+        size = blocks.load(str(mine.checkpoint)).selectExpr("sum(length(user_map_value.value)) b").first().b
+        yield {
+            "active keys": f"{active:.0%}",
+            "state bytes": size,
+            "read": statistics.median(mine.counts("state_bytes_read")[4:]),
+            "written": statistics.median(mine.counts("state_bytes_written")[4:]),
+            "share written": statistics.median(mine.counts("state_bytes_written")[4:]) / size,
+            "seconds": mine.steady(4),
+            "results": last["observedMetrics"]["windrow"]["windows_fired"],
+        }
+
+
+def rolling(bench: Bench, rows: int) -> Iterator[Row]:
+    """A result a row, over windows of more and more rows: the cost of a row should not grow."""
+    for minutes in (1, 15, 150):
+        given = Input(rows, 14, 10)
+
+        def stream(source: Any, minutes: int = minutes) -> Any:
+            query = wr.events(source, time="ts", by="key", watermark=WATERMARK)
+            return query.rolling(f"{minutes}m").agg(s=wr.sum("v"), most=wr.max("v"))
+
+        progress(f"rolling over {minutes} minutes")
+        mine = bench.run(given, stream)
+        yield {
+            "window": f"{minutes} min",
+            "rows in it": int(rows * minutes / given.minutes),
+            "µs a row": mine.steady(11) / rows * 1e6,
+            "read": statistics.median(mine.counts("state_bytes_read")[11:]),
+            "written": statistics.median(mine.counts("state_bytes_written")[11:]),
+        }
+
+
+def fixed(bench: Bench, rows: int) -> Iterator[Row]:
+    """Seconds of a micro-batch of 100 rows: what each costs, however few rows it has."""
+    given = Input(100, 12, 10)
+    progress("micro-batches of 100 rows")
+    mine = bench.run(given, windrow_windows(sliding(60)))
+    peer = bench.run(given, spark_windows("60 minutes", "1 minute"))
+    yield _line("micro-batches of 100 rows", 10, 100, mine.steady(4), peer.steady(4))
+
+
+def _line(what: str, keys: int, rows: int, mine: float, peer: float) -> Row:
+    return {
+        "what": what,
+        "keys": keys,
+        "rows a micro-batch": rows,
+        "windrow s": mine,
+        "spark s": peer,
+        "ratio": peer / mine,
+    }
+
+
+SECTIONS = {
+    "windows": windows,
+    "state": state,
+    "shared": shared,
+    "sessions": sessions,
+    "touched": touched,
+    "rolling": rolling,
+    "fixed": fixed,
+}
+FORMATS = {
+    "rows a micro-batch": ",",
+    "windrow s": ".2f",
+    "spark s": ".2f",
+    "ratio": ".2f",
+    "windrow entries": ",",
+    "spark entries": ",",
+    "entries, times fewer": ",.0f",
+    "windrow bytes a key": ",.0f",
+    "spark bytes a key": ",.0f",
+    "bytes, times fewer": ",.1f",
+    "state bytes": ",",
+    "read": ",",
+    "written": ",",
+    "share written": ".3f",
+    "seconds": ".2f",
+    "results": ",",
+    "rows in it": ",",
+    "µs a row": ".2f",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of a micro-batch")
+    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas between")
+    parser.add_argument("--quick", action="store_true", help="micro-batches of 20,000 rows")
+    parser.add_argument("--memory", default="4g", help="of the driver")
+    given = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
+    spark = session(given.memory)
+    try:
+        bench = Bench(spark, folder)
+        for name, value in machine().items():
+            print(f"{name}: {value}")
+        for name in given.only.split(","):
+            heading(name)
+            table(list(SECTIONS[name](bench, 20_000 if given.quick else given.rows)), **FORMATS)
+    finally:
+        spark.stop()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

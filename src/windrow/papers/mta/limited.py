@@ -1,0 +1,157 @@
+"""A window in a process of its own whose memory is limited: how many values it can hold.
+
+The limit counts from what the process has once its window, still empty, is open (``RLIMIT_DATA``, Linux):
+RocksDB's threads alone have stacks of a hundred MB, which are never touched. Every thousand values a line
+says how many there are, so that whoever started the process knows even if it is killed; the last line says
+what memory was used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from windrow.papers.mta.sized import sized, too_large
+from windrow.papers.mta.windows import in_memory
+from windrow.state import RedisStore, RocksDBStore
+from windrow.swag.amta import AMTA
+from windrow.swag.log_mta import LogMTA
+
+__all__ = ["Reached", "main", "reached"]
+
+#: values between two lines
+_STEP = 1024
+#: bytes that RocksDB may use for itself
+_ROCKSDB = 16 << 20
+#: updates after a window is full, as it has to slide as well; fewer where they take longer than a second
+_SLIDES = 2048
+#: seconds that a process may be silent
+_PATIENCE = 5.0
+
+
+#: bytes of a thread's stack
+_STACK = 256 << 10
+#: how processes say that there is no memory left, where they still can
+_NO_MEMORY = ("MemoryError", "Cannot allocate memory", "can't start new thread")
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How many values a window held, whether it was full and slid, and what it took."""
+
+    values: int
+    is_full: bool
+    #: largest resident memory beyond what the process had before, in MB; None: it did not live to say it
+    resident_mb: float | None = None
+    seconds: float = 0.0
+
+
+def reached(window: str, megabytes: int, capacity: int, place: str) -> Reached:
+    """Fill a window in a process of its own; ``place`` is a folder for RocksDB, or the address of a Redis
+    server."""
+    program = f"from {__name__} import main; main()"
+    command = [sys.executable, "-c", program, window, str(megabytes), str(capacity), place]
+    begun = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as failed:
+        process = subprocess.Popen(command, stdout=said, stderr=failed)
+        while _goes_on(process, said):
+            pass
+        said.seek(0)
+        failed.seek(0)
+        lines, errors = said.read().splitlines(), failed.read()
+    found = _last(lines)
+    if found is None:
+        if process.returncode > 0 and not any(text in errors for text in _NO_MEMORY):
+            raise RuntimeError(f"{window} in {megabytes} MB failed: {errors.strip()}")
+        found = Reached(max((int(line) for line in lines if line.isdigit()), default=0), False)
+    return replace(found, seconds=time.perf_counter() - begun)
+
+
+def _goes_on(process: subprocess.Popen[bytes], said: IO[str]) -> bool:
+    """Wait until a process says something or ends. One that says nothing for 5 s is killed, as in the paper:
+    where not even an error finds memory, Python may try again for ever."""
+    size = os.fstat(said.fileno()).st_size
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        try:
+            process.wait(0.05)
+            return False
+        except subprocess.TimeoutExpired:
+            if os.fstat(said.fileno()).st_size != size:
+                return True
+    process.kill()
+    process.wait()
+    return False
+
+
+def _last(lines: list[str]) -> Reached | None:
+    """What a process said at its end; None: it did not come to that."""
+    ends = [line for line in lines if line.startswith("{")]
+    return Reached(**json.loads(ends[-1])) if ends else None
+
+
+def main() -> None:
+    """What runs in that process."""
+    window, place = sys.argv[1], sys.argv[4]
+    megabytes, capacity = int(sys.argv[2]), int(sys.argv[3])
+    threading.stack_size(_STACK)
+    made: Any = _made(window, place)
+    made.insert(capacity)
+    if hasattr(made, "flush"):
+        made.flush()  # starts the store's thread
+    base = _status("VmRSS")
+    limit = _status("VmData") + (megabytes << 20)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    try:
+        while len(made) < capacity:
+            for _ in range(min(_STEP, capacity - len(made))):
+                made.insert(capacity)
+            print(len(made), flush=True)
+        _slide(made, capacity)
+    except MemoryError:
+        values = len(made)
+        made = None  # room to say so
+        found = Reached(values, False)
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        found = Reached(capacity, True, (peak - base) / 1e6)
+    print(json.dumps(asdict(found)), flush=True)
+    os._exit(0)  # nothing is to be written any more, and threads of a store may have no memory to end
+
+
+def _slide(window: Any, capacity: int) -> None:
+    until = time.monotonic() + 1
+    for _ in range(_SLIDES):
+        window.insert(capacity)
+        window.evict_while(too_large)
+        if window.query() != capacity:
+            raise AssertionError(f"{window.query()} values, not {capacity}")
+        if time.monotonic() > until:
+            break
+
+
+def _made(window: str, place: str) -> Any:
+    algorithm, _, kind = window.partition(" on ")
+    if not kind:
+        return in_memory()[algorithm](sized)
+    tree: type[AMTA] | type[LogMTA] = AMTA if algorithm == "AMTA" else LogMTA
+    if kind == "Redis":
+        return tree.open(RedisStore(place), f"limited {time.time_ns()}", sized)
+    return tree.open(RocksDBStore(place, memory=_ROCKSDB), "limited", sized)
+
+
+def _status(name: str) -> int:
+    """Bytes of a line of /proc/self/status."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise LookupError(f"/proc/self/status has no {name}")
