@@ -35,7 +35,7 @@ from windrow.engines.frame import build_frame, plain_array, require_columns
 from windrow.engines.held import Held, joined
 from windrow.engines.local import with_results
 from windrow.engines.ordered_results import completed_windows, rolling_columns, rolling_rest
-from windrow.engines.taken import Taken, take
+from windrow.engines.taken import Naming, Taken, take
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Punctuation, Window
 
@@ -63,12 +63,19 @@ class OrderedRows:
     """
 
     def __init__(
-        self, query: Spec, name: str, window: Window | Rolling, *, counts_revisions: bool = False
+        self,
+        query: Spec,
+        name: str,
+        window: Window | Rolling,
+        *,
+        counts_revisions: bool = False,
+        naming: Naming | None = None,
     ) -> None:
         self._query = query
         self._name = name
         self._window = window
         self._counts_revisions = counts_revisions
+        self._naming = naming
         read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
         if isinstance(window, (Delta, Punctuation)):
             read.append(window.column)
@@ -155,7 +162,7 @@ class OrderedRows:
 
     def _with_context(self, context: Held | None, new: Held | None) -> Taken:
         needed = None if new is None else new.select(self._columns)
-        return take(replace(self._query, order=()), context, needed)
+        return take(replace(self._query, order=()), context, needed, self._naming)
 
     def _rolled(self, taken: Taken, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
         """The new rows at the positions ``chosen`` with their results, in order of time."""
