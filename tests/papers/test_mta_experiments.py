@@ -34,7 +34,7 @@ class Small(Settings):
 SIZES: list[tuple[ModuleType, tuple[Any, ...]]] = [
     (experiment1, (experiment1._Limits(256, 50, 2_000),)),
     (experiment2, (1 << 8, 11)),
-    (experiment3, (experiment3._Sizes(128, 3, 50, 100), 1)),
+    (experiment3, (experiment3._Sizes(128, 3, 50, 100), 1, (DABALite,), *[()] * 5)),
     (experiment4, (1 << 13, [4])),
     (experiment5, ((64, 20), [1, 2, 5])),
 ]
@@ -49,7 +49,6 @@ def test_an_experiment_is_well_formed(
     module: ModuleType, values: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(experiment1, "_sizes", lambda name, quick: [1, 16, 64, 256, 1024])
-    monkeypatch.setattr(experiment3, "NATIVE", (DABALite,))
     monkeypatch.setattr(experiment4, "kinds", lambda where: ["Naive", "AMTA", "AMTA on RocksDB"])
     settings = Small(*values)
     result = module.run(settings)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.delta_windows import delta_ranges, value_type
 from windrow.engines.frame import Frame
+from windrow.engines.guarded import Raised, guarded, guarded_policy
 from windrow.engines.inputs import count_column, result_array, skipped_rows, value_counts, with_nulls
 from windrow.engines.ranges import Ranges
 from windrow.monoids.base import Aggregate, Monoid
@@ -26,7 +28,7 @@ from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window
 
-__all__ = ["check_flags", "data_ranges", "policy_results", "shared_monoid"]
+__all__ = ["check_flags", "data_ranges", "lowered", "policy_results", "shared_monoid"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -101,15 +103,19 @@ def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[I
     inputs = [_rows(frame, a) for _, a in query.aggregates]
     sizes: list[int] = []
     partials: list[Any] = []
+    evicts = guarded_policy(window, window.fn)
     runs = itertools.pairwise(frame.run_starts.tolist())
     for (begin, end), first in zip(runs, firsts.tolist(), strict=True):
         rows = AMTA(shared)
         for i in range(begin if first < end else end, end):
-            rows.insert([column[i] for column in inputs])
-            if i >= first:
-                rows.evict_while(window.fn)
-                sizes.append(len(rows))
-                partials.append(rows.query_partial())
+            try:
+                rows.insert([column[i] for column in inputs])
+                if i >= first:
+                    rows.evict_while(evicts)
+                    sizes.append(len(rows))
+                    partials.append(rows.query_partial())
+            except Raised as raised:
+                raise raised.at(frame.describe(i)) from raised.error
     return np.array(sizes, np.int64), partials
 
 
@@ -122,10 +128,11 @@ def shared_monoid(query: Spec) -> Monoid:
 
     def lift(inputs: list[tuple[Any, ...]]) -> Any:
         pairs = zip(monoids, inputs, strict=True)
-        return partial_of(*(m.identity if m.skips(values) else m.lift(*values) for m, values in pairs))
+        lifted = (m.identity if m.skips(values) else guarded(m, m.lift, *values) for m, values in pairs)
+        return partial_of(*lifted)
 
     def combine(a: Any, b: Any) -> Any:
-        return partial_of(*(m.combine(x, y) for m, x, y in zip(monoids, a, b, strict=True)))
+        return partial_of(*(guarded(m, m.combine, x, y) for m, x, y in zip(monoids, a, b, strict=True)))
 
     return Monoid(
         name="policy",
@@ -135,6 +142,17 @@ def shared_monoid(query: Spec) -> Monoid:
         identity=partial_of(*(m.identity for m in monoids)),
         compiles_for="",
     )
+
+
+def lowered(monoid: Monoid, partials: list[Any], values: Ints, describe: Callable[[int], str]) -> list[Any]:
+    """The results of partials, None where they hold no value; ``describe`` tells of the row of each."""
+    results: list[Any] = []
+    for partial, count in zip(partials, values.tolist(), strict=True):
+        try:
+            results.append(guarded(monoid, monoid.lower, partial) if count else None)
+        except Raised as raised:
+            raise raised.at(describe(len(results))) from raised.error
+    return results
 
 
 def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
@@ -150,5 +168,5 @@ def _lowered(
     if not aggregate.columns:
         return count_column(RowRanges(fronts, stops), min_count)
     counts = value_counts(frame, skipped_rows(frame, aggregate), RowRanges(fronts, stops))
-    results = [monoid.lower(p) if n else None for p, n in zip(partials, counts[0].tolist(), strict=True)]
+    results = lowered(monoid, partials, counts[0], lambda place: frame.describe(int(stops[place]) - 1))
     return with_nulls(monoid, result_array(monoid, results), *counts, min_count)

@@ -46,7 +46,7 @@ from windrow.engines.ordered_results import completed_windows, last_rows, policy
 from windrow.engines.reach import Reach, everything, reach_by_rows, reach_by_time
 from windrow.engines.row_chunks import Chunk
 from windrow.engines.row_log import RowLog
-from windrow.engines.taken import Taken, take
+from windrow.engines.taken import Naming, Taken, take
 from windrow.engines.trimmed import after_time, without_dead_chunks
 from windrow.engines.waiting import Waiting
 from windrow.engines.wholes import Whole
@@ -76,12 +76,19 @@ class OrderedRows:
     """
 
     def __init__(
-        self, query: Spec, name: str, window: Window | Rolling, *, counts_revisions: bool = False
+        self,
+        query: Spec,
+        name: str,
+        window: Window | Rolling,
+        *,
+        counts_revisions: bool = False,
+        naming: Naming | None = None,
     ) -> None:
         self._query = query
         self._name = name
         self._window = window
         self._counts_revisions = counts_revisions
+        self._naming = naming
         read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
         if isinstance(window, (Delta, Punctuation)):
             read.append(window.column)
@@ -194,7 +201,7 @@ class OrderedRows:
 
     def _with_context(self, context: Held | None, new: Held | None) -> Taken:
         needed = None if new is None else new.select(self._columns)
-        return take(replace(self._query, order=()), context, needed)
+        return take(replace(self._query, order=()), context, needed, self._naming)
 
     def _rolled(self, taken: Taken, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
         """The new rows at the positions ``chosen`` with their results, in order of time."""

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.frame import Frame, build_frame
+from windrow.engines.guarded import Raised, guarded
 from windrow.engines.inputs import (
     aggregate_column,
     as_integers,
@@ -36,7 +37,6 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.spec import Rolling, Spec
 from windrow.state.store import Store
 from windrow.swag.amta import AMTA
-from windrow.swag.base import AggregateError
 from windrow.swag.mta_open import delete_window
 
 __all__ = ["StoredFold", "rolled_in_store"]
@@ -45,14 +45,6 @@ Ints = npt.NDArray[np.int64]
 
 #: before all times
 _NEVER = -(2**63)
-
-
-class _Raised(Exception):
-    """A function of a user's aggregate raised."""
-
-    def __init__(self, monoid: Monoid, error: Exception) -> None:
-        super().__init__(monoid, error)
-        self.monoid, self.error = monoid, error
 
 
 def rolled_in_store(query: Spec, frame: Frame) -> list[Any]:
@@ -112,8 +104,8 @@ class StoredFold:
                 try:
                     self._slide(window, times, inputs, first, last)
                     found.add(window.query_partial(), len(window), last - first)
-                except _Raised as raised:
-                    raise _told(raised, frame, last - 1) from raised.error
+                except Raised as raised:
+                    raise raised.at(frame.describe(last - 1)) from raised.error
         return self._columns(frame, found)
 
     def _peers(self, times: list[int], begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -190,24 +182,11 @@ class _Found:
         for k, monoid in enumerate(self._monoids):
             values = partial[1 + k]
             self.values[k] += [values] * times
-            result = _guarded(monoid, monoid.lower, partial[1 + count + k]) if values else None
+            result = guarded(monoid, monoid.lower, partial[1 + count + k]) if values else None
             self.results[k] += [result] * times
 
 
 _named: Any = namedtuple
-
-
-def _guarded(monoid: Monoid, function: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    except Exception as error:
-        raise _Raised(monoid, error) from error
-
-
-def _told(raised: _Raised, frame: Frame, position: int) -> AggregateError:
-    error = raised.error
-    name, where = raised.monoid.name, frame.describe(position)
-    return AggregateError(f"aggregate {name!r} raised {type(error).__name__} at {where}: {error}")
 
 
 def _shared_monoid(query: Spec) -> Monoid:
@@ -222,13 +201,13 @@ def _shared_monoid(query: Spec) -> Monoid:
         for monoid, values in zip(monoids, inputs, strict=True):
             skips = monoid.skips(values)
             seen.append(0 if skips else 1)
-            partials.append(monoid.identity if skips else _guarded(monoid, monoid.lift, *values))
+            partials.append(monoid.identity if skips else guarded(monoid, monoid.lift, *values))
         return (time, *seen, *partials)
 
     def combine(a: Any, b: Any) -> Any:
         seen = [x + y for x, y in zip(a[1 : 1 + count], b[1 : 1 + count], strict=True)]
         parts = zip(monoids, a[1 + count :], b[1 + count :], strict=True)
-        return (max(a[0], b[0]), *seen, *(_guarded(m, m.combine, x, y) for m, x, y in parts))
+        return (max(a[0], b[0]), *seen, *(guarded(m, m.combine, x, y) for m, x, y in parts))
 
     return Monoid(
         name="rolling",

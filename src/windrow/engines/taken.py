@@ -6,6 +6,7 @@ of a key leads its run. What later rows will need of a key is always an end of i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 
@@ -16,9 +17,11 @@ from windrow.engines.frame import Frame, build_frame
 from windrow.engines.held import Held, joined
 from windrow.spec import Spec
 
-__all__ = ["Taken", "arrived", "take"]
+__all__ = ["Naming", "Taken", "arrived", "take"]
 
 Ints = npt.NDArray[np.int64]
+#: makes a frame tell of its rows in another way
+Naming = Callable[[Frame, Ints], Frame]
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,12 @@ class Taken:
         return np.flatnonzero(np.arange(len(self.frame)) >= np.repeat(begins, lengths))
 
 
-def take(query: Spec, context: Held | None, new: Held | None) -> Taken:
-    """Frame rows by key; both parts are in order already, so ``query`` has none of its own."""
+def take(query: Spec, context: Held | None, new: Held | None, naming: Naming | None = None) -> Taken:
+    """Frame rows by key; both parts are in order already, so ``query`` has none of its own. ``naming`` says
+    how the frame tells of its rows; by default by arrival numbers."""
     parts = [part for part in (context, new) if part is not None]
     rows = joined(parts)
-    frame = arrived(build_frame(query, rows.table), rows.arrivals)
+    frame = (naming or arrived)(build_frame(query, rows.table), rows.arrivals)
     return Taken(frame, rows, 0 if context is None else len(context))
 
 

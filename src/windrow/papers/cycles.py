@@ -134,7 +134,11 @@ def native_latency(
     form = native(monoid, tuple(column.dtype for column in arrays))
     if form is None:
         return None
-    process = _driver(form.jit, algorithm.operations(form.jit, form.combine), form.lift, form.lower)
+    key = (_driver, algorithm)
+    if key not in form.kernels:
+        steps = algorithm.operations(form.jit, form.combine)
+        form.kernels[key] = _driver(form.jit, steps, form.lift, form.lower)
+    process: Any = form.kernels[key]
     rounds = len(arrays[0]) - size
     out = np.zeros(rounds, form.layout.result_dtype)
     valid = np.ones(rounds, np.bool_) if form.layout.may_be_null else None
@@ -146,7 +150,7 @@ def native_latency(
         process(ring, size - 1, form.identity, start, size, arrays, out, valid, taken)
         return taken
 
-    run()  # compiles
+    run()  # compiles, where it is the first of its kind
     return Latency(_least(run, repeats))
 
 
@@ -181,7 +185,11 @@ def _sketch_latency(algorithm: Any, monoid: Any, values: Any, size: int, repeats
     if algorithm.wide_operations is None:
         return None
     form = wide_form(monoid)
-    process = _sketch_driver(form.jit, algorithm.wide_operations(form.jit, form.combine_into), form.lift_into)
+    key = (_sketch_driver, algorithm)
+    if key not in form.kernels:
+        steps = algorithm.wide_operations(form.jit, form.combine_into)
+        form.kernels[key] = _sketch_driver(form.jit, steps, form.lift_into)
+    process = form.kernels[key]
     codes = codes_of(values, monoid).codes
     out, taken = np.zeros(len(codes) - size, np.int64), np.zeros(len(codes) - size, np.int64)
     positions = tuple(register for register in algorithm.start(None) if register is not None)
@@ -191,7 +199,7 @@ def _sketch_latency(algorithm: Any, monoid: Any, values: Any, size: int, repeats
         process(rows, size - 1, positions, size, codes, out, taken)
         return taken
 
-    run()  # compiles
+    run()  # compiles, where it is the first of its kind
     return Latency(_least(run, repeats))
 
 

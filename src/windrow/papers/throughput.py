@@ -47,9 +47,9 @@ def native_rounds(algorithm: Algorithm, operator: Operator, size: int, rounds: i
     return lambda: window.roll(batch, size, out=out), rounds
 
 
-def round_microseconds(runs: Sequence[Rounds], repeats: int) -> list[float]:
-    """Microseconds of a round in each of the runs."""
-    seconds = least_seconds([run for run, _ in runs], repeats)
+def round_microseconds(runs: Sequence[Rounds], repeats: int, patience: float = 0.0) -> list[float]:
+    """Microseconds of a round in each of the runs; as often, and as long, as :func:`least_seconds` says."""
+    seconds = least_seconds([run for run, _ in runs], repeats, patience)
     return [1e6 * taken / rounds for taken, (_, rounds) in zip(seconds, runs, strict=True)]
 
 

@@ -47,6 +47,15 @@ class CombineRaised(AggregateError):
         self.key: int | None = None
         self.first = self.last = 0
 
+    def located(self, first: Any, last: Any, key: Sequence[Any]) -> AggregateError:
+        """The same, told with the times of the first and last row, and their key."""
+        rows = f"the rows at {first}" if first == last else f"the rows from {first} to {last}"
+        whose = f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else ""
+        error = self.error
+        return AggregateError(
+            f"aggregate {self.aggregate!r} raised {type(error).__name__} at {rows}{whose}: {error}"
+        )
+
 
 class Partials(Protocol):
     """Partial aggregates of slices, whatever they are made of."""

@@ -9,6 +9,8 @@ Invariant: every window of a key comes out once. Cost: one combine to fuse a sli
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +24,7 @@ from windrow.engines.spark.plans import is_sliced, smallest_gap
 from windrow.engines.spark.runs import KeyRuns
 from windrow.engines.spark.slice_runs import SliceRun
 from windrow.engines.times import TimeAxis
+from windrow.slicing.slices import CombineRaised
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 
@@ -90,13 +93,15 @@ class Assembly:
             apart[1:] |= run.firsts[1:] - _reach(run.lasts, starts)[:-1] > self._gap
         edges = np.concatenate([np.flatnonzero(apart), [len(run)]])
         runs = np.concatenate([np.searchsorted(edges, np.flatnonzero(starts)), [len(edges) - 1]])
+        with self._naming_rows(run):
+            partials = run.partials.folded(edges)
         return _Slices(
             run.keys.take(pa.array(edges[:-1])) if run.keys.num_columns else run.keys,
             np.minimum.reduceat(run.firsts, edges[:-1]),
             np.maximum.reduceat(run.lasts, edges[:-1]),
             run.ends[edges[:-1]],
             runs.astype(np.int64),
-            run.partials.folded(edges),
+            partials,
         )
 
     def _advance(self, slices: _Slices, closing: bool) -> list[pa.Table]:
@@ -133,7 +138,8 @@ class Assembly:
 
     def _table(self, slices: _Slices, name: str, ranges: Ranges) -> pa.Table:
         shape: Any = "disjoint" if ranges.disjoint else "sliding"
-        results = slices.partials.results(ranges.fronts, ranges.stops, shape, self._query.min_count)
+        with self._naming_rows(slices):
+            results = slices.partials.results(ranges.fronts, ranges.stops, shape, self._query.min_count)
         first = slices.runs[ranges.keys]
         columns: dict[str, Any] = {
             key: slices.keys.column(key).take(pa.array(first)) for key in self._query.by
@@ -144,6 +150,18 @@ class Assembly:
         columns["window_end"] = self._axis.column(ranges.ends)
         pairs = zip(self._query.aggregates, results, strict=True)
         return pa.table(columns | {result: column for (result, _), column in pairs})
+
+    @contextmanager
+    def _naming_rows(self, slices: SliceRun | _Slices) -> Iterator[None]:
+        """What an aggregate raises over these slices is told with the key and the times of their rows."""
+        try:
+            yield
+        except CombineRaised as raised:
+            some = slice(raised.front, raised.stop)
+            edges = np.array([slices.firsts[some].min(), slices.lasts[some].max()])
+            key = [column[raised.front].as_py() for column in slices.keys.columns]
+            first, last = self._axis.column(edges)
+            raise raised.located(first, last, key) from raised.error
 
 
 def _ended(ranges: Ranges, window: Window, now: int) -> Any:

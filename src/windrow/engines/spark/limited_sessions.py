@@ -17,6 +17,7 @@ from windrow.engines.inputs import aggregate_column
 from windrow.engines.local import result_table
 from windrow.engines.ranges import session_ranges
 from windrow.engines.spark.assembly import ranges_where
+from windrow.engines.spark.sorted_rows import TimedFrame
 from windrow.spec import Spec
 from windrow.windows import Session
 
@@ -39,7 +40,7 @@ class LimitedSessions:
     def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
         """The sessions that no later row can belong to: all but the last, or all with ``closing``."""
         table = pa.concat_tables(self._rows)
-        frame = build_frame(self._query, table)
+        frame = TimedFrame.like(build_frame(self._query, table), self._query.time)
         ranges = session_ranges(frame.times, frame.run_starts, self._window)
         if not closing:
             begin = int(ranges.fronts[-1])

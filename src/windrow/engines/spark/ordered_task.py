@@ -98,7 +98,7 @@ class _SortedSlices:
 def _maker(query: Spec, name: str, window: Window) -> Callable[[], _Part]:
     if isinstance(window, Session):
         return lambda: LimitedSessions(query, name, window)
-    return lambda: OrderedRows(query, name, window)
+    return lambda: OrderedRows(query, name, window, naming=lambda f, _: TimedFrame.like(f, query.time))
 
 
 class _ByKey:

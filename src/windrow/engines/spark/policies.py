@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.engines.aggregate import RowRanges
-from windrow.engines.data_windows import shared_monoid
+from windrow.engines.data_windows import lowered, shared_monoid
+from windrow.engines.guarded import Raised, guarded_policy
 from windrow.engines.inputs import count_column, result_array, skipped_values, with_nulls
 from windrow.engines.spark.carry import Batch
 from windrow.engines.spark.chunks import conformed
@@ -34,7 +35,7 @@ class PolicyCarry:
 
     def __init__(self, query: Spec, policy: Policy, kinds: Sequence[Any]) -> None:
         self._query = query
-        self._policy = policy
+        self._evicts = guarded_policy(policy, policy.fn)
         self._kinds = kinds
         self._monoid = shared_monoid(query)
         self._window = AMTA(self._monoid)
@@ -59,10 +60,13 @@ class PolicyCarry:
         for i, starts in enumerate(rows.starts.tolist()):
             if starts:
                 self._window = AMTA(self._monoid)
-            self._window.insert([column[i] for column in inputs])
-            self._window.evict_while(self._policy.fn)
+            try:
+                self._window.insert([column[i] for column in inputs])
+                self._window.evict_while(self._evicts)
+                partials.append(self._window.query_partial())
+            except Raised as raised:
+                raise raised.at(rows.describe(self._query, i)) from raised.error
             fronts[i] = self._base + i + 1 - len(self._window)
-            partials.append(self._window.query_partial())
         return fronts, partials
 
     def _lowered(
@@ -73,7 +77,7 @@ class PolicyCarry:
             return count_column(RowRanges(batch.fronts, batch.stops), min_count)
         arrays = columns_of(rows.table, aggregate.columns)
         values, nulls = self._skipped[k].push(skipped_values(monoid, arrays), batch)
-        results = [monoid.lower(p) if n else None for p, n in zip(partials, values.tolist(), strict=True)]
+        results = lowered(monoid, partials, values, batch.describe)
         column = conformed(result_array(monoid, results), self._kinds[k])
         return with_nulls(monoid, column, values, nulls, min_count)
 

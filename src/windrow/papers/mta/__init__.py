@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from windrow.papers.model import Experiment
-from windrow.papers.mta import experiment1, experiment2, experiment3, experiment4, experiment5
+import importlib
+from collections.abc import Callable
+
+from windrow.papers.model import Experiment, Result, Settings
 
 __all__ = ["EXPERIMENTS"]
+
+
+def _run(number: int) -> Callable[[Settings], Result]:
+    """What runs an experiment, loaded when it is run."""
+
+    def run(settings: Settings) -> Result:
+        result: Result = importlib.import_module(f"{__name__}.experiment{number}").run(settings)
+        return result
+
+    return run
+
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -15,7 +28,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Constant-sized windows",
         "The mean latency of inserting an update, evicting the oldest by a slide policy and asking for the "
         "result, in windows of 2^0 to 2^25 updates.",
-        experiment1.run,
+        _run(1),
     ),
     Experiment(
         "mta-experiment2",
@@ -24,7 +37,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Bulk eviction",
         "The latency of enforcing the slide policy when one update makes it evict 1 to 2^23 - 1 of 2^23 "
         "updates.",
-        experiment2.run,
+        _run(2),
     ),
     Experiment(
         "mta-experiment3",
@@ -34,7 +47,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "The mean latency of an update for six operations, two of them with policies that evict what no "
         "result can need, over 62,208,000 readings of memory usage, one a second, in windows of at most "
         "2^20.",
-        experiment3.run,
+        _run(3),
     ),
     Experiment(
         "mta-experiment4",
@@ -42,7 +55,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Experiment 4, Figure 8",
         "Memory limits",
         "How many updates fit in a window of capacity 2^25 when the process may use 128 MB to 32 GB.",
-        experiment4.run,
+        _run(4),
     ),
     Experiment(
         "mta-experiment5",
@@ -51,6 +64,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Several dimensions",
         "The mean latency of an update in a window of 2^15 on the store as it aggregates 1 to 50 dimensions, "
         "beside what as many windows would take.",
-        experiment5.run,
+        _run(5),
     ),
 )

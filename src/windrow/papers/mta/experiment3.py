@@ -111,7 +111,7 @@ def _compiled(settings: Settings, count: int) -> dict[str, dict[str, float]]:
     """Nanoseconds a reading of windows in native code, with a constant size."""
     found: dict[str, dict[str, float]] = {}
     for operation, what in OPERATIONS.items():
-        for algorithm in NATIVE:
+        for algorithm in settings.pick(NATIVE, NATIVE[-1:]):
             settings.progress(f"{operation}, {algorithm.__name__} in native code, {count * DAY:,} readings")
             window = algorithm(what.compiled)
             window.roll(np.full(16, 50.0), FULL_WINDOW)  # compiled, or loaded

@@ -28,7 +28,7 @@ HOW_LARGE = "A window of 2^25 values on RocksDB is tried with {megabytes} MB. "
 
 def run(settings: Settings) -> Result:
     capacity = settings.pick(1 << 20, 1 << 16)
-    limits = settings.pick([4, 8, 16, 32, 64, 128, 256, 512], [2, 8, 32])
+    limits = settings.pick([4, 8, 16, 32, 64, 128, 256, 512], [6, 32])
     megabytes = 64
     large = None
     with places() as where:

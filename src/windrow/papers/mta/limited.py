@@ -36,8 +36,6 @@ _ROCKSDB = 16 << 20
 _SLIDES = 2048
 #: seconds that a process may be silent
 _PATIENCE = 5.0
-
-
 #: bytes of a thread's stack
 _STACK = 256 << 10
 #: how processes say that there is no memory left, where they still can
@@ -122,8 +120,7 @@ def main() -> None:
         made = None  # room to say so
         found = Reached(values, False)
     else:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        found = Reached(capacity, True, (peak - base) / 1e6)
+        found = Reached(capacity, True, (_status("VmHWM") - base) / 1e6)
     print(json.dumps(asdict(found)), flush=True)
     os._exit(0)  # nothing is to be written any more, and threads of a store may have no memory to end
 

@@ -107,4 +107,4 @@ def ended(window: Any) -> None:
     if hasattr(window, "close"):
         window.close()
         window.store.store.close()
-    gc.collect()
+        gc.collect()

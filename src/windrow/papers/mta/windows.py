@@ -132,7 +132,6 @@ class Measured:
 @contextlib.contextmanager
 def no_collector() -> Iterator[None]:
     """Windows hold no cycles: Python's collector would walk over millions of partials and free nothing."""
-    gc.collect()
     gc.disable()
     try:
         yield

@@ -54,7 +54,7 @@ def _native(settings: Settings) -> Costs:
         settings.progress(f"native code, m = 1, window of {size:,}")
         rounds = settings.pick(1 << 18, 1 << 16)
         runs = [native_rounds(kind, MAX, size, rounds, settings.seed) for kind in KINDS.values()]
-        for name, taken in zip(KINDS, round_microseconds(runs, 4), strict=True):
+        for name, taken in zip(KINDS, round_microseconds(runs, 4, settings.pick(0.5, 0.05)), strict=True):
             times[name][size] = taken
     return times
 

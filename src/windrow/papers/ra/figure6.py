@@ -33,7 +33,9 @@ def run(settings: Settings) -> Result:
             rounds = settings.pick(1 << 17, 1 << 15)
             rounds = rounds if name.startswith("RA") else max(2_000, rounds * 8 // size)
             runs.append(native_rounds(kind, operator, size, rounds, settings.seed))
-        for (name, _, _), taken in zip(_CASES, round_microseconds(runs, 5), strict=True):
+        for (name, _, _), taken in zip(
+            _CASES, round_microseconds(runs, 5, settings.pick(0.3, 0.05)), strict=True
+        ):
             times[name][size] = taken
     lines = [Series(name, [(float(n), 1 / us) for n, us in of.items()]) for name, of in times.items()]
     chart = Chart("Throughput", "window size", "million tuples/s", lines, log_x=True, log_y=True)

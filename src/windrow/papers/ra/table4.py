@@ -47,7 +47,7 @@ def _ratio(settings: Settings, operator: Operator, size: int) -> float:
     settings.progress(f"{operator.name}, window of {size:,}")
     rounds = settings.pick(1 << 18, 1 << 16)
     runs = [native_rounds(kind, operator, size, rounds, settings.seed) for kind in KINDS.values()]
-    theirs, ours = round_microseconds(runs, 5)
+    theirs, ours = round_microseconds(runs, 5, settings.pick(0.5, 0.1))
     return theirs / ours
 
 

@@ -32,6 +32,8 @@ class BucketProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
+        #: the buckets that this micro-batch has stepped: their timers, which expire after rows, add nothing
+        self._stepped: set[int] = set()
         self._header = handle.getValueState("header", "value binary")
         self._blocks = handle.getMapState("blocks", "name string", "value binary")
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
@@ -46,11 +48,14 @@ class BucketProcessor(StatefulProcessor):
         return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802
+        if key[0] in self._stepped:
+            return iter(())
         return self._step(key[0], [], timerValues.getCurrentWatermarkInMs(), {})
 
     def _step(
         self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
     ) -> Iterator[Row]:
+        self._stepped.add(bucket)
         entries = _SparkEntries(self)
         stepped = step(self._payload, self._schema, entries, blobs, watermark_ms, rejected, self._buckets)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
