@@ -61,6 +61,13 @@ def test_an_experiment_is_well_formed(
     assert not settings.values  # type: ignore[attr-defined]
 
 
+def test_memory_is_not_limited_where_there_is_no_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    result = experiment4.run(Settings())
+    assert [finding.agrees for finding in result.findings] == [None]
+    assert [table.source for table in result.tables] == ["paper"]
+
+
 def constant(ns: float, combines: float) -> dict[int, Measured]:
     return {1 << k: Measured(ns, combines) for k in range(0, 15, 2)}
 
