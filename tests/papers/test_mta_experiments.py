@@ -48,7 +48,7 @@ def test_there_are_five() -> None:
 def test_an_experiment_is_well_formed(
     module: ModuleType, values: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiment1, "_sizes", lambda name, quick: [1, 16, 64, 256, 1024])
+    monkeypatch.setattr(experiment1, "_sizes", lambda name, quick: [16, 64, 256, 1024])
     monkeypatch.setattr(experiment4, "kinds", lambda where: ["Naive", "AMTA", "AMTA on RocksDB"])
     settings = Small(*values)
     result = module.run(settings)
@@ -59,6 +59,13 @@ def test_an_experiment_is_well_formed(
     assert result.how
     assert len(settings.said) >= 3  # type: ignore[attr-defined]
     assert not settings.values  # type: ignore[attr-defined]
+
+
+def test_memory_is_not_limited_where_there_is_no_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    result = experiment4.run(Settings())
+    assert [finding.agrees for finding in result.findings] == [None]
+    assert [table.source for table in result.tables] == ["paper"]
 
 
 def constant(ns: float, combines: float) -> dict[int, Measured]:

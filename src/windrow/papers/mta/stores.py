@@ -6,7 +6,6 @@ What is not there is left out, and said: ``redis-server`` on the PATH, and the p
 from __future__ import annotations
 
 import contextlib
-import gc
 import shutil
 import socket
 import subprocess
@@ -103,8 +102,7 @@ def _wait_for(port: int) -> None:
 
 
 def ended(window: Any) -> None:
-    """Close a window and its store, so that the next one has the machine."""
+    """Close a window and its store, if it has one."""
     if hasattr(window, "close"):
         window.close()
         window.store.store.close()
-        gc.collect()

@@ -19,6 +19,8 @@ __all__ = ["STEPPED", "BucketProcessor"]
 
 #: what a step gives, as Spark has it: results or late rows as a blob, and counts
 STEPPED = "bucket int, kind string, blob binary, " + ", ".join(f"{name} long" for name in COUNTED)
+#: rows of results that leave as one blob: a step of very many keys gives very many
+_MOST_ROWS = 1 << 18
 _NO_COUNTS = (0,) * len(COUNTED)
 
 
@@ -62,10 +64,11 @@ class BucketProcessor(StatefulProcessor):
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if self._timer_of(watermark_ms) not in self._handle.listTimers():
             self._handle.registerTimer(self._timer_of(watermark_ms))
-        blob = write_rows(stepped.results) if stepped.results.num_rows else None
-        yield _row(bucket, "results", blob, stepped.counts)
-        if stepped.late is not None:
-            yield _row(bucket, "late", write_rows(stepped.late), _NO_COUNTS)
+        yield _row(bucket, "counts", None, stepped.counts)
+        tables = {"results": stepped.results} | ({} if stepped.late is None else {"late": stepped.late})
+        for kind, table in tables.items():
+            for start in range(0, table.num_rows, _MOST_ROWS):
+                yield _row(bucket, kind, write_rows(table.slice(start, _MOST_ROWS)), _NO_COUNTS)
 
     @staticmethod
     def _timer_of(watermark_ms: int) -> int:
