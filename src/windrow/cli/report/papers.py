@@ -61,7 +61,11 @@ def _findings_of(document: Document) -> list[Finding]:
 def _numbers(document: Document) -> str:
     verdicts = [finding.agrees for finding in _findings_of(document)]
     found = [(len(document.outcomes), "experiments")]
-    found += [(verdicts.count(agrees), f"statements: {word}") for agrees, (_, word) in VERDICTS.items()]
+    found += [
+        (verdicts.count(True), "statements that agree"),
+        (verdicts.count(False), "statements that differ"),
+        (verdicts.count(None), "statements not tested"),
+    ]
     if document.failed:
         found.append((len(document.failed), "experiments that failed"))
     cells = (f"<div><b>{count:,}</b><span>{escape(what)}</span></div>" for count, what in found)

@@ -30,12 +30,10 @@ def mean_and_worst(algorithm: Callable[[Any], Any], size: int) -> tuple[float, i
 
 
 def span(values: Sequence[float]) -> str:
-    """
-    >>> span([1.234, 17.8, 3])
-    '1.2 to 18'
-    """
-    return f"{min(values):,.2g} to {max(values):,.2g}" if max(values) < 100 else _whole(values)
+    """The least and the largest, to two digits.
 
-
-def _whole(values: Sequence[float]) -> str:
-    return f"{min(values):,.0f} to {max(values):,.0f}"
+    >>> span([1.234, 17.8, 3]), span([1.5]), span([99.9, 16_380.2])
+    ('1.2 to 18', '1.5', '100 to 16,380')
+    """
+    low, high = (f"{value:,.0f}" if value >= 9.5 else f"{value:.2g}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"

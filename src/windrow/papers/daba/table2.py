@@ -84,12 +84,12 @@ def _counter_note() -> str:
 
 
 def _table(title: str, measured: Measured, names: tuple[str, ...], note: str = "") -> Table:
-    columns = ["Operator", *(f"{name} {what}" for name in names for what in ("mean", "std", "worst"))]
+    columns = ["Operator", *(f"{name} {what}" for name in names for what in ("mean", "std"))]
     rows: list[list[Cell]] = []
     for operator, of in measured.items():
         row: list[Cell] = [operator]
         for name in names:
-            row += [round(of[name].mean), round(of[name].std), of[name].worst]
+            row += [round(of[name].mean), round(of[name].std)]
         rows.append(row)
     return Table(title, columns, rows, note=note)
 

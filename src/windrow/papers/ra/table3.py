@@ -30,7 +30,7 @@ _OPERATORS = (
 _QUICK = ("Sum", "Max", "PopulationStdDev", "Collect")
 _SIZES = (2, 4, 8, 10, 16, 20, 30, 40, 60, 80, 100, 130, 160, 200, 260, 320, 400)
 _LARGE = (500, 700, 900, 1200, 1600, 2200, 3000, 4000, 6000, 8000, 12000, 16000)
-_QUICK_SIZES = (2, 10, 30, 100, 300, 1000, 3000, 8000)
+_QUICK_SIZES = (2, 10, 30, 100, 300, 1000, 3000, 8000, 16000)
 _PLAIN_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 #: (break-even, 10x); None: not at the measured sizes
 Point = tuple[int | None, int | None]
