@@ -230,6 +230,28 @@ def test_rows_that_wait_are_read_when_they_are_due() -> None:
     assert sum(map(len, bucket.entries.blocks.values())) > 1_000_000
 
 
+def test_results_in_advance_write_the_rows_whose_results_they_are() -> None:
+    query = wr.query(time="t", by="k", watermark=100_000, emit="update").rolling(10).agg(total=wr.sum("v"))
+    bucket = Bucket(query, 5)
+    written = [bucket.step(1000, watermark=1)[1] for _ in range(20)]
+    assert max(written) < 120_000
+
+
+def test_a_punctuation_that_does_not_come_reads_no_rows() -> None:
+    schema = pa.schema([("t", pa.int64()), ("done", pa.bool_())])
+    query = wr.query(time="t", watermark=0).window(wr.Punctuation("done")).agg(n=wr.count())
+    payload, entries = packed(query), CountingEntries()
+    for start in range(1, 40_001, 1000):
+        last = start == 39_001
+        columns = {"t": range(start, start + 1000), "done": [False] * 999 + [last]}
+        blob = write_rows(pa.table(columns, schema=schema))
+        stepped = step(payload, schema, entries, [blob], start, {}, 1)
+        assert dict(zip(COUNTED, stepped.counts, strict=True))["state_bytes_read"] < 80_000
+    stepped = step(payload, schema, entries, [], 50_000, {}, 1)
+    assert stepped.results["n"].to_pylist() == [40_000]
+    assert not entries.blocks
+
+
 # -- what a restart may change -------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.delta_windows import delta_ranges, value_type
-from windrow.engines.frame import Frame
+from windrow.engines.frame import Frame, plain_array
 from windrow.engines.guarded import Raised, guarded, guarded_policy
 from windrow.engines.inputs import count_column, result_array, skipped_rows, value_counts, with_nulls
 from windrow.engines.ranges import Ranges
@@ -28,7 +28,7 @@ from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window
 
-__all__ = ["check_flags", "data_ranges", "lowered", "policy_results", "shared_monoid"]
+__all__ = ["check_flags", "closes_any", "data_ranges", "lowered", "policy_results", "shared_monoid"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,6 +48,11 @@ def check_flags(table: pa.Table, window: Punctuation) -> None:
     kind = value_type(table, window.column)
     if not pa.types.is_boolean(kind):
         raise TypeError(f"column {window.column!r} is of type {kind}: Punctuation needs a boolean column")
+
+
+def closes_any(table: pa.Table, window: Punctuation) -> bool:
+    """Whether a row of the table closes a window."""
+    return bool(pc.any(plain_array(table.column(window.column))).as_py())
 
 
 def _reported(frame: Frame, keys: Ints, fronts: Ints, stops: Ints, disjoint: bool) -> Ranges:

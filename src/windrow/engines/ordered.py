@@ -37,7 +37,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.data_windows import check_flags
+from windrow.engines.data_windows import check_flags, closes_any
 from windrow.engines.delta_windows import check_delta_column, without_delta
 from windrow.engines.frame import build_frame, plain_array, require_columns
 from windrow.engines.held import Held, joined
@@ -47,6 +47,7 @@ from windrow.engines.reach import Reach, everything, reach_by_rows, reach_by_tim
 from windrow.engines.row_chunks import Chunk
 from windrow.engines.row_log import RowLog
 from windrow.engines.taken import Naming, Taken, take
+from windrow.engines.times import read_times
 from windrow.engines.trimmed import after_time, without_dead_chunks
 from windrow.engines.waiting import Waiting
 from windrow.engines.wholes import Whole
@@ -128,7 +129,7 @@ class OrderedRows:
         if new is not None or (closing and len(log) and isinstance(self._window, Delta)):
             result, log = self._taken(new, up_to, closing)
         elif isinstance(self._window, Rolling) and self._window.size is not None:
-            log = after_time(log, None, up_to - self._window.size.units)
+            log = after_time(log, log.tail, up_to - self._window.size.units)
         self._log = log.emptied() if closing else log
         self._pending = pending
         self._passed = max(self._passed, up_to)
@@ -148,14 +149,16 @@ class OrderedRows:
         places = arrived if order is None else arrived[order]
         return held if (places[1:] > places[:-1]).all() else held.take(places)
 
-    def _taken(self, new: Held | None, up_to: int, closing: bool) -> tuple[pa.Table, RowLog]:
+    def _taken(self, new: Held | None, up_to: int, closing: bool) -> tuple[pa.Table | None, RowLog]:
         """The results of new rows, and the rows that are still needed."""
         over, log = self._window, self._log
         if isinstance(over, Rolling) and over.policy is None:
             assert new is not None
             taken, columns, reach = self._rolling(over, new, None)
             result = self._rolled(taken, new, taken.news, columns)
-            return result, self._trimmed(over, taken, new, reach, up_to)
+            return result, self._trimmed(over, taken, reach, up_to)
+        if isinstance(over, Punctuation) and new is not None and not closes_any(new.table, over):
+            return None, log.appended(new.select(self._columns))
         taken = self._with_context(log.all(), new)
         if isinstance(over, Rolling):
             assert new is not None
@@ -190,10 +193,12 @@ class OrderedRows:
             chosen = chosen[wanted[taken.places(chosen) - taken.context]]
         return taken, rolling_columns(self._query, over, taken, chosen, reach), reach
 
-    def _trimmed(self, over: Rolling, taken: Taken, new: Held, reach: Reach, up_to: int) -> RowLog:
+    def _trimmed(self, over: Rolling, taken: Taken, reach: Reach, up_to: int) -> RowLog:
         """The log with new rows, and without those that no later row needs."""
         if over.size is not None:
-            return after_time(self._log, new.select(self._columns), up_to - over.size.units)
+            # copied, since a slice would keep the rows at the edge in memory
+            tail = taken.rows.take(np.arange(reach.edge, len(taken.rows))) if reach.edge else taken.rows
+            return after_time(self._log, tail, up_to - over.size.units)
         assert over.rows is not None
         tail = taken.rows.take(last_rows(taken, reach.edge, over.rows - 1))
         log = self._log.with_tail(tail)
@@ -230,9 +235,17 @@ class OrderedRows:
         taken, columns = self._speculated(over, new, wanted)
         chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
         result = self._rolled(taken, new, chosen, columns)
-        counted = replace(pending, revisions=pending.revisions + (pending.times >= since))
-        self._pending = Waiting().added(counted)
+        self._count_revisions(touched)
         return result
+
+    def _count_revisions(self, touched: pa.Table) -> None:
+        """The results of rows of touched keys came out, from the earliest time of each on."""
+        _, times, _ = read_times(touched.column(self._query.time), self._query.time)
+        later, earlier = self._pending.since(int(times.min()))
+        rows = later.all()
+        if rows is not None:
+            came_out = rows.times >= self._earliest(rows, touched)
+            self._pending = earlier.added(replace(rows, revisions=rows.revisions + came_out))
 
     def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
         if over.policy is None:
@@ -283,6 +296,12 @@ class OrderedRows:
     def copied(self) -> OrderedRows:
         """Another with the same rows: what is done to one is not done to the other."""
         return copy.copy(self)
+
+    def chunked(self) -> OrderedRows:
+        """Another with the same rows, in chunks but for a few."""
+        clone = self.copied()
+        clone._pending = self._pending.chunked()
+        return clone
 
     def state(self, with_chunks: bool = True) -> dict[str, Any]:
         """All that is held, as plain values, arrays and tables; without the rows in chunks for those who keep

@@ -71,7 +71,8 @@ def reach_by_time(query: Spec, size: int, log: RowLog, new: Held) -> Reach:
 
 
 def _after(rows: Held, time: int) -> Held:
-    return rows.slice(int(np.searchsorted(rows.times, time, "right")), len(rows))
+    begin = int(np.searchsorted(rows.times, time, "right"))
+    return rows.slice(begin, len(rows)) if begin else rows
 
 
 def _pays(log: RowLog, begin: int, others: int) -> bool:

@@ -80,6 +80,10 @@ class RowLog:
         new = tuple(cut(tail, _PIECES))
         return RowLog((*self.chunks, *new), self.first, None, (*self.masks, *(None for _ in new)))
 
+    def appended(self, rows: Held) -> RowLog:
+        """With more rows behind the others."""
+        return self.with_tail(rows if self.tail is None else joined([self.tail, rows]))
+
     def dropped(self, count: int) -> RowLog:
         """Without the first chunks."""
         if not count:

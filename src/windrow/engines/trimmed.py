@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from windrow.engines import row_chunks
 from windrow.engines.frame import build_frame
-from windrow.engines.held import Held, joined
+from windrow.engines.held import Held
 from windrow.engines.row_log import RowLog
 from windrow.engines.taken import Taken
 from windrow.engines.wholes import distinct_keys, numbered
@@ -21,14 +21,12 @@ __all__ = ["after_time", "without_dead_chunks"]
 Ints = npt.NDArray[np.int64]
 
 
-def after_time(log: RowLog, new: Held | None, bound: int) -> RowLog:
-    """With new rows behind the others, without chunks that end by a time."""
+def after_time(log: RowLog, tail: Held | None, bound: int) -> RowLog:
+    """With another tail, without chunks that end by a time."""
     log = log.dropped(bisect_right(log.chunks, bound, key=lambda chunk: chunk.last))
-    parts = [part for part in (log.tail, new) if part is not None]
-    if not parts:
-        return log
-    tail = joined(parts)
-    return log.with_tail(tail if log.chunks else tail.where(tail.times > bound))
+    if tail is not None and not log.chunks:
+        tail = tail.where(tail.times > bound)
+    return log.with_tail(tail)
 
 
 def without_dead_chunks(query: Spec, count: int, log: RowLog) -> RowLog:

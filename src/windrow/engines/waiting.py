@@ -1,8 +1,9 @@
 """Rows that wait until nothing can come before them.
 
-Few of them are simply kept; many become chunks (:mod:`windrow.engines.row_chunks`), each of a stretch of time
-as short as may be, since a chunk is read when its first row is due. Cost: a step reads and writes the rows it
-is given, and those of chunks that some of its due rows are in.
+In memory they are kept as they come. Where state is kept elsewhere they are put into chunks
+(:mod:`windrow.engines.row_chunks`) unless they are few, each chunk of a stretch of time as short as may be,
+since it is read when its first row is due. Cost: a step reads and writes the rows it is given, and those of
+chunks that some of its due rows are in.
 """
 
 from __future__ import annotations
@@ -39,13 +40,18 @@ class Waiting:
 
     def added(self, rows: Held) -> Waiting:
         """With rows in any order."""
-        rows = rows.by_time()
-        if len(rows) >= row_chunks.FEWEST_ROWS:
-            return Waiting(self.parts, (*self.chunks, *cut(rows, _PIECES)))
-        parts = (*self.parts, rows)
-        if sum(map(len, parts)) >= row_chunks.FEWEST_ROWS:
-            return Waiting((), (*self.chunks, *cut(joined(parts).by_time(), _PIECES)))
+        parts = (*self.parts, rows.by_time())
         return Waiting((joined(parts).by_time(),) if len(parts) > _MOST_PARTS else parts, self.chunks)
+
+    def chunked(self) -> Waiting:
+        """The same in chunks, but for a few rows."""
+        many = [part for part in self.parts if len(part) >= row_chunks.FEWEST_ROWS]
+        few = [part for part in self.parts if len(part) < row_chunks.FEWEST_ROWS]
+        if sum(map(len, few)) >= row_chunks.FEWEST_ROWS:
+            many, few = [*many, joined(few).by_time()], []
+        if not many:
+            return self
+        return Waiting(tuple(few), (*self.chunks, *(chunk for part in many for chunk in cut(part, _PIECES))))
 
     def split(self, up_to: int | None) -> tuple[list[Held], Waiting]:
         """The rows before a time (None: all), by parts; and the rest."""
@@ -66,3 +72,9 @@ class Waiting:
         """All rows, in no order."""
         parts = self._touched(None)
         return joined(parts) if parts else None
+
+    def since(self, time: int) -> tuple[Waiting, Waiting]:
+        """Rows, among them all from a time on; and the rest."""
+        earlier = tuple(chunk for chunk in self.chunks if chunk.last < time)
+        later = tuple(chunk for chunk in self.chunks if chunk.last >= time)
+        return Waiting(self.parts, later), Waiting((), earlier)

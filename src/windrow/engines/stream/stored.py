@@ -110,6 +110,9 @@ class StoredState:
     #: the header as it was loaded, in plain values
     _told: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    #: the rows of a save that is not settled
+    _ordered: dict[int, OrderedRows] = field(default_factory=dict[int, OrderedRows])
+
     def __post_init__(self) -> None:
         self._rows = StoredRows(self, keeps=self.cache is None)
 
@@ -220,8 +223,9 @@ class StoredState:
         kept = {name for entry in self._saved.values() for name in entry.names}
         for name in sorted(self._block_names - kept):
             self.entries.delete_block(name)
-        chunks = self._rows.save(state.ordered)
-        value = snapshot_value(plan, state, whole=False)
+        self._ordered = {number: rows.chunked() for number, rows in state.ordered.items()}
+        chunks = self._rows.save(self._ordered)
+        value = snapshot_value(plan, replace(state, ordered=self._ordered), whole=False)
         for number, rows in value["state"]["ordered"].items():
             rows["chunks"] = chunks[number]
         told = {number: entry.told for number, entry in self._saved.items()}
@@ -236,6 +240,7 @@ class StoredState:
         """What was saved is safe: the state with its blocks where they are stored now."""
         self._stored, self._written = self._saved, self._header
         self._rows.settled()
+        state = replace(state, ordered=self._ordered)
         if state.time is None:
             return state
         blocks = {number: entry.block for number, entry in self._stored.items()}
