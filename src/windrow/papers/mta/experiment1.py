@@ -25,8 +25,8 @@ HOW = (
     "and Redis on loopback. {largest}"
 )
 FULL = (
-    "A Python window of 2^25 values takes several GB and minutes to fill: sizes end at 2^20 (DABA, AMTA, AMTA "
-    "on RocksDB: 2^22). What an update takes in a window of 2^25 on RocksDB is in experiment 4."
+    "A Python window of 2^25 values takes several GB and minutes to fill: sizes end at 2^20 (DABA, AMTA, "
+    "AMTA on RocksDB: 2^22). What an update takes in a window of 2^25 on RocksDB is in experiment 4."
 )
 QUICK = "This quick run ends at 2^14."
 
