@@ -1,4 +1,4 @@
-"""Spark: sessions that are ready for streams, what is in a checkpoint, late rows apart.
+"""Spark: sessions that are ready for streams, what is in a checkpoint, late rows apart, rows counted.
 
 ``query.run(df)`` and ``wr.events(df, ...)`` take Spark DataFrames and streams by themselves; this is what one
 needs around them. Nothing here imports pyspark before it is called.
@@ -10,8 +10,9 @@ needs around them. Nothing here imports pyspark before it is called.
 
 from __future__ import annotations
 
+from windrow.engines.spark.observed import counted
 from windrow.engines.spark.streaming.inspect import inspect_state
 from windrow.engines.spark.streaming.late import sink_both, split_late
 from windrow.engines.spark.streaming.settings import SETTINGS, session
 
-__all__ = ["SETTINGS", "inspect_state", "session", "sink_both", "split_late"]
+__all__ = ["SETTINGS", "counted", "inspect_state", "session", "sink_both", "split_late"]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from spark.spark_frames import settings_of
 from windrow.testing import assert_same_results
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
@@ -29,65 +30,89 @@ def numbers(count: int = 4_000, keys: int = 7) -> pa.Table:
     return pa.table(
         {
             "ts": rng.permutation(count),
-            "key": rng.integers(0, keys, count),
+            "key": pa.array(rng.integers(0, keys, count), mask=rng.random(count) < 0.1),
             "v": rng.integers(-50, 50, count),
             "x": pa.array(rng.normal(size=count), mask=rng.random(count) < 0.1),
         }
     )
 
 
-def test_frames_of_rows_are_those_of_spark(spark: Any) -> None:
+def of_spark(frame: Any, over: Any) -> Any:
+    """The same frames by Spark's own window functions."""
+    from pyspark.sql import functions
+
+    columns = {
+        "total": functions.sum("v"),
+        "top": functions.max("x"),
+        "low": functions.min("v"),
+        "mean": functions.avg("x"),
+        "spread": functions.stddev("v"),
+        "held": functions.count("x"),
+        "n": functions.count("*"),
+        "rows": functions.collect_list("v"),
+        "different": functions.collect_set("v"),
+    }
+    return in_any_order(frame.withColumns({name: each.over(over) for name, each in columns.items()}))
+
+
+def in_any_order(frame: Any) -> Any:
+    """What is collected has no order in Spark's frames; of what differs the number is enough."""
+    from pyspark.sql import functions
+
+    return frame.withColumns({"rows": functions.sort_array("rows"), "different": functions.size("different")})
+
+
+def of_windrow(rolling: Any) -> Any:
+    found = rolling.agg(
+        total=wr.sum("v"),
+        top=wr.max("x"),
+        low=wr.min("v"),
+        mean=wr.mean("x"),
+        spread=wr.stddev("v"),
+        held=wr.count("x"),
+        n=wr.count(),
+        rows=wr.collect("v"),
+        different=wr.collect_distinct("v"),
+    )
+    return in_any_order(found)
+
+
+@pytest.mark.parametrize("rows", [1, 10])
+def test_frames_of_rows_are_those_of_spark(spark: Any, rows: int) -> None:
+    from pyspark.sql import Window
+
+    frame = spark.createDataFrame(numbers(1_500))
+    over = Window.partitionBy("key").orderBy("ts").rowsBetween(1 - rows, 0)
+    found = of_windrow(wr.events(frame, time="ts", by="key").rolling(rows=rows))
+    assert_same_results(found.toArrow(), of_spark(frame, over).toArrow())
+
+
+@pytest.mark.parametrize("clock", ["integer", "timestamp"])
+def test_frames_by_time_are_those_of_spark(spark: Any, clock: str) -> None:
     from pyspark.sql import Window, functions
 
-    frame = spark.createDataFrame(numbers())
-    over = Window.partitionBy("key").orderBy("ts").rowsBetween(-9, 0)
-    expected = frame.withColumns(
-        {
-            "total": functions.sum("v").over(over),
-            "top": functions.max("x").over(over),
-            "mean": functions.avg("x").over(over),
-            "spread": functions.stddev("v").over(over),
-            "n": functions.count("x").over(over),
-        }
-    )
-    found = (
-        wr.events(frame, time="ts", by="key")
-        .rolling(rows=10)
-        .agg(total=wr.sum("v"), top=wr.max("x"), mean=wr.mean("x"), spread=wr.stddev("v"), n=wr.count("x"))
-    )
-    assert_same_results(found.toArrow(), expected.toArrow())
-
-
-def test_frames_by_time_are_those_of_spark(spark: Any) -> None:
-    from pyspark.sql import Window, functions
-
-    table = numbers()
-    table = table.set_column(0, "ts", pa.array(table["ts"].to_numpy() // 3))  # with peers
-    frame = spark.createDataFrame(table)
-    over = Window.partitionBy("key").orderBy("ts").rangeBetween(-49, 0)
-    names = {"total": functions.sum("v"), "low": functions.min("v"), "n": functions.count("*")}
-    expected = frame.withColumns({name: column.over(over) for name, column in names.items()})
-    found = wr.events(frame, time="ts", by="key").rolling(50)
-    found = found.agg(total=wr.sum("v"), low=wr.min("v"), n=wr.count())
-    assert_same_results(found.toArrow(), expected.toArrow())
+    table = numbers(1_500)
+    ticks = table["ts"].to_numpy() // 3 - 200  # with peers, and before 1970
+    frame = spark.createDataFrame(table.set_column(0, "ts", pa.array(ticks)))
+    time = functions.col("ts")
+    if clock == "timestamp":
+        frame = frame.withColumn("ts", functions.timestamp_seconds("ts"))
+        time = functions.unix_seconds("ts")
+    over = Window.partitionBy("key").orderBy(time).rangeBetween(-49, 0)
+    found = of_windrow(wr.events(frame, time="ts", by="key").rolling(50 if clock == "integer" else "50s"))
+    assert_same_results(found.toArrow(), of_spark(frame, over).toArrow())
 
 
 @pytest.mark.parametrize("partitions", ["1", "5"])
 @pytest.mark.parametrize("batch", ["10000", "17"])
 def test_results_do_not_depend_on_partitions_or_batches(spark: Any, partitions: str, batch: str) -> None:
-    settings_ = {
+    settings = {
         "spark.sql.shuffle.partitions": partitions,
         "spark.sql.execution.arrow.maxRecordsPerBatch": batch,
     }
-    before = {name: spark.conf.get(name) for name in settings_}
     query = wr.query(time="ts", by="key").rolling(100).agg(m=wr.max("x"), l=wr.last("v"), c=wr.collect("v"))
-    try:
-        for name, value in settings_.items():
-            spark.conf.set(name, value)
+    with settings_of(spark, settings):
         check(spark, query, numbers(500))
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
 
 
 def test_without_a_key(spark: Any) -> None:

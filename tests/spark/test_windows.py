@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from spark.spark_frames import settings_of
 from windrow.testing import assert_same_results
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
@@ -22,14 +23,15 @@ def check(spark: Any, query: wr.Query, table: pa.Table) -> None:
     assert_same_results(found.toArrow(), expected)
 
 
-def calls(count: int = 3_000, keys: int = 5, span: int = 40_000) -> pa.Table:
-    """Calls within some hours, in no order."""
-    rng = np.random.default_rng(count)
-    moments = rng.integers(0, span, count) * 1_000_000 + 1_700_000_000_000_000
+def calls(count: int = 3_000, seed: int = 3, null_times: bool = False) -> pa.Table:
+    """Calls within some hours, in no order; null is a key."""
+    rng = np.random.default_rng(seed)
+    moments = rng.integers(0, 40_000, count) * 1_000_000 + 1_700_000_000_000_000
+    without = rng.random(count) < 0.05 if null_times else None
     return pa.table(
         {
-            "ts": pa.array(moments).cast(pa.timestamp("us", "UTC")),
-            "key": rng.choice(["a", "b", "c", "d", None][:keys], count),
+            "ts": pa.array(moments, mask=without).cast(pa.timestamp("us", "UTC")),
+            "key": rng.choice(["a", "b", "c", "d", None], count),
             "v": rng.integers(-50, 50, count),
             "x": pa.array(rng.normal(size=count), mask=rng.random(count) < 0.1),
         }
@@ -43,14 +45,27 @@ def own(frame: Any, window: Any) -> Any:
     grouped = frame.groupBy("key", window.alias("w")).agg(
         functions.sum("v").alias("total"),
         functions.max("x").alias("top"),
+        functions.min("v").alias("low"),
         functions.avg("x").alias("mean"),
+        functions.stddev_samp("v").alias("spread"),
+        functions.var_pop("v").alias("var"),
         functions.count("*").alias("n"),
+        functions.count("x").alias("held"),
     )
     edges = [functions.col("w.start").alias("window_start"), functions.col("w.end").alias("window_end")]
-    return grouped.select("key", *edges, "total", "top", "mean", "n")
+    return grouped.select("key", *edges, *AGGREGATES)
 
 
-AGGREGATES = {"total": wr.sum("v"), "top": wr.max("x"), "mean": wr.mean("x"), "n": wr.count()}
+AGGREGATES = {
+    "total": wr.sum("v"),
+    "top": wr.max("x"),
+    "low": wr.min("v"),
+    "mean": wr.mean("x"),
+    "spread": wr.stddev("v"),
+    "var": wr.var("v", ddof=0),
+    "n": wr.count(),
+    "held": wr.count("x"),
+}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +81,7 @@ AGGREGATES = {"total": wr.sum("v"), "top": wr.max("x"), "mean": wr.mean("x"), "n
 def test_time_windows_are_those_of_spark(spark: Any, window: Any, arguments: tuple[str, ...]) -> None:
     from pyspark.sql import functions
 
-    frame = spark.createDataFrame(calls())
+    frame = spark.createDataFrame(calls(null_times=True))
     found = wr.events(frame, time="ts", by="key").window(window).agg(**AGGREGATES)
     assert_same_results(found.toArrow(), own(frame, functions.window("ts", *arguments)).toArrow())
 
@@ -74,9 +89,38 @@ def test_time_windows_are_those_of_spark(spark: Any, window: Any, arguments: tup
 def test_sessions_are_those_of_spark(spark: Any) -> None:
     from pyspark.sql import functions
 
-    frame = spark.createDataFrame(calls())
+    frame = spark.createDataFrame(calls(null_times=True))
     found = wr.events(frame, time="ts", by="key").window(wr.Session("40s")).agg(**AGGREGATES)
     assert_same_results(found.toArrow(), own(frame, functions.session_window("ts", "40 seconds")).toArrow())
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_values_in_windows_are_those_that_spark_collects(spark: Any, seed: int) -> None:
+    """Windows in order: collected, distinct, first and last, against Spark's own over the same windows."""
+    from pyspark.sql import functions
+
+    table = calls(400, seed=seed)
+    table = table.append_column("place", pa.array(np.arange(table.num_rows)))
+    frame = spark.createDataFrame(table)
+    pairs = functions.sort_array(functions.collect_list(functions.struct("ts", "place", "v")))
+    grouped = frame.groupBy("key", functions.window("ts", "1 hour", "20 minutes").alias("w")).agg(
+        functions.transform(pairs, lambda pair: pair["v"]).alias("all"),
+        functions.sort_array(functions.collect_set("v")).alias("distinct"),
+    )
+    expected = grouped.select(
+        "key",
+        functions.col("w.start").alias("window_start"),
+        functions.col("w.end").alias("window_end"),
+        "all",
+        "distinct",
+        functions.element_at("all", 1).alias("first"),
+        functions.element_at("all", -1).alias("last"),
+    )
+    asked = wr.events(frame, time="ts", by="key", order="place").window(wr.Sliding("1h", slide="20m"))
+    found = asked.agg(
+        all=wr.collect("v"), distinct=wr.collect_distinct("v"), first=wr.first("v"), last=wr.last("v")
+    ).withColumn("distinct", functions.sort_array("distinct"))
+    assert_same_results(found.toArrow(), expected.toArrow())
 
 
 @pytest.mark.parametrize("partitions", ["1", "5"])
@@ -84,10 +128,8 @@ def test_results_do_not_depend_on_partitions(spark: Any, partitions: str) -> Non
     query = wr.query(time="ts", by="key").window(
         a=wr.Sliding("1h", slide="7m"), b=wr.Session("1m"), c=wr.Tumbling("1d", timezone="Europe/Berlin")
     )
-    before = spark.conf.get("spark.sql.shuffle.partitions")
     table = calls(800)
-    try:
-        spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    with settings_of(spark, {"spark.sql.shuffle.partitions": partitions}):
         frame = spark.createDataFrame(table).repartition(int(partitions) + 1)
         for aggregates in (AGGREGATES, {"n": wr.count(), "all": wr.collect("v")}):
             asked = query.agg(**aggregates)
@@ -96,8 +138,6 @@ def test_results_do_not_depend_on_partitions(spark: Any, partitions: str) -> Non
                 rows = rows.drop_columns(["all"])
                 asked = query.agg(n=wr.count())
             assert_same_results(rows, asked.run(table))
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 def test_windows_without_a_key(spark: Any) -> None:
@@ -165,12 +205,8 @@ def test_moments_before_1970_and_in_year_9999(spark: Any) -> None:
 def test_sums_that_leave_64_bits_are_never_wrong(spark: Any) -> None:
     table = pa.table({"t": [1, 2, 3], "v": [2**62, 2**62, 2**62]})
     query = wr.query(time="t").window(wr.Tumbling(10)).agg(mean=wr.mean("v"))
-    before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", "false")
-    try:
+    with settings_of(spark, {"spark.sql.ansi.enabled": "false"}):
         found = query.run(spark.createDataFrame(table.to_pandas())).collect()
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", before)
     assert [row["mean"] for row in found] == [float(2**62)]
 
 
@@ -196,3 +232,15 @@ def test_what_spark_folds_is_what_windrow_folds(spark: Any) -> None:
             query = wr.query(time="ts", by=by, min_count=0 if by else 2).window(window).agg(**aggregates)
             assert "Spark groups rows by key and slice itself" in query.explain(frame)
             check(spark, query, table)
+
+
+def test_rows_without_a_time_are_counted_where_that_is_asked_for(spark: Any) -> None:
+    table = calls(300, null_times=True)
+    rejected = table["ts"].null_count
+    assert rejected
+    query = wr.query(time="ts", by="key").window(wr.Tumbling("1h")).agg(n=wr.count())
+    frame, counts = wr.spark.counted(query, spark.createDataFrame(table))
+    found = query.run(frame).toArrow()
+    assert sum(found["n"].to_pylist()) == 300 - rejected
+    assert counts.get == {"rows_in": 300, "rows_rejected": rejected}
+    assert "rows without a time are in no window" in query.explain(frame)

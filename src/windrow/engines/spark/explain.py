@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+_REJECTED = "  rows without a time are in no window and left out; wr.spark.counted counts them"
+
 
 def explain(query: Spec, frame: DataFrame) -> str:
     """The plan of a query on a batch DataFrame. Nothing runs."""
@@ -47,6 +49,7 @@ def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
         _arrangement(query, schema),
         "  one pass over sorted batches that carries the present window on; memory: a window, not a key",
         f"  hot keys: {_skew(query, frame)}",
+        "  rows without a time come back with null results",
         f"  read: {', '.join(needed_columns(query))}; the other columns pass through",
     ]
 
@@ -55,7 +58,10 @@ def _skew(query: Spec, frame: DataFrame) -> str:
     reason = why_not_split(query, frame)
     if reason:
         return f"not split: {reason}"
-    return "split in time into segments that cores share; rows within one window before a segment come along"
+    over = query.rolling_over
+    assert over is not None
+    reach = "rows within one window" if over.size is not None else f"the {(over.rows or 1) - 1} rows"
+    return f"split in time into segments that cores share; {reach} before a segment come along"
 
 
 def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
@@ -67,6 +73,7 @@ def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
             f"  why: {plan.reason}",
             _arrangement(query, schema),
             "  one pass over sorted batches; kept are the slices or rows that open windows of one key span",
+            _REJECTED,
         ]
     return [
         f"windows by slices: {windows}",
@@ -74,6 +81,7 @@ def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
         f"  before the shuffle: {_folding(query, frame, schema)}",
         f"  shuffle: partials only, by {_keys(query)}",
         "  after it: partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each",
+        _REJECTED,
     ]
 
 

@@ -20,8 +20,9 @@ from windrow.engines.spark.frames import (
     ties_matter,
 )
 from windrow.engines.spark.rolling_task import SEGMENT, roll_batches
+from windrow.engines.spark.segments import in_segments
 from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.skew import in_segments, splits
+from windrow.engines.spark.skew import splits
 from windrow.engines.spark.types import result_type
 from windrow.spec import Spec
 

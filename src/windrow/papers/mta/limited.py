@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from windrow.monoids.base import Monoid
+from windrow.papers.measure import Counter
 from windrow.papers.mta.sized import sized, too_large
 from windrow.papers.mta.windows import in_memory
 from windrow.state import RedisStore, RocksDBStore
@@ -50,6 +52,10 @@ class Reached:
     is_full: bool
     #: largest resident memory beyond what the process had before, in MB; None: it did not live to say it
     resident_mb: float | None = None
+    #: nanoseconds and combines of an update once it was full
+    update_ns: float | None = None
+    update_combines: float | None = None
+    #: of the whole process
     seconds: float = 0.0
 
 
@@ -102,7 +108,8 @@ def main() -> None:
     window, place = sys.argv[1], sys.argv[4]
     megabytes, capacity = int(sys.argv[2]), int(sys.argv[3])
     threading.stack_size(_STACK)
-    made: Any = _made(window, place)
+    counter = Counter(sized)
+    made: Any = _made(window, counter.monoid, place)
     made.insert(capacity)
     if hasattr(made, "flush"):
         made.flush()  # starts the store's thread
@@ -114,36 +121,38 @@ def main() -> None:
             for _ in range(min(_STEP, capacity - len(made))):
                 made.insert(capacity)
             print(len(made), flush=True)
-        _slide(made, capacity)
+        update = _slide(made, counter, capacity)
     except MemoryError:
         values = len(made)
         made = None  # room to say so
         found = Reached(values, False)
     else:
-        found = Reached(capacity, True, (_status("VmHWM") - base) / 1e6)
+        found = Reached(capacity, True, (_status("VmHWM") - base) / 1e6, *update)
     print(json.dumps(asdict(found)), flush=True)
     os._exit(0)  # nothing is to be written any more, and threads of a store may have no memory to end
 
 
-def _slide(window: Any, capacity: int) -> None:
-    until = time.monotonic() + 1
-    for _ in range(_SLIDES):
+def _slide(window: Any, counter: Counter, capacity: int) -> tuple[float, float]:
+    """Nanoseconds and combines of an update."""
+    begun, before = time.perf_counter(), counter.combines
+    done = 0
+    while done < _SLIDES and time.perf_counter() < begun + 1:
         window.insert(capacity)
         window.evict_while(too_large)
         if window.query() != capacity:
             raise AssertionError(f"{window.query()} values, not {capacity}")
-        if time.monotonic() > until:
-            break
+        done += 1
+    return (time.perf_counter() - begun) / done * 1e9, (counter.combines - before) / done
 
 
-def _made(window: str, place: str) -> Any:
+def _made(window: str, monoid: Monoid, place: str) -> Any:
     algorithm, _, kind = window.partition(" on ")
     if not kind:
-        return in_memory()[algorithm](sized)
+        return in_memory()[algorithm](monoid)
     tree: type[AMTA] | type[LogMTA] = AMTA if algorithm == "AMTA" else LogMTA
     if kind == "Redis":
-        return tree.open(RedisStore(place), f"limited {time.time_ns()}", sized)
-    return tree.open(RocksDBStore(place, memory=_ROCKSDB), "limited", sized)
+        return tree.open(RedisStore(place), f"limited {time.time_ns()}", monoid)
+    return tree.open(RocksDBStore(place, memory=_ROCKSDB), "limited", monoid)
 
 
 def _status(name: str) -> int:
