@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from spark.more_aggregates import with_more
 from spark.spark_frames import in_partitions, settings_of
-from windrow.monoids.base import Aggregate
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import queries, rolling_queries, streams, table_of
 
@@ -31,56 +31,6 @@ RANDOM = settings(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-
-#: aggregates that the strategies of windrow.testing leave out
-MORE: list[Aggregate] = [
-    wr.min("x"),
-    wr.max("ts"),
-    wr.min("s"),
-    wr.var("x", ddof=0),
-    wr.arg_min("x", "n"),
-    wr.collect_distinct("n"),
-    wr.all("flag"),
-    wr.range("n"),
-    wr.m4("n"),
-    wr.longest_run("n"),
-    wr.approx_distinct("s"),
-    wr.together(total=wr.sum, top=wr.max)("n"),
-]
-
-
-def users_own() -> list[Aggregate]:
-    """A user's aggregates, native and plain; made in a function, so that they travel to workers by value."""
-    spread: Any = {
-        "lift": lambda v: (v, v),
-        "combine": lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
-        "lower": lambda a: a[1] - a[0],
-        "identity": (float("inf"), float("-inf")),
-    }
-    #: x -> a x + b, one after the other: does not commute
-    steps: Any = {
-        "lift": lambda v: (v % 7 + 1, v),
-        "combine": lambda f, g: (f[0] * g[0] % 1009, (f[1] * g[0] + g[1]) % 1009),
-        "lower": lambda f: f[1],
-        "identity": (1, 0),
-        "result_type": "int64",
-    }
-    return [
-        wr.monoid(name="spread", commutative=True, **spread)("n"),
-        wr.monoid(name="slow_spread", commutative=True, compile=False, result_type="float64", **spread)("n"),
-        wr.monoid(name="steps", **steps)("seq"),
-        wr.monoid(name="slow_steps", compile=False, **steps)("n"),
-    ]
-
-
-OWN = users_own()
-
-
-@st.composite
-def any_query(draw: st.DrawFn, clock: Any) -> wr.Query:
-    query = draw(st.one_of(rolling_queries(clock), queries(clock)))
-    more = draw(st.lists(st.sampled_from(MORE + OWN), max_size=2))
-    return replace(query, aggregates=(*query.aggregates, *((f"m{k}", a) for k, a in enumerate(more))))
 
 
 def layout(partitions: str) -> dict[str, str]:
@@ -114,7 +64,7 @@ def check(spark: Any, query: wr.Query, table: pa.Table, order: list[int] | None)
 def test_results_are_those_of_the_local_engine_wherever_rows_lie(
     spark: Any, clock: Any, data: st.DataObject
 ) -> None:
-    query = data.draw(any_query(clock))
+    query = data.draw(with_more(st.one_of(rolling_queries(clock), queries(clock))))
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
     orders = st.one_of(st.none(), st.permutations(range(table.num_rows)))
     check(spark, query, table, data.draw(orders))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from spark.more_aggregates import with_more
 from spark.sorted_batches import batches, sorted_table
 from windrow.engines.spark.rolling_task import roll_batches
 from windrow.engines.spark.shipped import packed
@@ -40,7 +41,7 @@ def check(query: wr.Query, table: pa.Table, sizes: list[int]) -> None:
 @settings(max_examples=40)
 @given(data=st.data())
 def test_any_rolling_in_batches_of_any_size(clock: Any, data: st.DataObject) -> None:
-    query = data.draw(rolling_queries(clock))
+    query = data.draw(with_more(rolling_queries(clock)))
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
     check(query, table, data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=4)))
 

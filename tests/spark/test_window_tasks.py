@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from spark.more_aggregates import with_more
 from spark.sorted_batches import batches, sorted_table
 from windrow.engines.spark.assemble_task import assemble_batches
 from windrow.engines.spark.fold_task import fold_batches
@@ -58,7 +59,7 @@ def by_slices(query: wr.Query, table: pa.Table, sizes: list[int], parts: int) ->
 @settings(max_examples=40)
 @given(data=st.data())
 def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
-    query = data.draw(queries(clock))
+    query = data.draw(with_more(queries(clock)))
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
     assert_same_results(in_order(query, table, data.draw(SIZES)), query.run(table))
 
@@ -68,7 +69,9 @@ def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_any_mix_of_windows_by_slices(clock: Any, data: st.DataObject) -> None:
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
-    query = data.draw(queries(clock, policies=False).filter(lambda q: plan_of(q, table.schema).slices))
+    query = data.draw(
+        with_more(queries(clock, policies=False)).filter(lambda q: plan_of(q, table.schema).slices)
+    )
     found = by_slices(query, table, data.draw(SIZES), data.draw(st.integers(1, 3)))
     assert_same_results(found, query.run(table))
 

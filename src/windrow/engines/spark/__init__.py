@@ -4,6 +4,7 @@
 ``batch``         the entry: checks a query against a DataFrame and chooses the plan
 ``types``         Spark's types and Arrow's; the types of results, known before anything runs
 ``rolling``       rolling queries: repartition, sort, one pass over sorted batches
+``skew``          whether keys that hold most of the rows are split in time; ``segments`` splits them
 ``windows``       windows: partial aggregates by slice, shuffled, assembled
 ``explain``       the plan in words
 ``sql``           table functions for SQL
