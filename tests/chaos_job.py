@@ -1,7 +1,7 @@
 """A streaming job in a process of its own, to be killed: files in, one a micro-batch; results out, a folder a
 micro-batch, written anew if the micro-batch is run again.
 
-    python chaos_job.py FOLDER
+    python chaos_job.py FOLDER MASTER
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def query() -> Any:
     return q.agg(n=wr.count(), total=wr.sum("len"), longest=wr.max("len"))
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, master: str) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = wr.spark.session(SETTINGS, master="local[2]")
+    spark = wr.spark.session(SETTINGS, master=master)
     spark.sparkContext.setLogLevel("ERROR")
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").parquet(str(folder / "input"))
 
@@ -52,4 +52,4 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     (Path(sys.argv[1]) / "output").mkdir(exist_ok=True)
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

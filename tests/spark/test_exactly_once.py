@@ -1,5 +1,5 @@
-"""Kill -9 of the driver or of Python workers at random moments: after restarts the output is that of a run
-that was never killed, nothing twice, nothing lost. Few kills here; ``make chaos`` does many."""
+"""Kill -9 of the driver, of an executor or of Python workers at random moments: after restarts the output is
+that of a run that was never killed, nothing twice, nothing lost. Few kills here; ``make chaos`` does many."""
 
 from __future__ import annotations
 
@@ -43,25 +43,27 @@ def rows(batch: int) -> pa.Table:
 
 
 def processes_below(pid: int) -> list[tuple[int, str]]:
-    """All processes that a process has started, with their command lines."""
+    """All processes that any thread of a process has started, with their command lines."""
     found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
-            command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-            found += [(int(child), command), *processes_below(int(child))]
+            for child in children.read_text().split():
+                command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found += [(int(child), command), *processes_below(int(child))]
         except OSError:  # it has ended
             continue
     return found
 
 
 def kill(job: subprocess.Popen[bytes], what: str) -> None:
-    """Kill -9 the whole driver, JVM and Python, or one of its Python workers."""
+    """Kill -9 everything, JVM and Python, or one executor, or one Python worker."""
     if job.poll() is not None:
         return
     below = processes_below(job.pid)
-    workers = [pid for pid, command in below if "pyspark.daemon" in command or "pyspark.worker" in command]
-    everything = [job.pid, *(pid for pid, _ in below)]
-    victims = random.sample(workers, 1) if what == "worker" and workers else everything
+    signs = {"worker": ("pyspark.daemon", "pyspark.worker"), "executor": ("CoarseGrainedExecutorBackend",)}
+    chosen = [pid for pid, command in below if any(sign in command for sign in signs.get(what, ()))]
+    assert chosen or what == "driver", f"there is no {what}"
+    victims = random.sample(chosen, 1) if chosen else [job.pid, *(pid for pid, _ in below)]
     for pid in victims:
         try:
             os.kill(pid, signal.SIGKILL)
@@ -70,22 +72,34 @@ def kill(job: subprocess.Popen[bytes], what: str) -> None:
 
 
 def run(folder: Path, what: str | None) -> None:
-    """Run the job; with ``what``, kill it a moment after its next micro-batch has come out."""
+    """Run the job; with ``what``, kill it a moment after its next micro-batch has come out. Without an
+    executor Spark starts another and goes on, until the driver is killed too."""
     log = (folder / "log").open("ab")
-    job = subprocess.Popen([sys.executable, chaos_job.__file__, str(folder)], stdout=log, stderr=log)
-    before = batches_out(folder)
+    # an executor is a process of its own only in a cluster
+    master = "local-cluster[1,2,1024]" if what == "executor" else "local[2]"
+    command = [sys.executable, chaos_job.__file__, str(folder), master]
+    job = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        deadline = time.monotonic() + 600
-        while what is not None and job.poll() is None and batches_out(folder) <= before:
-            assert time.monotonic() < deadline, f"nothing came out: see {folder / 'log'}"
-            time.sleep(0.05)
         if what is not None:
+            await_a_batch(folder, job)
             time.sleep(random.uniform(0, 3))
             kill(job, what)
+        if what == "executor":
+            await_a_batch(folder, job)
+            time.sleep(random.uniform(0, 3))
+            kill(job, "driver")
         job.wait(600)
     finally:
         kill(job, "driver")
         log.close()
+
+
+def await_a_batch(folder: Path, job: subprocess.Popen[bytes]) -> None:
+    """Until one more micro-batch has come out, or the job has ended."""
+    before, deadline = batches_out(folder), time.monotonic() + 600
+    while job.poll() is None and batches_out(folder) <= before:
+        assert time.monotonic() < deadline, f"nothing came out: see {folder / 'log'}"
+        time.sleep(0.05)
 
 
 def batches_out(folder: Path) -> int:
@@ -107,8 +121,9 @@ def test_output_after_kills_is_that_of_a_run_never_killed(tmp_path: Path) -> Non
         os.utime(path, (1_700_000_000 + number,) * 2)
     for number in range(KILLS):
         if not (tmp_path / "done").exists():
-            run(tmp_path, random.choice(["driver", "worker"]))
-            print(f"kill {number + 1} after {batches_out(tmp_path)} micro-batches")
+            what = ("executor", "driver", "worker")[number % 3]
+            run(tmp_path, what)
+            print(f"kill {number + 1} ({what}) after {batches_out(tmp_path)} micro-batches")
     if not (tmp_path / "done").exists():
         run(tmp_path, None)
     assert (tmp_path / "done").exists(), (tmp_path / "log").read_text()[-3000:]
