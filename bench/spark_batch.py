@@ -257,6 +257,7 @@ def hot(bench: Bench, rows: int) -> Iterator[Row]:
 
 
 def _line(what: str, keys: int, rows: int, mine: float, plain: float) -> Row:
+    progress(f"{what}, {keys} keys: {plain / mine:.2f}")
     return {
         "what": what,
         "keys": keys,

@@ -2,8 +2,9 @@
 
 Run: ``python bench/spark_stream.py`` (``--only windows,state,shared,sessions``, ``--quick``).
 Both sides read the same parquet files, one micro-batch after the other, into the ``noop`` sink, with RocksDB
-and changelog checkpointing. Seconds are those of steady micro-batches: all but the first ones, which load
-kernels and fill the windows. A ratio is Spark's seconds over windrow's on the same rows.
+and changelog checkpointing, in a session that :func:`windrow.spark.session` made. Seconds are the median of
+steady micro-batches: all but the first ones, which load kernels and fill the windows, after a stream that
+warms the JVM. A ratio is Spark's seconds over windrow's on the same rows.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ def session(memory: str) -> Any:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": memory,
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -173,14 +173,15 @@ def sliding(overlap: int) -> Any:
 
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
     """Sums and counts over windows of 1, 60 and 1,440 minutes, each minute."""
-    for keys, overlap in itertools.product((10, 1_000, 10_000), (1, 60, 1_440)):
-        # at 1,440 windows a row a micro-batch of 100,000 rows costs Spark minutes
-        each = rows if overlap < 1_440 else min(rows, 10_000)
-        given = Input(each, 6 if overlap < 1_440 else 5, keys)
+    # at 1,440 windows a row, a micro-batch of 100,000 rows would cost Spark minutes
+    sizes = [(10 * rows, 1, 10), (rows, 1, 10), (rows, 60, 8), (rows // 10, 1_440, 5)]
+    for keys, (each, overlap, batches) in itertools.product((10, 1_000, 10_000), sizes):
+        given = Input(each, batches, keys)
         progress(f"windows, overlap {overlap}, {keys} keys")
         mine = bench.run(given, windrow_windows(sliding(overlap)))
         peer = bench.run(given, spark_windows(f"{overlap} minutes", "1 minute"))
-        yield _line(f"overlap {overlap}", keys, each, mine.steady(2), peer.steady(2))
+        first = min(4, batches - 3)
+        yield _line(f"overlap {overlap}", keys, each, mine.steady(first), peer.steady(first))
 
 
 def state(bench: Bench, rows: int) -> Iterator[Row]:
@@ -301,6 +302,7 @@ def fixed(bench: Bench, rows: int) -> Iterator[Row]:
 
 
 def _line(what: str, keys: int, rows: int, mine: float, peer: float) -> Row:
+    progress(f"{what}, {keys} keys: {peer / mine:.2f}")
     return {
         "what": what,
         "keys": keys,
@@ -355,6 +357,9 @@ def main() -> None:
     spark = session(given.memory)
     try:
         bench = Bench(spark, folder)
+        progress("warming the JVM")
+        bench.run(Input(1_000, 12, 10), windrow_windows(sliding(60)))
+        bench.run(Input(1_000, 6, 10), spark_windows("60 minutes", "1 minute"))
         for name, value in machine().items():
             print(f"{name}: {value}")
         for name in given.only.split(","):

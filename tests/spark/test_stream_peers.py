@@ -120,7 +120,7 @@ def test_another_number_of_partitions_is_refused(source: Source) -> None:
     source.write(random_streams(6)[1:2])
     source.spark.conf.set(name, str(int(before) + 1))
     try:
-        with pytest.raises(Exception, match=r"number of buckets, two for each of .*partitions, was 4, is 6"):
+        with pytest.raises(Exception, match=r"number of buckets, that of .*partitions, was 2, is 3"):
             source.run(query.run)
     finally:
         source.spark.conf.set(name, before)

@@ -4,8 +4,8 @@
                          |----------|     |------|     |----|
                          first  last+5m
 
-Invariant: the sessions of one key are disjoint, unless late rows are judged by themselves. Rows exactly ``gap`` apart are in one session, as Spark,
-Flink and Scotty have it.
+Invariant: the sessions of one key are disjoint, unless late rows are judged by themselves. Rows exactly
+``gap`` apart are in one session, as Spark, Flink and Scotty have it.
 Source: [Scotty] sections II and IV: of several gaps, only the smallest cuts slices.
 """
 

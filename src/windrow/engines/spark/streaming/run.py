@@ -31,8 +31,6 @@ __all__ = ["METRICS", "run_stream"]
 
 #: the name under which counts are in Spark's progress
 METRICS = "windrow"
-#: buckets for each partition of the shuffle: more spread keys more evenly, and cost a call each
-_BUCKETS_A_PARTITION = 2
 
 _EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
@@ -108,18 +106,18 @@ def _delay(query: Spec) -> str:
 
 
 def _even_buckets(session: Any, has_keys: bool) -> list[int]:
-    """Numbers that Spark's own hash spreads evenly over the partitions of a shuffle."""
+    """Numbers that Spark's own hash puts into one partition of a shuffle each: a bucket costs calls, and
+    several in a partition would gain nothing."""
     from pyspark.sql import functions
 
     partitions = int(session.conf.get("spark.sql.shuffle.partitions"))
-    wanted = partitions * _BUCKETS_A_PARTITION if has_keys else 1
+    wanted = partitions if has_keys else 1
     numbers = session.range(64 * wanted + 64).select(functions.col("id").cast("int").alias("id"))
     place = functions.pmod(functions.hash("id"), functions.lit(partitions)).alias("place")
-    taken: dict[int, list[int]] = {}
+    first: dict[int, int] = {}
     for row in numbers.select("id", place).collect():
-        taken.setdefault(row.place, []).append(row.id)
-    each = [ids[:_BUCKETS_A_PARTITION] for _, ids in sorted(taken.items())]
-    return sorted(number for ids in each for number in ids)[:wanted]
+        first.setdefault(row.place, row.id)
+    return sorted(first.values())[:wanted]
 
 
 def _results(query: Spec, source: pa.Schema) -> pa.Schema:

@@ -5,6 +5,8 @@ Nothing that the user has set is changed: neither by name here, nor in a session
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +36,8 @@ def session(settings: Mapping[str, Any] | None = None, **options: Any) -> SparkS
     """A Spark session with the settings that windrow's streams need.
 
     ``settings`` are Spark's, by their full names; ``master`` and ``app_name`` may be given as options. If a
-    session runs already it is used, and of the settings only those are made that nobody has made.
+    session runs already it is used, and of the settings only those are made that nobody has made. A new one
+    on ``local[n]`` has n partitions of a shuffle.
     """
     from pyspark.sql import SparkSession
 
@@ -44,12 +47,23 @@ def session(settings: Mapping[str, Any] | None = None, **options: Any) -> SparkS
         return _completed(running, given)
     builder = SparkSession.builder.appName(options.pop("app_name", "windrow"))
     if "master" in options:
+        given = _for_master(options["master"]) | given
         builder = builder.master(options.pop("master"))
     if options:
         raise TypeError(f"session() has no option {next(iter(options))!r}: it takes master and app_name")
     for name, value in ({name: value for name, (value, _) in SETTINGS.items()} | given).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _for_master(master: str) -> dict[str, str]:
+    """One machine gets a partition of each shuffle for each of its cores: every further one costs a stream a
+    task a micro-batch. The number of a cluster's cores is not known here, and Spark's default stays."""
+    found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", master)
+    if found is None:
+        return {}
+    cores = os.cpu_count() or 1 if found[1] == "*" else found[1] or 1
+    return {"spark.sql.shuffle.partitions": str(cores)}
 
 
 def _completed(running: SparkSession, given: dict[str, str]) -> SparkSession:

@@ -46,7 +46,7 @@ COUNTED = (
 
 
 #: how the number of buckets is told: it follows from the setting
-BUCKETS = "number of buckets, two for each of spark.sql.shuffle.partitions,"
+BUCKETS = "number of buckets, that of spark.sql.shuffle.partitions,"
 
 
 @dataclass(frozen=True)
