@@ -32,9 +32,9 @@ class Small(Settings):
 
 
 SIZES: list[tuple[ModuleType, tuple[Any, ...]]] = [
-    (experiment1, (experiment1._Limits(256, 50, 2_000),)),
+    (experiment1, (experiment1._Limits(256, 256, 50, 2_000),)),
     (experiment2, (1 << 8, 11)),
-    (experiment3, (experiment3._Sizes(128, 3, 50, 100), 1, (DABALite,), *[()] * 5)),
+    (experiment3, (experiment3._Sizes(128, 3, 50, 100), 1, (DABALite,))),
     (experiment4, (1 << 13, [4])),
     (experiment5, ((64, 20), [1, 2, 5])),
 ]
@@ -94,7 +94,7 @@ def test_findings_of_experiment_1_follow_what_was_measured() -> None:
 def test_findings_of_experiment_4_follow_what_was_measured() -> None:
     def of(**enough: int) -> dict[str, dict[int, Reached]]:
         return {
-            name.replace("_", " "): {mb: Reached(5, False), 2 * mb: Reached(9, True, 1.0)}
+            name.replace("_", " "): {mb: Reached(5, False), 2 * mb: Reached(9, True, "", 1.0)}
             for name, mb in enough.items()
         }
 
@@ -104,7 +104,7 @@ def test_findings_of_experiment_4_follow_what_was_measured() -> None:
     assert [f.agrees for f in experiment4.findings(light, 1 << 20, None, 0)][:2] == [True, True]
     assert [f.agrees for f in experiment4.findings(heavy, 1 << 20, None, 0)][:2] == [True, False]
     assert [f.agrees for f in experiment4.findings(heavy, 1 << 12, None, 0)][:2] == [True, None]
-    failed = experiment4.findings(light, 1 << 20, Reached(10, False), 64)
+    failed = experiment4.findings(light, 1 << 20, Reached(10, False, "no memory left"), 64)
     assert failed[-1].agrees is False
 
 
@@ -112,10 +112,12 @@ def test_a_process_reaches_more_values_with_more_memory() -> None:
     little, enough = (reached("AMTA", megabytes, 1 << 15, "") for megabytes in (1, 64))
     assert not little.is_full
     assert 1_000 < little.values < 1 << 15
+    assert little.why
     assert enough.is_full
     assert enough.values == 1 << 15
     assert enough.resident_mb is not None
     assert enough.resident_mb > 1
+    assert enough.update_combines == pytest.approx(7, abs=0.1)
 
 
 def test_a_process_that_fails_for_another_reason_is_an_error() -> None:

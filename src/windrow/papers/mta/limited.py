@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ from windrow.state import RedisStore, RocksDBStore
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 
-__all__ = ["Reached", "main", "reached"]
+__all__ = ["PATIENCE", "Reached", "main", "reached"]
 
 #: values between two lines
 _STEP = 1024
@@ -36,11 +37,12 @@ _STEP = 1024
 _ROCKSDB = 16 << 20
 #: updates after a window is full, as it has to slide as well; fewer where they take longer than a second
 _SLIDES = 2048
-#: seconds that a process may be silent
-_PATIENCE = 5.0
+#: seconds that a process may be silent: [MTA] 5.7
+PATIENCE = 5.0
 #: bytes of a thread's stack
 _STACK = 256 << 10
 #: how processes say that there is no memory left, where they still can
+_NONE_LEFT = "no memory left"
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "can't start new thread")
 
 
@@ -50,6 +52,8 @@ class Reached:
 
     values: int
     is_full: bool
+    #: why it got no further
+    why: str = ""
     #: largest resident memory beyond what the process had before, in MB; None: it did not live to say it
     resident_mb: float | None = None
     #: nanoseconds and combines of an update once it was full
@@ -59,15 +63,16 @@ class Reached:
     seconds: float = 0.0
 
 
-def reached(window: str, megabytes: int, capacity: int, place: str) -> Reached:
+def reached(window: str, megabytes: int, capacity: int, place: str, *, patience: float = PATIENCE) -> Reached:
     """Fill a window in a process of its own; ``place`` is a folder for RocksDB, or the address of a Redis
-    server."""
+    server. A process that says nothing for ``patience`` seconds is killed, as in the paper: where not even an
+    error finds memory, Python may try again for ever."""
     program = f"from {__name__} import main; main()"
     command = [sys.executable, "-c", program, window, str(megabytes), str(capacity), place]
     begun = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as failed:
         process = subprocess.Popen(command, stdout=said, stderr=failed)
-        while _goes_on(process, said):
+        while _goes_on(process, said, patience):
             pass
         said.seek(0)
         failed.seek(0)
@@ -76,15 +81,15 @@ def reached(window: str, megabytes: int, capacity: int, place: str) -> Reached:
     if found is None:
         if process.returncode > 0 and not any(text in errors for text in _NO_MEMORY):
             raise RuntimeError(f"{window} in {megabytes} MB failed: {errors.strip()}")
-        found = Reached(max((int(line) for line in lines if line.isdigit()), default=0), False)
+        why = f"silent for {patience:.0f} s" if process.returncode == -signal.SIGKILL else _NONE_LEFT
+        found = Reached(max((int(line) for line in lines if line.isdigit()), default=0), False, why)
     return replace(found, seconds=time.perf_counter() - begun)
 
 
-def _goes_on(process: subprocess.Popen[bytes], said: IO[str]) -> bool:
-    """Wait until a process says something or ends. One that says nothing for 5 s is killed, as in the paper:
-    where not even an error finds memory, Python may try again for ever."""
+def _goes_on(process: subprocess.Popen[bytes], said: IO[str], patience: float) -> bool:
+    """Wait until a process says something (True) or ends; kill it after too long a silence."""
     size = os.fstat(said.fileno()).st_size
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + patience
     while time.monotonic() < until:
         try:
             process.wait(0.05)
@@ -125,9 +130,9 @@ def main() -> None:
     except MemoryError:
         values = len(made)
         made = None  # room to say so
-        found = Reached(values, False)
+        found = Reached(values, False, _NONE_LEFT)
     else:
-        found = Reached(capacity, True, (_status("VmHWM") - base) / 1e6, *update)
+        found = Reached(capacity, True, "", (_status("VmHWM") - base) / 1e6, *update)
     print(json.dumps(asdict(found)), flush=True)
     os._exit(0)  # nothing is to be written any more, and threads of a store may have no memory to end
 
