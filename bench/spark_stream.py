@@ -56,7 +56,8 @@ def session(memory: str) -> Any:
 
 @dataclass(frozen=True)
 class Input:
-    """So many micro-batches of so many rows, each of so many minutes; rows are out of order by a minute.
+    """So many micro-batches of so many rows, each of so many minutes (by default ten are a day); rows are out
+    of order by a minute.
 
     ``active``: the share of the keys that have rows in a micro-batch, always the same ones; all keys have a
     row in the first."""
@@ -64,7 +65,7 @@ class Input:
     rows: int
     batches: int
     keys: int
-    minutes: float = 15.0
+    minutes: float = 144.0
     active: float = 1.0
 
     def write(self, folder: Path) -> Path:
@@ -185,11 +186,11 @@ def windows(bench: Bench, rows: int) -> Iterator[Row]:
 def _sizes(rows: int) -> Iterator[tuple[int, int, int, int]]:
     """Keys, overlap, rows of a micro-batch and their number. At 1,440 windows a row a micro-batch of 100,000
     rows would cost Spark minutes, and with many keys hours."""
+    yield 10, 1, 10 * rows, 6
     for keys in (10, 1_000, 10_000):
-        yield keys, 1, rows, 10
-        yield keys, 60, rows, 8
+        yield keys, 1, rows, 8
+        yield keys, 60, rows, 8 if keys == 10 else 4
         yield keys, 1_440, rows // (10 if keys == 10 else 100), 4
-    yield 10, 1, 10 * rows, 8
 
 
 def state(bench: Bench, rows: int) -> Iterator[Row]:
