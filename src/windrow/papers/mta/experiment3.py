@@ -44,11 +44,14 @@ HOW = (
     "The readings are generated: {days} days of one a second. Windows in plain Python hold at most {limit} "
     "rows, not 2^20. They are filled with that many and then take {constant:,} updates (Naive {naive}, DABA "
     "and AMTA in memory {limit}, a whole turn), or {evicting:,} where the policy evicts more: {part}. "
-    "Windows in native code take all {readings:,} "
-    "readings with 2^20 rows in the window, without a policy. The longest increasing subsequence is a run of "
-    "neighbouring rows. Stores are RocksDB in the process and Redis on loopback."
+    "Windows in native code take all {readings:,} readings with 2^20 rows in the window, without a policy. "
+    "The longest increasing subsequence is a run of neighbouring rows. Stores are RocksDB in the process and "
+    "Redis on loopback."
 )
-PART = {False: "a day, with one peak, so that evictions of many rows have their share", True: "part of a day"}
+PART = {
+    False: "a day whose peak is above the last one, so that a day is evicted at once",
+    True: "a part of a day",
+}
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,8 @@ def run(settings: Settings) -> Result:
 
 
 def _updates(make: Make, what: Operation, limit: int, updates: int, seed: int) -> Measured:
-    """Updates around the peak of the fourth day."""
-    first = 3 * DAY + DAY // 4 - updates // 2
+    """Updates around the peak of the third day."""
+    first = max(limit, 2 * DAY + DAY // 4 - updates // 2)
     rows = _rows(first - limit, limit + updates, seed)
     return measured(make, what.monoid, what.policy(limit), rows[:limit], rows[limit:])
 

@@ -37,7 +37,7 @@ def run(settings: Settings) -> Result:
         return _elsewhere()
     capacity = settings.pick(1 << 20, 1 << 16)
     limits = settings.pick([4, 8, 16, 32, 64, 128, 256, 512], [6, 32])
-    megabytes = 64
+    megabytes = 256
     large = None
     with places() as where:
         found = {name: _limits(settings, where, name, capacity, limits) for name in kinds(where)}
