@@ -120,6 +120,12 @@ def test_a_process_reaches_more_values_with_more_memory() -> None:
     assert enough.update_combines == pytest.approx(7, abs=0.1)
 
 
+def test_a_process_that_says_nothing_is_stopped() -> None:
+    stopped = reached("AMTA", 64, 1 << 15, "", patience=0.01)
+    assert not stopped.is_full
+    assert stopped.why == "silent for 0.01 s"
+
+
 def test_a_process_that_fails_for_another_reason_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="nonsense in 4 MB failed"):
         reached("nonsense", 4, 10, "")

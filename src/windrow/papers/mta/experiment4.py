@@ -37,7 +37,7 @@ def run(settings: Settings) -> Result:
         return _elsewhere()
     capacity = settings.pick(1 << 20, 1 << 16)
     limits = settings.pick([4, 8, 16, 32, 64, 128, 256, 512], [6, 32])
-    megabytes = 256
+    megabytes = 128
     large = None
     with places() as where:
         found = {name: _limits(settings, where, name, capacity, limits) for name in kinds(where)}
@@ -206,5 +206,5 @@ def _large(large: Reached, megabytes: int, found: Found, capacity: int) -> Findi
         + (f", {large.resident_mb:.0f} MB resident" if large.resident_mb is not None else "")
         + (f", {large.update_combines:.2f} combines an update" if large.update_combines is not None else "")
         + f"; in memory AMTA would take about {per_value * LARGE / 1e3:.1f} GB, going by {capacity:,} values",
-        f"The process ended with {large.why}: what RocksDB takes for itself grows a little with its files.",
+        f"It ended there: {large.why}. What RocksDB takes for itself grows a little with its files.",
     )

@@ -8,6 +8,7 @@ what memory was used.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -72,8 +73,7 @@ def reached(window: str, megabytes: int, capacity: int, place: str, *, patience:
     begun = time.perf_counter()
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as failed:
         process = subprocess.Popen(command, stdout=said, stderr=failed)
-        while _goes_on(process, said, patience):
-            pass
+        was_silent = _waited_for(process, said, patience)
         said.seek(0)
         failed.seek(0)
         lines, errors = said.read().splitlines(), failed.read()
@@ -81,25 +81,24 @@ def reached(window: str, megabytes: int, capacity: int, place: str, *, patience:
     if found is None:
         if process.returncode > 0 and not any(text in errors for text in _NO_MEMORY):
             raise RuntimeError(f"{window} in {megabytes} MB failed: {errors.strip()}")
-        why = f"silent for {patience:.0f} s" if process.returncode == -signal.SIGKILL else _NONE_LEFT
+        was_killed = process.returncode == -signal.SIGKILL
+        why = f"silent for {patience:g} s" if was_silent else "killed" if was_killed else _NONE_LEFT
         found = Reached(max((int(line) for line in lines if line.isdigit()), default=0), False, why)
     return replace(found, seconds=time.perf_counter() - begun)
 
 
-def _goes_on(process: subprocess.Popen[bytes], said: IO[str], patience: float) -> bool:
-    """Wait until a process says something (True) or ends; kill it after too long a silence."""
-    size = os.fstat(said.fileno()).st_size
-    until = time.monotonic() + patience
+def _waited_for(process: subprocess.Popen[bytes], said: IO[str], patience: float) -> bool:
+    """Wait until a process ends; whether it had to be killed, as it said nothing for too long."""
+    size, until = 0, time.monotonic() + patience
     while time.monotonic() < until:
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.05)
             return False
-        except subprocess.TimeoutExpired:
-            if os.fstat(said.fileno()).st_size != size:
-                return True
+        if os.fstat(said.fileno()).st_size != size:
+            size, until = os.fstat(said.fileno()).st_size, time.monotonic() + patience
     process.kill()
     process.wait()
-    return False
+    return True
 
 
 def _last(lines: list[str]) -> Reached | None:
