@@ -225,7 +225,7 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
 
     largest_less_smallest.__annotations__ = {"values": pd.Series, "return": float}
     function: Any = pandas_udf(largest_less_smallest, "double")
-    count = min(rows, 50_000)
+    count = min(rows, 500_000)
     events = bench.events(count, 10)
     over = Window.partitionBy("key").orderBy("ts").rowsBetween(-999, 0)
     progress("an aggregate of one's own")
