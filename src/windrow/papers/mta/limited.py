@@ -44,7 +44,7 @@ PATIENCE = 5.0
 _STACK = 256 << 10
 #: how processes say that there is no memory left, where they still can
 _NONE_LEFT = "no memory left"
-_NO_MEMORY = ("MemoryError", "Cannot allocate memory", "can't start new thread")
+_NO_MEMORY = ("memoryerror", "bad_alloc", "cannot allocate memory", "can't start new thread")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def reached(window: str, megabytes: int, capacity: int, place: str, *, patience:
         lines, errors = said.read().splitlines(), failed.read()
     found = _last(lines)
     if found is None:
-        if process.returncode > 0 and not any(text in errors for text in _NO_MEMORY):
+        if process.returncode > 0 and not any(text in errors.lower() for text in _NO_MEMORY):
             raise RuntimeError(f"{window} in {megabytes} MB failed: {errors.strip()}")
         was_killed = process.returncode == -signal.SIGKILL
         why = f"silent for {patience:g} s" if was_silent else "killed" if was_killed else _NONE_LEFT
