@@ -152,6 +152,21 @@ def test_a_batch_over_many_small_blocks_makes_blocks_longer() -> None:
     assert store.added(slices_of([(0, time, 1) for time in range(64)])).span == 8
 
 
+def test_blocks_may_be_longer_than_windows_and_get_shorter_when_they_are_large() -> None:
+    store = SliceStore.empty(JOINERS, 4)
+    for first in (0, 1_000):
+        store = store.added(slices_of([(0, time, 1) for time in range(first, first + 1_000)]))
+    assert store.span == 256
+    assert not store.has_wholes
+    spans = []
+    for time in (2_000, 2_004, 2_008, 2_012, 2_016):
+        store = store.added(slices_of([(key, time, 1) for key in range(70_000)]))
+        spans.append(store.span)
+    assert spans == [64, 16, 4, 1, 1]
+    assert len(store) == 500 + 5 * 70_000
+    assert shown(store.between(2_012, 2_016)) == shown(slices_of([(k, 2_012, 1) for k in range(70_000)]))
+
+
 def test_slices_that_only_ends_keep_apart_are_fused() -> None:
     window = wr.Sliding(10, slide=4)  # starts at 0, 4, 8 ...; ends at 2, 6, 10 ...
     rows = [(key, time, 1) for key in (0, 1) for time in range(32)]

@@ -6,7 +6,8 @@ windows are due. The *eager* store keeps, besides, the partial of each whole blo
 first needed, and again after a change): a window then reads slices only in the blocks at its two ends, and
 one partial a block in between: with b slices a block, a window of n slices costs at most 2b + n/b reads, and
 not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows of a
-thousand slices; batches that touch many small blocks make them longer.
+thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need be;
+when they have become large, they get shorter again.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.
@@ -33,6 +34,10 @@ _BLOCKS = 32
 #: a batch that touches more blocks than this, small ones, makes blocks longer
 _MOST_TOUCHED = 8
 _SMALL = 4096
+#: one that finds larger ones than this makes them shorter
+_LARGE = 16 * _SMALL
+#: how many times longer, or shorter
+_FACTOR = 4
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ class SliceStore:
     """Slices in blocks of time; see the module."""
 
     joiners: Joiners
-    #: how long the longest window is: blocks are never longer
+    #: how long the longest window is
     longest: int
     span: int
     eager: bool = True
@@ -117,7 +122,12 @@ class SliceStore:
 
     @classmethod
     def empty(cls, joiners: Joiners, longest: int, eager: bool = True) -> SliceStore:
-        return cls(joiners, longest, max(1, longest // _BLOCKS), eager)
+        return cls(joiners, longest, _shortest(longest), eager)
+
+    @property
+    def has_wholes(self) -> bool:
+        """Whether windows are so long that they hold whole blocks, and the store gives their partials."""
+        return self.eager and 2 * self.span <= self.longest
 
     def __len__(self) -> int:
         return sum(block.sizes[0] for block in self.blocks.values())
@@ -138,10 +148,17 @@ class SliceStore:
         for number, part in parts:
             changed[number] = Block(self._merged(changed.get(number), part))
         store = replace(self, blocks=changed)
-        small = sum(changed[number].sizes[0] for number, _ in parts) < _SMALL * len(parts)
-        if len(parts) > _MOST_TOUCHED and small and self.span < self.longest:
-            return store.with_span(min(self.span * 4, self.longest))
-        return store
+        span = self._fitting([changed[number].sizes[0] for number, _ in parts])
+        return store if span == self.span else store.with_span(span)
+
+    def _fitting(self, sizes: list[int]) -> int:
+        """How long blocks should be, after a batch that has touched blocks with so many slices each."""
+        span, touched, held = self.span, len(sizes), sum(sizes)
+        while touched > _MOST_TOUCHED and held < _SMALL * touched:
+            span, touched = span * _FACTOR, -(-touched // _FACTOR)
+        if max(sizes) > _LARGE:
+            span = max(span // _FACTOR, min(span, _shortest(self.longest)))
+        return span
 
     def _by_block(self, slices: HeldSlices) -> Iterator[tuple[int, HeldSlices]]:
         numbers = (slices.ends - 1) // self.span
@@ -164,10 +181,14 @@ class SliceStore:
 
     def with_span(self, span: int) -> SliceStore:
         """The same slices in blocks of another length."""
-        store = replace(self, span=span, blocks={})
+        blocks: dict[int, list[HeldSlices]] = {}
         for part in self.all():
-            store = store.added(part)
-        return store
+            for number, some in replace(self, span=span)._by_block(part):
+                blocks.setdefault(number, []).append(some)
+        return replace(self, span=span, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
+
+    def _joined(self, parts: list[HeldSlices]) -> HeldSlices:
+        return sorted_and_fused(concat(parts, self.joiners.partials, self.joiners.columns))
 
     def between(self, low: int, high: int, core: tuple[int, int] | None = None) -> HeldSlices | None:
         """The slices that end in (low, high], sorted by key and time; None: there are none.
@@ -187,7 +208,7 @@ class SliceStore:
         for number in sorted(n for n in self.blocks if n * self.span < high and (n + 1) * self.span > low):
             block = self.blocks[number]
             first, last = number * self.span, (number + 1) * self.span
-            if self.eager and core is not None and core[0] <= first and last <= core[1]:
+            if self.has_wholes and core is not None and core[0] <= first and last <= core[1]:
                 whole = block.whole()
                 if whole is not None:
                     yield whole
@@ -232,6 +253,10 @@ class SliceStore:
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())
+
+
+def _shortest(longest: int) -> int:
+    return max(1, longest // _BLOCKS)
 
 
 def _with_keys(block: Block, renumbered: Ints) -> Block:

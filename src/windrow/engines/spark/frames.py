@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from windrow.engines.partials import needs_order
 from windrow.engines.spark.types import result_type
+from windrow.engines.spark.workers import Task, lasting
 from windrow.spec import Spec
 from windrow.windows import Policy, Punctuation, Rows
 
@@ -27,8 +28,6 @@ __all__ = [
     "result_fields",
     "ties_matter",
 ]
-
-Task = Callable[[Iterable[Any]], Iterator[Any]]
 
 #: the column that tells in which order rows of equal time came
 ARRIVAL = "__windrow_arrival"
@@ -63,16 +62,16 @@ def spark_field(name: str, kind: Any) -> StructField:
     return StructField(name, from_arrow_type(kind, prefer_timestamp_ntz=True), True)
 
 
-def mapped(frame: DataFrame, task: Task, schema: StructType) -> DataFrame:
+def mapped(frame: DataFrame, task: Task, schema: StructType | str) -> DataFrame:
     """``mapInArrow`` for columns of any name: it takes none with dots or backticks in it."""
     names = frame.columns
     if not any(sign in name for name in names for sign in ".`"):
-        return frame.mapInArrow(task, schema)
+        return frame.mapInArrow(lasting(task), schema)
 
     def renamed(batches: Iterable[Any]) -> Iterator[Any]:
         return task(batch.rename_columns(names) for batch in batches)
 
-    return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(renamed, schema)
+    return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(lasting(renamed), schema)
 
 
 def ties_matter(query: Spec, schema: pa.Schema) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.spark.frames import column, microseconds
+from windrow.engines.spark.frames import column, mapped, microseconds
 from windrow.engines.spark.rolling_task import CONTEXT, SEGMENT
 from windrow.spec import Spec
 
@@ -191,7 +191,7 @@ def _counted(query: Spec, known: DataFrame, time: Column, rows: int) -> DataFram
     fields.append(StructField("__windrow_cell", LongType()))
     fields.append(StructField("__windrow_later", ArrayType(LongType())))
     one = found.coalesce(1).sortWithinPartitions(*keys, "__windrow_cell")
-    return one.mapInArrow(CountedCells(keys, rows).task, StructType(fields))
+    return mapped(one, CountedCells(keys, rows).task, StructType(fields))
 
 
 def _with_cells(query: Spec, known: DataFrame, cells: DataFrame) -> DataFrame:

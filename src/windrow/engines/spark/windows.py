@@ -93,11 +93,11 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
         partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
         slices = mapped(rows, fold, StructType([*keys, *partials]))
     if alone:
-        return slices.mapInArrow(assemble, _spark_schema(query, rows, results))
+        return mapped(slices, assemble, _spark_schema(query, rows, results))
     spread = slices.repartition(*tables.key_names) if keys else slices.coalesce(1)
     cell = "end" if smallest_gap(query) is None else "first"
     in_order = spread.sortWithinPartitions(*tables.key_names, cell, "part")
-    return in_order.mapInArrow(assemble, _spark_schema(query, rows, results))
+    return mapped(in_order, assemble, _spark_schema(query, rows, results))
 
 
 def _in_order(query: Spec, rows: DataFrame) -> DataFrame:

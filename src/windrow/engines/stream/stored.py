@@ -213,7 +213,7 @@ class StoredState:
     def save(self, plan: Plan, state: State) -> None:
         """Write what has changed."""
         blocks = {} if state.time is None else dict(state.time.store.blocks)
-        eager = state.time is not None and state.time.store.eager
+        eager = state.time is not None and state.time.store.has_wholes
         self._version += 1
         self._saved = {}
         for number, block in blocks.items():

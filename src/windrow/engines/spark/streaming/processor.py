@@ -9,10 +9,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from windrow.engines.spark.streaming.pack_task import REJECTED
 from windrow.engines.spark.streaming.step import COUNTED, step
 from windrow.engines.spark.streaming.wire import write_rows
+from windrow.engines.spark.workers import task_ended
 from windrow.state.errors import CorruptState
 
 __all__ = ["STEPPED", "BucketProcessor"]
@@ -22,6 +24,9 @@ STEPPED = "bucket int, kind string, blob binary, " + ", ".join(f"{name} long" fo
 #: rows of results that leave as one blob: a step of very many keys gives very many
 _MOST_ROWS = 1 << 18
 _NO_COUNTS = (0,) * len(COUNTED)
+# as text, Spark would be asked to parse them in each task
+_NAME = StructType([StructField("name", StringType())])
+_VALUE = StructType([StructField("value", BinaryType())])
 
 
 class BucketProcessor(StatefulProcessor):
@@ -36,8 +41,8 @@ class BucketProcessor(StatefulProcessor):
         self._handle = handle
         #: the buckets that this micro-batch has stepped: their timers, which expire after rows, add nothing
         self._stepped: set[int] = set()
-        self._header = handle.getValueState("header", "value binary")
-        self._blocks = handle.getMapState("blocks", "name string", "value binary")
+        self._header = handle.getValueState("header", _VALUE)
+        self._blocks = handle.getMapState("blocks", _NAME, _VALUE)
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
@@ -62,20 +67,16 @@ class BucketProcessor(StatefulProcessor):
         stepped = step(self._payload, self._schema, entries, blobs, watermark_ms, rejected, self._buckets)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
-        if self._timer_of(watermark_ms) not in self._handle.listTimers():
-            self._handle.registerTimer(self._timer_of(watermark_ms))
+        if stepped.has_moved:
+            self._handle.registerTimer(max(watermark_ms, 0) + 1)
         yield _row(bucket, "counts", None, stepped.counts)
         tables = {"results": stepped.results} | ({} if stepped.late is None else {"late": stepped.late})
         for kind, table in tables.items():
             for start in range(0, table.num_rows, _MOST_ROWS):
                 yield _row(bucket, kind, write_rows(table.slice(start, _MOST_ROWS)), _NO_COUNTS)
 
-    @staticmethod
-    def _timer_of(watermark_ms: int) -> int:
-        return max(watermark_ms, 0) + 1
-
     def close(self) -> None:
-        pass
+        task_ended()
 
 
 def _row(bucket: int, kind: str, blob: bytes | None, counts: tuple[int, ...]) -> Row:

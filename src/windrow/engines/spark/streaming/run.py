@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.frame import needed_columns
-from windrow.engines.spark.frames import arrow_schema, column, microseconds, spark_field
+from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import AHEAD, BUCKET, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED
@@ -57,7 +57,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
         return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
 
     counts = [f"{reason} long" for reason in REJECTED]
-    blobs = placed.mapInArrow(pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
+    blobs = mapped(placed, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
     timed = blobs.withWatermark("clock", _delay(query)).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
     stepped = timed.groupBy("bucket").transformWithState(
@@ -70,7 +70,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     def unpack(batches: Iterable[Any]) -> Iterator[Any]:
         return unpack_batches(results, batches)
 
-    return observed.mapInArrow(unpack, _spark_schema(query, rows, results))
+    return mapped(observed, unpack, _spark_schema(query, rows, results))
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:

@@ -56,6 +56,8 @@ class Stepped:
     results: pa.Table
     late: pa.Table | None
     counts: tuple[int, ...]
+    #: whether the watermark has moved since the step before; so it has in the first
+    has_moved: bool
 
 
 def step(
@@ -72,19 +74,21 @@ def step(
     many keys are spread, which must never change."""
     fresh, nothing = begin(payload, schema)
     bucket = StoredState(entries, marks={BUCKETS: buckets})
-    plan, state = bucket.load(fresh) or (fresh, nothing)
+    loaded = bucket.load(fresh)
+    plan, state = loaded or (fresh, nothing)
     before = state.counts
     plan, state, due = _taken(plan, state, blobs)
     state = _with_rejected(state, Counter(rejected))
     assert state.axis is not None
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
+    has_moved = loaded is None or watermark > state.watermark
     state, fired = advanced(plan, state, watermark, due)
     results = result_table(plan, state, due.joined(fired), {})
     late = state.late.joined(None) if state.late.tables else None
     state = without_dead_keys(replace(state, late=LateRows()))
     bucket.save(plan, state)
     counts = (*_difference(before, state.counts), bucket.bytes_read, bucket.bytes_written)
-    return Stepped(results, late, counts)
+    return Stepped(results, late, counts, has_moved)
 
 
 def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:

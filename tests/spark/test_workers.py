@@ -1,0 +1,27 @@
+"""What workers of Spark's do between tasks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import gc
+from windrow.engines.spark.workers import lasting
+
+def task(batches):
+    return (2 * batch for batch in batches)
+
+counts, kept = [], []
+for _ in range(20):
+    assert list(lasting(task)(range(3))) == [0, 2, 4]
+    kept.append([])
+    counts.append(gc.get_freeze_count())
+print(counts[0] > 1_000, counts[7] > counts[0], counts[8:] == counts[7:-1])
+"""
+
+
+def test_what_the_first_tasks_loaded_is_set_aside_and_nothing_after_them() -> None:
+    # in a process of its own: this one must not keep its garbage
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "True"]
