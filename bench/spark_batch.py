@@ -28,21 +28,16 @@ Row = dict[str, Any]
 
 def session(memory: str) -> Any:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[2]").appName("windrow bench")
-    for name, value in {
+    settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": memory,
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-    }.items():
-        builder.config(name, value)
-    found = builder.getOrCreate()
+    }
+    found = wr.spark.session(settings, master="local[2]", app_name="windrow bench")
     found.sparkContext.setLogLevel("ERROR")
     return found
 

@@ -1,11 +1,11 @@
-"""Spark: sessions that are ready for streams, what is in a checkpoint, late rows apart, rows counted.
+"""Spark: sessions that are set well, what is in a checkpoint, late rows apart, rows counted.
 
 ``query.run(df)`` and ``wr.events(df, ...)`` take Spark DataFrames and streams by themselves; this is what one
 needs around them. Nothing here imports pyspark before it is called.
 
 >>> import windrow as wr
 >>> sorted(wr.spark.SETTINGS)[0]
-'spark.sql.execution.arrow.maxRecordsPerBatch'
+'spark.sql.execution.arrow.maxBytesPerBatch'
 """
 
 from __future__ import annotations

@@ -24,7 +24,11 @@ SETTINGS: dict[str, tuple[str, str]] = {
         "true",
         "a micro-batch writes what changed, not a whole snapshot",
     ),
-    "spark.sql.execution.arrow.maxRecordsPerBatch": ("100000", "few large Arrow batches cost less"),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": ("32768", "few large Arrow batches cost less"),
+    "spark.sql.execution.arrow.maxBytesPerBatch": (
+        str((1 << 31) - 1),
+        "with any limit, Spark measures the whole batch after each row: twice the cost of a row",
+    ),
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": (
         "false",
         "counting rows of state reads before each write",
