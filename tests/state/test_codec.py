@@ -173,6 +173,25 @@ def test_arrays(array: Any) -> None:
     assert result.flags.writeable
 
 
+@given(
+    low=st.integers(-(2**63), 2**63 - 1),
+    width=st.integers(0, 64),
+    count=st.integers(0, 40),
+    seed=st.integers(0),
+)
+def test_integers_that_are_near_each_other_take_few_bytes(
+    low: int, width: int, count: int, seed: int
+) -> None:
+    high = min(low + 2**width - 1, 2**63 - 1)
+    array = np.random.default_rng(seed).integers(low, high, count, np.int64, endpoint=True)
+    result = back(array)
+    assert (result.dtype, result.tolist()) == (array.dtype, array.tolist())
+    assert result.flags.writeable
+    if count >= 16 and width <= 32:
+        bits = next(bits for bits in (8, 16, 32) if width <= bits)
+        assert len(Codec("test").payload(array)) <= count * bits // 8 + 20
+
+
 @pytest.mark.parametrize(
     "scalar", [np.float64(1.5), np.int8(-3), np.bool_(True), np.datetime64("2024-01-01", "us"), np.str_("x")]
 )
@@ -357,11 +376,14 @@ def test_changed_payloads_with_a_good_checksum(at: int, byte: int) -> None:
         b"W\x00" + bytes(Codec("test").payload(pickle.dumps(Bomb()))),
         b"@\x04evil(\x010",
         b"mzzzzzzzzzzzzzzzzz",
+        b"N" + bytes(Codec("test").payload(2**63 - 2)) + b"\x01b\x02\x00\x02",
+        b"N" + bytes(Codec("test").payload(0)) + b"\x02b\x03\x00\x00\x00",
+        b"N" + bytes(Codec("test").payload(0)) + b"\x08b\x08" + bytes(8),
         b"y\x00\x00\x00\x00",
         b"",
         b"00",
     ],
-    ids=range(13),
+    ids=range(16),
 )
 def test_hostile_content(payload: bytes) -> None:
     with pytest.raises(CorruptState):

@@ -7,6 +7,7 @@ many rows there were. Whoever folds does not know the watermark, so where latene
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.frame import Frame
+from windrow.engines.ranges import counting_sort
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.batch import JOINERS, Batch, fold_batch
 from windrow.engines.stream.late import REASONS
@@ -25,7 +27,7 @@ from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import late_before, take_slices
 from windrow.slicing.slicer import START_OF_TIME
-from windrow.slicing.slices import HeldSlices, concat
+from windrow.slicing.slices import HeldSlices, concat, merge_order
 
 __all__ = ["Folded", "fold", "taken_folded"]
 
@@ -69,17 +71,36 @@ def fold(plan: Plan, frame: Frame) -> Folded:
 
 def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[State, Due]:
     """The state after slices that came together, at the same watermark; and corrections that are due."""
-    joined = []
+    renumbered = []
     keys = state.keys
     for part in parts:
         keys, numbers = keys.with_values(part.keys)
-        joined.append(replace(part.slices, keys=numbers[part.slices.keys]))
-    slices = concat(joined, JOINERS.partials, JOINERS.columns)
-    slices = slices.take(np.lexsort([slices.firsts, slices.keys]))
+        renumbered.append(replace(part.slices, keys=numbers[part.slices.keys]))
+    slices = _in_order(renumbered, len(keys))
     nothing = np.empty(0, np.int64)
     batch = Batch(slices, nothing, nothing, late_before(plan, state))
     found = take_slices(plan, replace(state, keys=keys), batch)
     return _counted(found.state, slices, found.taken, found.inside), found.due
+
+
+def _in_order(parts: list[HeldSlices], keys: int) -> HeldSlices:
+    """Slices by key and time; of equal ones those of the first part come first. In each part, those of a key
+    are in order, and together."""
+    slices = concat(parts, JOINERS.partials, JOINERS.columns)
+    cuts = np.cumsum([0, *map(len, parts)])
+    runs = [
+        begin + counting_sort(slices.keys[begin:end], max(keys, 1), None)
+        for begin, end in itertools.pairwise(cuts.tolist())
+    ]
+    while len(runs) > 1:
+        odd = runs[len(runs) // 2 * 2 :]
+        runs = [_merged(slices, *pair) for pair in zip(runs[::2], runs[1::2], strict=False)] + odd
+    return slices.take(runs[0])
+
+
+def _merged(slices: HeldSlices, first: Ints, second: Ints) -> Ints:
+    both = np.concatenate([first, second])
+    return both[merge_order(slices.keys[both], slices.firsts[both], len(first))]
 
 
 def _counted(state: State, slices: HeldSlices, taken: Any, inside: tuple[Any, Any]) -> State:

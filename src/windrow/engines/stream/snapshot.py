@@ -31,6 +31,7 @@ from windrow.state.codec import pack, unpack
 __all__ = [
     "ChangedQuery",
     "Elsewhere",
+    "read_places",
     "read_slices",
     "restored",
     "restored_value",
@@ -148,15 +149,23 @@ def _session(part: Any) -> dict[str, Any]:
 
 
 def slices_state(slices: HeldSlices) -> dict[str, Any]:
-    columns = [slices.keys, slices.firsts, slices.lasts, slices.ends, slices.epochs, slices.since]
+    # times of a slice are near each other: small numbers take little room
+    times = [slices.ends - slices.firsts, slices.lasts - slices.firsts, slices.ends]
+    columns = [slices.keys, *times, slices.epochs, slices.since]
     return {"columns": columns, "order": list(slices.order), "partials": slices.partials.state()}
 
 
 def read_slices(plan: Plan, places: Sequence[int | None], stored: dict[str, Any]) -> HeldSlices:
     """The reverse; ``places`` says which of the aggregates in it each of the plan's is (None: it is new)."""
     partials = Partials.restored(plan.aggregates, stored["partials"], places)
-    keys, firsts, lasts, ends, epochs, since = stored["columns"]
-    return HeldSlices(keys, firsts, lasts, ends, epochs, since, partials, tuple(stored["order"]))
+    return HeldSlices(*read_places(stored), partials, tuple(stored["order"]))
+
+
+def read_places(stored: dict[str, Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """Keys, firsts, lasts, ends, epochs and since of slices."""
+    keys, before, length, ends, epochs, since = stored["columns"]
+    firsts = ends - before
+    return keys, firsts, firsts + length, ends, epochs, since
 
 
 def _ledger(ledger: Ledger) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.engines.stream.snapshot import read_places
 from windrow.engines.stream.stored import is_of_rows, read_block, read_header
 from windrow.slicing.slicer import START_OF_TIME
 
@@ -59,7 +60,7 @@ def _slices(bucket: int, stored: dict[str, Any], part: str, slices: dict[str, An
     from windrow.engines.times import TimeAxis
 
     state = stored["state"]
-    keys, firsts, lasts, _, _, since = slices["columns"]
+    keys, firsts, lasts, _, _, since = read_places(slices)
     axis = TimeAxis(state["schema"].schema.field(stored["query"]["settings"]["time"]).type)
     count = len(keys)
     columns: dict[str, Any] = {"bucket": pa.array(np.full(count, bucket), pa.int32())}
