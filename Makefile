@@ -29,7 +29,7 @@ demo: $(READY) ## Stream a day of phone calls through Spark; ends with a summary
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill a stream on Spark many times and compare its output (takes an hour)
 	WINDROW_CHAOS_KILLS=20 WINDROW_CHAOS_BATCHES=100 $(BIN)/python -m pytest -s tests/spark/test_exactly_once.py

@@ -114,41 +114,51 @@ def rolling(bench: Bench, rows: int) -> Iterator[Row]:
     """A sum and a stddev over the last rows, against rowsBetween."""
     from pyspark.sql import Window, functions
 
-    for keys in (10, 10_000):
-        for frame_rows in (10, 1_000, 100_000):
-            if frame_rows > rows // keys:
+    for keys, frame_rows, count, peers in (
+        (10, 10, rows, ("plain", "tree")),
+        (10, 1_000, rows, ("plain", "tree")),
+        (10, 100_000, rows, ("tree",)),
+        # without the tree, a frame of 100,000 rows costs Spark about a millisecond a row
+        (1, 100_000, min(rows, 200_000), ("plain",)),
+        (10_000, 10, rows, ("plain", "tree")),
+    ):
+        if frame_rows >= count // keys:
+            continue
+        events = bench.events(count, keys)
+        over = Window.partitionBy("key").orderBy("ts").rowsBetween(1 - frame_rows, 0)
+        for name, own, ours in (
+            ("sum", functions.sum, wr.sum("v")),
+            ("stddev", functions.stddev, wr.stddev("v")),
+        ):
+            if peers == ("plain",) and name == "stddev":
                 continue
-            # a frame of 100,000 rows costs Spark about a millisecond a row
-            count = rows if frame_rows < 100_000 else min(rows, 200_000)
-            events = bench.events(count, 1 if frame_rows == 100_000 else keys)
-            over = Window.partitionBy("key").orderBy("ts").rowsBetween(1 - frame_rows, 0)
-            for name, own, ours in (
-                ("sum", functions.sum, wr.sum("v")),
-                ("stddev", functions.stddev, wr.stddev("v")),
-            ):
-                if frame_rows == 100_000 and name == "stddev":
-                    continue
-                progress(f"rolling {name} over {frame_rows} rows, {keys} keys")
+            progress(f"rolling {name} over {frame_rows} rows, {keys} keys")
 
-                def spark_s(own: Any = own, events: Any = events, over: Any = over) -> Any:
-                    return events.withColumn("r", own("v").over(over))
+            def spark_s(own: Any = own, events: Any = events, over: Any = over) -> Any:
+                return events.withColumn("r", own("v").over(over))
 
-                def windrow_s(ours: Any = ours, events: Any = events, n: int = frame_rows) -> Any:
-                    return wr.events(events, time="ts", by="key").rolling(rows=n).agg(r=ours)
+            def windrow_s(ours: Any = ours, events: Any = events, n: int = frame_rows) -> Any:
+                return wr.events(events, time="ts", by="key").rolling(rows=n).agg(r=ours)
 
-                slow = frame_rows >= 1_000
-                mine, tree = bench.seconds(bench.warm(windrow_s), bench.with_segment_tree(spark_s))
-                (plain,) = bench.seconds(spark_s, repeats=1 if slow else None)
-                yield {
-                    "what": f"rolling {name}, {frame_rows} rows",
-                    "keys": 1 if frame_rows == 100_000 else keys,
-                    "events": count,
-                    "windrow s": mine,
-                    "spark s": plain,
-                    "ratio": plain / mine,
-                    "tree s": tree,
-                    "tree ratio": tree / mine,
-                }
+            mine, *others = bench.seconds(
+                bench.warm(windrow_s),
+                *([bench.with_segment_tree(spark_s)] if "tree" in peers else []),
+                *([bench.warm(spark_s)] if frame_rows == 10 else []),
+            )
+            if "plain" in peers and frame_rows > 10:
+                others += bench.seconds(spark_s, repeats=1)
+            plain = others[-1] if "plain" in peers else None
+            tree = others[0] if "tree" in peers else None
+            yield {
+                "what": f"rolling {name}, {frame_rows} rows",
+                "keys": keys,
+                "events": count,
+                "windrow s": mine,
+                "spark s": "" if plain is None else plain,
+                "ratio": "" if plain is None else plain / mine,
+                "tree s": "" if tree is None else tree,
+                "tree ratio": "" if tree is None else tree / mine,
+            }
 
 
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
@@ -220,7 +230,7 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
 
     largest_less_smallest.__annotations__ = {"values": pd.Series, "return": float}
     function: Any = pandas_udf(largest_less_smallest, "double")
-    count = min(rows, 500_000)
+    count = rows
     events = bench.events(count, 10)
     over = Window.partitionBy("key").orderBy("ts").rowsBetween(-999, 0)
     progress("an aggregate of one's own")
@@ -274,7 +284,7 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas between")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--quick", action="store_true", help="200,000 rows, one run each")
     parser.add_argument("--memory", default="4g", help="of the driver")
     given = parser.parse_args()

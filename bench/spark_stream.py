@@ -162,7 +162,7 @@ def windrow_windows(*windows: Any) -> Stream:
     def stream(source: Any) -> Any:
         named = {f"w{k}": window for k, window in enumerate(windows)}
         query = wr.events(source, time="ts", by="key", watermark=WATERMARK)
-        chosen = query.window(windows[0]) if len(windows) == 1 else query.windows(**named)
+        chosen = query.window(windows[0]) if len(windows) == 1 else query.window(**named)
         return chosen.agg(s=wr.sum("v"), n=wr.count())
 
     return stream
@@ -175,22 +175,26 @@ def sliding(overlap: int) -> Any:
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
     """Sums and counts over windows of 1, 60 and 1,440 minutes, each minute."""
     for keys, overlap, each, batches in _sizes(rows):
-        given = Input(each, batches, keys)
+        # the same stream, taken in larger pieces: ten times the rows are ten times the minutes
+        given = Input(each, batches, keys, minutes=144.0 * max(1.0, each / rows))
         progress(f"windows, overlap {overlap}, {keys} keys")
         mine = bench.run(given, windrow_windows(sliding(overlap)))
         peer = bench.run(given, spark_windows(f"{overlap} minutes", "1 minute"))
-        first = min(4, batches - 2)
-        yield _line(f"overlap {overlap}", keys, each, mine.steady(first), peer.steady(first))
+        yield _line(f"overlap {overlap}", keys, each, mine.steady(batches // 2), peer.steady(batches // 2))
 
 
 def _sizes(rows: int) -> Iterator[tuple[int, int, int, int]]:
-    """Keys, overlap, rows of a micro-batch and their number. At 1,440 windows a row a micro-batch of 100,000
-    rows would cost Spark minutes, and with many keys hours."""
-    yield 10, 1, 10 * rows, 6
+    """Keys, overlap, rows of a micro-batch and their number: the second half of them is measured, since the
+    JVM still gets faster after tens of them. At 1,440 windows a row, many keys would cost Spark hours."""
     for keys in (10, 1_000, 10_000):
-        yield keys, 1, rows, 8
-        yield keys, 60, rows, 8 if keys == 10 else 4
-        yield keys, 1_440, rows // (10 if keys == 10 else 100), 4
+        yield keys, 1, rows, 40
+        yield keys, 1, 10 * rows, 12
+    for keys, batches in ((10, 24), (1_000, 16), (10_000, 4)):
+        yield keys, 60, rows, batches
+    for keys in (10, 1_000):
+        yield keys, 60, 10 * rows, 6
+    for keys, share in ((10, 1), (1_000, 5), (10_000, 20)):
+        yield keys, 1_440, rows // share, 4
 
 
 def state(bench: Bench, rows: int) -> Iterator[Row]:
@@ -367,8 +371,8 @@ def main() -> None:
     try:
         bench = Bench(spark, folder)
         progress("warming the JVM")
-        bench.run(Input(1_000, 12, 10), windrow_windows(sliding(60)))
-        bench.run(Input(1_000, 6, 10), spark_windows("60 minutes", "1 minute"))
+        bench.run(Input(20_000, 40, 10), windrow_windows(sliding(60)))
+        bench.run(Input(20_000, 40, 10), spark_windows("60 minutes", "1 minute"))
         for name, value in machine().items():
             print(f"{name}: {value}")
         for name in given.only.split(","):

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of Spark, in one JVM: with pytest-xdist they share one worker."""
+"""One Spark session, in one JVM, for all tests of Spark that a worker of pytest-xdist runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ SETTINGS = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
             item.add_marker(
                 pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
             )

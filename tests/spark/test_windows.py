@@ -232,6 +232,14 @@ def test_what_spark_folds_is_what_windrow_folds(spark: Any) -> None:
             query = wr.query(time="ts", by=by, min_count=0 if by else 2).window(window).agg(**aggregates)
             assert "Spark groups rows by key and slice itself" in query.explain(frame)
             check(spark, query, table)
+    simple = {name: a for name, a in aggregates.items() if not name.startswith(("var", "stddev", "strict"))}
+    timed = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
+    for window, rows in ((wr.Tumbling(10, offset=3), table), (wr.Tumbling("10us"), timed)):
+        for min_count, windows in ((0, {"w": window}), (2, {"w": window}), (0, {})):
+            query = wr.query(time="ts", by="key", min_count=min_count)
+            query = (query.window(**windows) if windows else query.window(window)).agg(**simple)
+            assert "MapInArrow" not in query.explain(spark.createDataFrame(rows))
+            check(spark, query, rows)
 
 
 def test_rows_without_a_time_are_counted_where_that_is_asked_for(spark: Any) -> None:

@@ -22,10 +22,13 @@ from windrow.windows import TimeWindow, Tumbling
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
-__all__ = ["each_slice_is_a_window", "spark_folds", "spark_slices"]
+__all__ = ["each_slice_is_a_window", "spark_finishes", "spark_folds", "spark_results", "spark_slices"]
 
 _KNOWN = ("count", "sum", "mean", "max", "min", "var", "stddev")
+#: those whose results are easily said in Spark's words, too
+_FINISHED = ("count", "sum", "mean", "max", "min")
 
 
 def spark_folds(query: Spec, schema: pa.Schema, session: Any) -> bool:
@@ -59,6 +62,52 @@ def each_slice_is_a_window(query: Spec) -> bool:
     """Whether nothing is left to assemble: one tumbling window, and no gaps to be filled."""
     (_, only), *more = query.windows
     return not more and isinstance(only, Tumbling) and query.empty == "skip"
+
+
+def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
+    """Whether Spark's own expressions make results of slices that are windows: rows never leave the JVM."""
+    kind = schema.field(query.time).type
+    has_plain_time = pa.types.is_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
+    monoids = [aggregate.monoid for _, aggregate in query.aggregates if aggregate.columns]
+    are_plain = all(monoid.name in _FINISHED and monoid.nulls == "skip" for monoid in monoids)
+    return each_slice_is_a_window(query) and has_plain_time and are_plain
+
+
+def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema) -> DataFrame:
+    """The results of slices that are windows; ``results`` is how Spark has them."""
+    from pyspark.sql import functions
+
+    ((name, window),) = query.windows
+    assert isinstance(window, Tumbling)
+    (progression,) = Slicer([window]).progressions
+    end = functions.col("end")
+    is_integer = pa.types.is_integer(schema.field(query.time).type)
+
+    def moment(micros: Column) -> Column:
+        return micros if is_integer else functions.timestamp_micros(micros)
+
+    found = [functions.col(f"k{k}") for k in range(len(query.by))]
+    found += [functions.lit(name)] if query.names_windows else []
+    found += [moment(end - progression.period), moment(end)]
+    found += [_result(k, aggregate, query.min_count) for k, (_, aggregate) in enumerate(query.aggregates)]
+    named = zip(found, results.fields, strict=True)
+    return slices.select(*(value.cast(field.dataType).alias(field.name) for value, field in named))
+
+
+def _result(k: int, aggregate: Aggregate, min_count: int) -> Column:
+    """What the aggregate makes of its partial; null where too few values are."""
+    from pyspark.sql import functions
+
+    rows = functions.col("rows")
+    if not aggregate.columns:
+        return functions.when(rows >= min_count, rows) if min_count else rows
+    first = functions.col(f"a{k}_0")
+    if aggregate.monoid.name == "count" and not min_count:
+        return first
+    values = rows - functions.col(f"a{k}_skipped")
+    is_mean = aggregate.monoid.name == "mean"
+    result = first.cast("double") / functions.col(f"a{k}_1") if is_mean else first
+    return functions.when(values >= max(min_count, 1), result)
 
 
 def spark_slices(query: Spec, rows: DataFrame, tables: SliceTable, schema: pa.Schema) -> DataFrame:

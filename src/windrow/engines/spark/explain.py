@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.engines.frame import needed_columns
 from windrow.engines.spark.batch import check, run
-from windrow.engines.spark.catalyst import spark_folds
+from windrow.engines.spark.catalyst import spark_finishes, spark_folds
 from windrow.engines.spark.frames import arrow_schema, ties_matter
 from windrow.engines.spark.plans import native_form, plan_of
 from windrow.engines.spark.skew import why_not_split
@@ -80,7 +80,7 @@ def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
         f"  why: {plan.reason}",
         f"  before the shuffle: {_folding(query, frame, schema)}",
         f"  shuffle: partials only, by {_keys(query)}",
-        "  after it: partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each",
+        f"  after it: {_assembly(query, frame, schema)}",
         _REJECTED,
     ]
 
@@ -89,6 +89,12 @@ def _folding(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
     if spark_folds(query, schema, frame.sparkSession):
         return "Spark groups rows by key and slice itself, since it knows all of the aggregates"
     return "each task folds its rows into one partial an aggregate, key and slice"
+
+
+def _assembly(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
+    if spark_folds(query, schema, frame.sparkSession) and spark_finishes(query, schema):
+        return "each slice is a window, and Spark makes its results; no row goes to Python"
+    return "partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each"
 
 
 def _arrangement(query: Spec, schema: pa.Schema) -> str:

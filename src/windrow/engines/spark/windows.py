@@ -14,7 +14,13 @@ import pyarrow as pa
 
 from windrow.engines.frame import needed_columns
 from windrow.engines.spark.assemble_task import assemble_batches
-from windrow.engines.spark.catalyst import each_slice_is_a_window, spark_folds, spark_slices
+from windrow.engines.spark.catalyst import (
+    each_slice_is_a_window,
+    spark_finishes,
+    spark_folds,
+    spark_results,
+    spark_slices,
+)
 from windrow.engines.spark.fold_task import fold_batches
 from windrow.engines.spark.frames import (
     arranged,
@@ -86,18 +92,21 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
     def assemble(batches: Iterable[Any]) -> Iterator[Any]:
         return assemble_batches(payload, source, results, batches, alone=alone)
 
+    schema = _spark_schema(query, rows, results)
     keys = [StructField(f"k{k}", rows.schema[name].dataType) for k, name in enumerate(query.by)]
     if folds:
         slices = spark_slices(query, rows, tables, source)
     else:
         partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
         slices = mapped(rows, fold, StructType([*keys, *partials]))
+    if folds and spark_finishes(query, source):
+        return spark_results(query, slices, schema, source)
     if alone:
-        return mapped(slices, assemble, _spark_schema(query, rows, results))
+        return mapped(slices, assemble, schema)
     spread = slices.repartition(*tables.key_names) if keys else slices.coalesce(1)
     cell = "end" if smallest_gap(query) is None else "first"
     in_order = spread.sortWithinPartitions(*tables.key_names, cell, "part")
-    return mapped(in_order, assemble, _spark_schema(query, rows, results))
+    return mapped(in_order, assemble, schema)
 
 
 def _in_order(query: Spec, rows: DataFrame) -> DataFrame:
