@@ -101,17 +101,21 @@ def _result(k: int, aggregate: Aggregate, min_count: int) -> Column:
     rows = functions.col("rows")
     if not aggregate.columns:
         return functions.when(rows >= min_count, rows) if min_count else rows
-    first = functions.col(f"a{k}_0")
-    if aggregate.monoid.name == "count" and not min_count:
-        return first
-    values = rows - functions.col(f"a{k}_skipped")
-    is_mean = aggregate.monoid.name == "mean"
-    result = first.cast("double") / functions.col(f"a{k}_1") if is_mean else first
-    return functions.when(values >= max(min_count, 1), result)
+    result = functions.col(f"a{k}_0")
+    if aggregate.monoid.name == "mean":
+        count = functions.col(f"a{k}_1")
+        result = functions.when(count > 0, result.cast("double") / count)
+    if aggregate.monoid.name == "count" or min_count > 1:
+        values = rows - functions.col(f"a{k}_skipped")
+        return functions.when(values >= min_count, result) if min_count else result
+    return result  # null where there is no value
 
 
-def spark_slices(query: Spec, rows: DataFrame, tables: SliceTable, schema: pa.Schema) -> DataFrame:
-    """The slices of all rows, in the columns of a slice table."""
+def spark_slices(
+    query: Spec, rows: DataFrame, tables: SliceTable, schema: pa.Schema, are_results: bool = False
+) -> DataFrame:
+    """The slices of all rows, in the columns of a slice table. With ``are_results`` a partial without a value
+    is null, and not the identity."""
     from pyspark.sql import functions
 
     time = microseconds(rows, query.time)
@@ -127,7 +131,7 @@ def spark_slices(query: Spec, rows: DataFrame, tables: SliceTable, schema: pa.Sc
     ]
     for k, (_, aggregate) in enumerate(query.aggregates):
         if aggregate.columns:
-            folded += _members(k, aggregate, names, schema)
+            folded += _members(k, aggregate, names, schema, are_results)
     grouped = cells.groupBy(*tables.key_names, _next_edge(query).alias("end")).agg(*folded)
     return grouped.select(*tables.schema.names)
 
@@ -149,7 +153,9 @@ def _next_edge(query: Spec) -> Column:
     return functions.least(*edges) if len(edges) > 1 else edges[0]
 
 
-def _members(k: int, aggregate: Aggregate, names: dict[str, str], schema: pa.Schema) -> list[Column]:
+def _members(
+    k: int, aggregate: Aggregate, names: dict[str, str], schema: pa.Schema, are_results: bool
+) -> list[Column]:
     """The members of an aggregate's native partial, and how many rows it skips."""
     from pyspark.sql import functions
 
@@ -158,8 +164,20 @@ def _members(k: int, aggregate: Aggregate, names: dict[str, str], schema: pa.Sch
     is_float = bool(pa.types.is_floating(plain_type(schema.field(name).type)))
     number = value.cast("double" if is_float else "long")
     found = _partials(aggregate.monoid.name, number, is_float)
+    if are_results:
+        raw = _raw(aggregate.monoid.name, number, is_float)
+        found = found if raw is None else [raw, *found[1:]]
     skipped = functions.count("*") - functions.count(value)
     return [*(m.alias(f"a{k}_{i}") for i, m in enumerate(found)), skipped.alias(f"a{k}_skipped")]
+
+
+def _raw(name: str, number: Column, is_float: bool) -> Column | None:
+    """The first member where there is a value, else null; None: it is always there."""
+    from pyspark.sql import functions
+
+    if name in ("sum", "mean"):
+        return functions.sum(number)
+    return _lowest_or_highest(name, number, is_float) if name in ("max", "min") else None
 
 
 def _partials(name: str, number: Column, is_float: bool) -> list[Column]:
@@ -185,9 +203,16 @@ def _extreme(name: str, number: Column, is_float: bool) -> Column:
     from pyspark.sql import functions
 
     least, most = (float("-inf"), float("inf")) if is_float else (-(2**63), 2**63 - 1)
+    found = _lowest_or_highest(name, number, is_float)
+    return functions.coalesce(found, functions.lit(least if name == "max" else most))
+
+
+def _lowest_or_highest(name: str, number: Column, is_float: bool) -> Column:
+    from pyspark.sql import functions
+
     if name == "max":  # NaN is the largest number for Spark
-        return functions.coalesce(functions.max(number), functions.lit(least))
+        return functions.max(number)
     lowest = functions.min(number)
     if is_float:
         lowest = functions.when(functions.max(functions.isnan(number)), float("nan")).otherwise(lowest)
-    return functions.coalesce(lowest, functions.lit(most))
+    return lowest

@@ -94,12 +94,13 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
 
     schema = _spark_schema(query, rows, results)
     keys = [StructField(f"k{k}", rows.schema[name].dataType) for k, name in enumerate(query.by)]
+    finishes = folds and spark_finishes(query, source)
     if folds:
-        slices = spark_slices(query, rows, tables, source)
+        slices = spark_slices(query, rows, tables, source, finishes)
     else:
         partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
         slices = mapped(rows, fold, StructType([*keys, *partials]))
-    if folds and spark_finishes(query, source):
+    if finishes:
         return spark_results(query, slices, schema, source)
     if alone:
         return mapped(slices, assemble, schema)
