@@ -84,7 +84,7 @@ def check_each_slot(
         lambda key, value: value[:20] + bytes([value[20] ^ 1]) + value[21:] if len(value) > 20 else None,
         lambda key, value: None,
         lambda key, value: pickle.dumps(Bomb()),
-        lambda key, value: b"WRST\x02" + value[5:],
+        lambda key, value: b"WRST\x01" + value[5:],
     ],
     ids=["halved", "emptied", "longer", "flipped", "flipped head", "missing", "pickle", "version"],
 )

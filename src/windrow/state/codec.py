@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 1
+VERSION = 2
 _TAIL = struct.Struct("<QI")
 
 
