@@ -163,56 +163,30 @@ def _members(
     value = functions.col(names[name])
     is_float = bool(pa.types.is_floating(plain_type(schema.field(name).type)))
     number = value.cast("double" if is_float else "long")
-    found = _partials(aggregate.monoid.name, number, is_float)
-    if are_results:
-        raw = _raw(aggregate.monoid.name, number, is_float)
-        found = found if raw is None else [raw, *found[1:]]
+    found = [
+        member if are_results or identity is None else functions.coalesce(member, functions.lit(identity))
+        for member, identity in _partials(aggregate.monoid.name, number, is_float)
+    ]
     skipped = functions.count("*") - functions.count(value)
     return [*(m.alias(f"a{k}_{i}") for i, m in enumerate(found)), skipped.alias(f"a{k}_skipped")]
 
 
-def _raw(name: str, number: Column, is_float: bool) -> Column | None:
-    """The first member where there is a value, else null; None: it is always there."""
+def _partials(name: str, number: Column, is_float: bool) -> list[tuple[Column, Any]]:
+    """The members that the monoid of this name has in its partial, which are null where there is no value,
+    and what its identity has there; None: the member is never null."""
     from pyspark.sql import functions
 
-    if name in ("sum", "mean"):
-        return functions.sum(number)
-    return _lowest_or_highest(name, number, is_float) if name in ("max", "min") else None
-
-
-def _partials(name: str, number: Column, is_float: bool) -> list[Column]:
-    """As the monoid of this name has its partial; its identity where there is no value."""
-    from pyspark.sql import functions
-
-    count = functions.count(number)
-    zero: Any = functions.lit(0.0) if is_float else functions.lit(0).cast("long")
-    total = functions.coalesce(functions.sum(number), zero)
+    count, total = functions.count(number), functions.sum(number)
     if name == "count":
-        return [count]
-    if name == "sum":
-        return [total]
-    if name == "mean":
-        return [total, count]
+        return [(count, None)]
+    if name in ("sum", "mean"):
+        zero = 0.0 if is_float else 0
+        return [(total, zero)] if name == "sum" else [(total, zero), (count, None)]
     if name in ("var", "stddev"):
-        mean, spread = functions.avg(number), functions.var_pop(number) * count
-        return [count, *(functions.coalesce(m, functions.lit(0.0)) for m in (mean, spread))]
-    return [_extreme(name, number, is_float)]
-
-
-def _extreme(name: str, number: Column, is_float: bool) -> Column:
-    from pyspark.sql import functions
-
-    least, most = (float("-inf"), float("inf")) if is_float else (-(2**63), 2**63 - 1)
-    found = _lowest_or_highest(name, number, is_float)
-    return functions.coalesce(found, functions.lit(least if name == "max" else most))
-
-
-def _lowest_or_highest(name: str, number: Column, is_float: bool) -> Column:
-    from pyspark.sql import functions
-
+        return [(count, None), (functions.avg(number), 0.0), (functions.var_pop(number) * count, 0.0)]
     if name == "max":  # NaN is the largest number for Spark
-        return functions.max(number)
+        return [(functions.max(number), float("-inf") if is_float else -(2**63))]
     lowest = functions.min(number)
     if is_float:
         lowest = functions.when(functions.max(functions.isnan(number)), float("nan")).otherwise(lowest)
-    return lowest
+    return [(lowest, float("inf") if is_float else 2**63 - 1)]

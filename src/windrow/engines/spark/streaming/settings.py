@@ -27,7 +27,7 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": ("32768", "few large Arrow batches cost less"),
     "spark.sql.execution.arrow.maxBytesPerBatch": (
         str((1 << 31) - 1),
-        "with any limit, Spark measures the whole batch after each row: twice the cost of a row",
+        "with any limit, Spark measures the whole batch after each row",
     ),
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": (
         "false",
