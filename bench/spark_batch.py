@@ -233,14 +233,23 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
 
     largest_less_smallest.__annotations__ = {"values": pd.Series, "return": float}
     function: Any = pandas_udf(largest_less_smallest, "double")
-    count = rows
-    events = bench.events(count, 10)
-    over = Window.partitionBy("key").orderBy("ts").rowsBetween(-999, 0)
-    progress("an aggregate of one's own")
-    rolled = wr.events(events, time="ts", by="key").rolling(rows=1_000)
-    (mine,) = bench.seconds(bench.warm(lambda: rolled.agg(r=spread("v"))))
-    (plain,) = bench.seconds(lambda: events.withColumn("r", function("v").over(over)), repeats=1)
-    yield _line("own aggregate, 1,000 rows, against a pandas function", 10, count, mine, plain)
+    events = bench.events(rows, 10)
+    for frame_rows in (1_000, 100_000):
+        if frame_rows >= rows // 10:
+            continue
+        progress(f"an aggregate of one's own over {frame_rows} rows")
+        over = Window.partitionBy("key").orderBy("ts").rowsBetween(1 - frame_rows, 0)
+        rolled = wr.events(events, time="ts", by="key").rolling(rows=frame_rows)
+
+        def windrow_s(rolled: Any = rolled) -> Any:
+            return rolled.agg(r=spread("v"))
+
+        def spark_s(over: Any = over) -> Any:
+            return events.withColumn("r", function("v").over(over))
+
+        (mine,) = bench.seconds(bench.warm(windrow_s))
+        (plain,) = bench.seconds(spark_s, repeats=1)
+        yield _line(f"own aggregate, {frame_rows:,} rows, against a pandas function", 10, rows, mine, plain)
 
 
 def hot(bench: Bench, rows: int) -> Iterator[Row]:

@@ -111,7 +111,7 @@ class Ran:
         return self.progresses[-1]["stateOperators"][0]
 
     def counts(self, name: str) -> list[int]:
-        return [int(p["observedMetrics"]["windrow"][name] or 0) for p in self.progresses]
+        return [int(p["observedMetrics"]["windrow"][name]) for p in self.progresses]
 
 
 class Bench:

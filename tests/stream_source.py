@@ -42,6 +42,11 @@ class Source:
 
     def run(self, make: Callable[[Any], Any], mode: str = "append") -> tuple[list[Any], Counter[str]]:
         """Results of all micro-batches, and what was counted."""
+        found, counts = self.run_to_table(make, mode)
+        return found.to_pylist(), counts
+
+    def run_to_table(self, make: Callable[[Any], Any], mode: str = "append") -> tuple[Any, Counter[str]]:
+        """The same, for results that are too many for lists."""
         stream = (
             self.spark.readStream.schema(self.schema)
             .option("maxFilesPerTrigger", "1")
@@ -61,4 +66,4 @@ class Source:
             observed = progress["observedMetrics"].get("windrow")
             counts.update({} if observed is None else observed.asDict())
         tables = [pq.read_table(folder) for folder in sorted(output.iterdir())]
-        return pa.concat_tables(tables, promote_options="permissive").to_pylist(), counts
+        return pa.concat_tables(tables, promote_options="permissive"), counts

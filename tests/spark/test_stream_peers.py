@@ -111,6 +111,38 @@ def test_poison_rows_are_counted_and_stop_nothing(source: Source) -> None:
     assert np.isnan(nulls["total"])
 
 
+def test_a_million_keys_one_of_them_hot_in_files_out_of_order(source: Source) -> None:
+    """Half of the rows have one key; the second file is older than the first, the third has no rows."""
+    chance = np.random.default_rng(11)
+    keys, third = 1_000_000, 333_334
+
+    def table(part: int, minute: int) -> pa.Table:
+        some = np.arange(part * third, (part + 1) * third) % keys
+        chosen = chance.permutation(np.concatenate([some, np.zeros_like(some)]))
+        seconds = 60 * minute + chance.integers(0, 120, len(chosen))
+        moments = pa.array(START_US + seconds * SECOND, pa.timestamp("us", "UTC"))
+        return pa.table([moments, chosen, seconds.astype(float)], names=["ts", "key", "v"])
+
+    tables = [table(0, 2), table(1, 0), table(2, 4)]
+    tables.insert(2, tables[0].slice(0, 0))
+    end = pa.array([START_US + 3_600 * SECOND], pa.timestamp("us", "UTC"))
+    source.write([*tables, pa.table([end, pa.array([7]), pa.array([0.0])], names=["ts", "key", "v"])])
+    query = wr.query(time="ts", by="key", watermark="5 minutes").window(wr.Tumbling("1m"))
+    found, counts = source.run_to_table(query.agg(n=wr.count(), total=wr.sum("v")).run)
+    assert (counts["rows_in"], counts["rows_late"], counts["rows_rejected"]) == (6 * third + 1, 0, 0)
+    rows = pa.concat_tables(tables)
+    minutes = pa.array(rows["ts"].to_numpy().astype("datetime64[m]").astype(np.int64))
+    expected = rows.append_column("minute", minutes).group_by(["key", "minute"])
+    expected = expected.aggregate([("v", "count"), ("v", "sum")])
+    expected = expected.sort_by([("key", "ascending"), ("minute", "ascending")])
+    found = found.sort_by([("key", "ascending"), ("window_start", "ascending")])
+    assert found["key"].to_pylist() == expected["key"].to_pylist()
+    starts = found["window_start"].to_numpy().astype("datetime64[m]").astype(np.int64)
+    assert np.array_equal(starts, expected["minute"].to_numpy())
+    assert np.array_equal(found["n"].to_numpy(), expected["v_count"].to_numpy())
+    assert np.array_equal(found["total"].to_numpy(), expected["v_sum"].to_numpy())
+
+
 def test_another_number_of_partitions_is_refused(source: Source) -> None:
     name = "spark.sql.shuffle.partitions"
     query = wr.query(time="ts", by="key", watermark=DELAY).window(wr.Tumbling("1m")).agg(n=wr.count())

@@ -3,7 +3,8 @@
 Spark's own grouping, by key and slice, needs no crossing to Python for rows; what it gives are the partials
 that :mod:`windrow.engines.spark.fold_task` would, in the same columns, and the rest of the plan is the same.
 NaN is in every extreme that it takes part in, as everywhere in windrow; integers whose sum over one slice
-leaves 64 bits are Spark's own error.
+leaves 64 bits are Spark's own error. Expressions are SQL text: as objects of Spark's, each of their parts
+would cost a call to the JVM.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.frame import plain_type
-from windrow.engines.spark.frames import column, microseconds
+from windrow.engines.spark.frames import literal, microseconds, quoted
 from windrow.engines.spark.slice_runs import SliceTable
 from windrow.monoids.base import Aggregate
 from windrow.slicing import Slicer
@@ -21,7 +22,7 @@ from windrow.spec import Spec
 from windrow.windows import TimeWindow, Tumbling
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 __all__ = ["each_slice_is_a_window", "spark_finishes", "spark_folds", "spark_results", "spark_slices"]
@@ -75,39 +76,30 @@ def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
 
 def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema) -> DataFrame:
     """The results of slices that are windows; ``results`` is how Spark has them."""
-    from pyspark.sql import functions
-
     ((name, window),) = query.windows
     assert isinstance(window, Tumbling)
     (progression,) = Slicer([window]).progressions
-    end = functions.col("end")
-    is_integer = pa.types.is_integer(schema.field(query.time).type)
-
-    def moment(micros: Column) -> Column:
-        return micros if is_integer else functions.timestamp_micros(micros)
-
-    found = [functions.col(f"k{k}") for k in range(len(query.by))]
-    found += [functions.lit(name)] if query.names_windows else []
-    found += [moment(end - progression.period), moment(end)]
-    found += [_result(k, aggregate, query.min_count) for k, (_, aggregate) in enumerate(query.aggregates)]
-    named = zip(found, results.fields, strict=True)
-    return slices.select(*(value.cast(field.dataType).alias(field.name) for value, field in named))
+    moment = "{}" if pa.types.is_integer(schema.field(query.time).type) else "timestamp_micros({})"
+    found = [f"k{k}" for k in range(len(query.by))]
+    found += [literal(name)] if query.names_windows else []
+    found += [moment.format(f"(`end` - {progression.period}L)"), moment.format("`end`")]
+    for k, ((_, aggregate), field) in enumerate(
+        zip(query.aggregates, results.fields[len(found) :], strict=True)
+    ):
+        found.append(f"CAST({_result(k, aggregate, query.min_count)} AS {field.dataType.simpleString()})")
+    named = zip(found, results.names, strict=True)
+    return slices.selectExpr(*(f"{value} AS {quoted(name)}" for value, name in named))
 
 
-def _result(k: int, aggregate: Aggregate, min_count: int) -> Column:
+def _result(k: int, aggregate: Aggregate, min_count: int) -> str:
     """What the aggregate makes of its partial; null where too few values are."""
-    from pyspark.sql import functions
-
-    rows = functions.col("rows")
     if not aggregate.columns:
-        return functions.when(rows >= min_count, rows) if min_count else rows
-    result = functions.col(f"a{k}_0")
+        return f"IF(`rows` >= {min_count}, `rows`, NULL)" if min_count else "`rows`"
+    result = f"a{k}_0"
     if aggregate.monoid.name == "mean":
-        count = functions.col(f"a{k}_1")
-        result = functions.when(count > 0, result.cast("double") / count)
-    if aggregate.monoid.name == "count" or min_count > 1:
-        values = rows - functions.col(f"a{k}_skipped")
-        return functions.when(values >= min_count, result) if min_count else result
+        result = f"IF(a{k}_1 > 0, DOUBLE(a{k}_0) / a{k}_1, NULL)"
+    if min_count and (aggregate.monoid.name == "count" or min_count > 1):
+        return f"IF(`rows` - a{k}_skipped >= {min_count}, {result}, NULL)"
     return result  # null where there is no value
 
 
@@ -115,78 +107,68 @@ def spark_slices(
     query: Spec, rows: DataFrame, tables: SliceTable, schema: pa.Schema, are_results: bool = False
 ) -> DataFrame:
     """The slices of all rows, in the columns of a slice table. With ``are_results`` a partial without a value
-    is null, and not the identity."""
+    is null, and not the identity, and only the columns that results are made of are there."""
     from pyspark.sql import functions
 
-    time = microseconds(rows, query.time)
-    keys = [column(name).alias(f"k{k}") for k, name in enumerate(query.by)]
-    needed = [column(c).alias(f"c{k}") for k, c in enumerate(_inputs(query))]
-    cells = rows.select(*keys, time.alias("t"), *needed)
+    time = microseconds(query.time, schema)
+    keys = [f"{quoted(name)} AS k{k}" for k, name in enumerate(query.by)]
     names = {name: f"c{k}" for k, name in enumerate(_inputs(query))}
-    folded = [
-        functions.min("t").alias("first"),
-        functions.max("t").alias("last"),
-        functions.lit(0).cast("long").alias("part"),
-        functions.count("*").alias("rows"),
-    ]
+    needed = [f"{quoted(name)} AS {cell}" for name, cell in names.items()]
+    cells = rows.selectExpr(*keys, f"{time} AS t", f"{_next_edge(query, time)} AS `end`", *needed)
+    folded = ["count(*) AS `rows`"]
+    if not are_results:
+        folded += ["min(t) AS `first`", "max(t) AS `last`", "0L AS part"]
     for k, (_, aggregate) in enumerate(query.aggregates):
         if aggregate.columns:
             folded += _members(k, aggregate, names, schema, are_results)
-    grouped = cells.groupBy(*tables.key_names, _next_edge(query).alias("end")).agg(*folded)
-    return grouped.select(*tables.schema.names)
+    grouped = cells.groupBy(*tables.key_names, "end").agg(*map(functions.expr, folded))
+    return grouped if are_results else grouped.select(*tables.schema.names)
 
 
 def _inputs(query: Spec) -> list[str]:
     return list(dict.fromkeys(c for _, a in query.aggregates for c in a.columns))
 
 
-def _next_edge(query: Spec) -> Column:
+def _next_edge(query: Spec, time: str) -> str:
     """The first edge of any window after a row: it tells which slice the row is in."""
-    from pyspark.sql import functions
-
-    time = functions.col("t")
     windows = [window for _, window in query.windows if isinstance(window, TimeWindow)]
     edges = [
-        time + (functions.lit(p.period) - functions.pmod(time - p.anchor, functions.lit(p.period)))
+        f"({time} + ({p.period}L - pmod({time} - {literal(p.anchor)}, {p.period}L)))"
         for p in Slicer(windows).progressions
     ]
-    return functions.least(*edges) if len(edges) > 1 else edges[0]
+    return f"least({', '.join(edges)})" if len(edges) > 1 else edges[0]
 
 
 def _members(
     k: int, aggregate: Aggregate, names: dict[str, str], schema: pa.Schema, are_results: bool
-) -> list[Column]:
+) -> list[str]:
     """The members of an aggregate's native partial, and how many rows it skips."""
-    from pyspark.sql import functions
-
     (name,) = aggregate.columns
-    value = functions.col(names[name])
+    value = names[name]
     is_float = bool(pa.types.is_floating(plain_type(schema.field(name).type)))
-    number = value.cast("double" if is_float else "long")
+    number = f"{'DOUBLE' if is_float else 'BIGINT'}({value})"
     found = [
-        member if are_results or identity is None else functions.coalesce(member, functions.lit(identity))
+        member if are_results or identity is None else f"coalesce({member}, {literal(identity)})"
         for member, identity in _partials(aggregate.monoid.name, number, is_float)
     ]
-    skipped = functions.count("*") - functions.count(value)
-    return [*(m.alias(f"a{k}_{i}") for i, m in enumerate(found)), skipped.alias(f"a{k}_skipped")]
+    skipped = f"count(*) - count({value})"
+    return [*(f"{m} AS a{k}_{i}" for i, m in enumerate(found)), f"{skipped} AS a{k}_skipped"]
 
 
-def _partials(name: str, number: Column, is_float: bool) -> list[tuple[Column, Any]]:
+def _partials(name: str, number: str, is_float: bool) -> list[tuple[str, float | int | None]]:
     """The members that the monoid of this name has in its partial, which are null where there is no value,
     and what its identity has there; None: the member is never null."""
-    from pyspark.sql import functions
-
-    count, total = functions.count(number), functions.sum(number)
+    count, total = f"count({number})", f"sum({number})"
     if name == "count":
         return [(count, None)]
     if name in ("sum", "mean"):
         zero = 0.0 if is_float else 0
         return [(total, zero)] if name == "sum" else [(total, zero), (count, None)]
     if name in ("var", "stddev"):
-        return [(count, None), (functions.avg(number), 0.0), (functions.var_pop(number) * count, 0.0)]
+        return [(count, None), (f"avg({number})", 0.0), (f"var_pop({number}) * {count}", 0.0)]
     if name == "max":  # NaN is the largest number for Spark
-        return [(functions.max(number), float("-inf") if is_float else -(2**63))]
-    lowest = functions.min(number)
+        return [(f"max({number})", float("-inf") if is_float else -(2**63))]
+    lowest = f"min({number})"
     if is_float:
-        lowest = functions.when(functions.max(functions.isnan(number)), float("nan")).otherwise(lowest)
+        lowest = f"IF(max(isnan({number})), {literal(float('nan'))}, {lowest})"
     return [(lowest, float("inf") if is_float else 2**63 - 1)]

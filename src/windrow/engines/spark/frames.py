@@ -22,9 +22,11 @@ __all__ = [
     "arranged",
     "arrow_schema",
     "column",
+    "literal",
     "mapped",
     "microseconds",
     "numbered",
+    "quoted",
     "result_fields",
     "ties_matter",
 ]
@@ -37,7 +39,19 @@ def column(name: str) -> Column:
     """A column by its exact name, dots and all."""
     from pyspark.sql import functions
 
-    return functions.col(f"`{name.replace('`', '``')}`")
+    return functions.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    """A column's exact name in SQL."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def literal(value: str | float | int) -> str:
+    """A value in SQL, of type string, double or bigint."""
+    if isinstance(value, str):  # the bytes: how text is quoted follows from a setting
+        return f"CAST(X'{value.encode().hex()}' AS STRING)"
+    return f"DOUBLE('{value}')" if isinstance(value, float) else f"BIGINT('{value}')"
 
 
 def arrow_schema(frame: DataFrame, names: Sequence[str] | None = None) -> pa.Schema:
@@ -102,19 +116,15 @@ def arranged(query: Spec, frame: DataFrame, keys: Sequence[Column], ties: bool) 
     return rows.select(*map(column, wanted)) if ties else rows
 
 
-def microseconds(frame: DataFrame, name: str) -> Column:
-    """A time column as windrow counts it; a timestamp without a zone as if it were in UTC."""
-    from pyspark.sql import functions
-
-    kind: Any = arrow_schema(frame, [name]).field(0).type
-    moment = column(name)
+def microseconds(name: str, schema: pa.Schema) -> str:
+    """A time column as windrow counts it, in SQL; a timestamp without a zone as if it were in UTC."""
+    kind, moment = schema.field(name).type, quoted(name)
     if pa.types.is_integer(kind):
-        return moment.cast("long")
+        return f"BIGINT({moment})"
     if pa.types.is_date(kind):
-        return functions.unix_date(moment).cast("long") * 86_400_000_000
+        return f"(unix_date({moment}) * 86400000000L)"
     if kind.tz is not None:
-        return functions.unix_micros(moment)
-    day = functions.unix_date(moment.cast("date")).cast("long")
-    seconds = functions.hour(moment) * 3_600 + functions.minute(moment) * 60 + functions.second(moment)
-    micros = functions.date_format(moment, "SSSSSS").cast("long")
-    return (day * 86_400 + seconds) * 1_000_000 + micros
+        return f"unix_micros({moment})"
+    seconds = f"hour({moment}) * 3600 + minute({moment}) * 60 + second({moment})"
+    whole = f"(unix_date(DATE({moment})) * 86400L + {seconds}) * 1000000L"
+    return f"({whole} + BIGINT(date_format({moment}, 'SSSSSS')))"

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.spark.frames import column, mapped, microseconds
+from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.rolling_task import CONTEXT, SEGMENT
 from windrow.spec import Spec
 
@@ -51,7 +51,7 @@ def in_segments(query: Spec, frame: DataFrame) -> DataFrame:
 
     over = query.rolling_over
     assert over is not None
-    time = microseconds(frame, query.time)
+    time = functions.expr(microseconds(query.time, arrow_schema(frame, [query.time])))
     hot = _hot_keys(query, frame, time)
     known = _with_hot(query, frame, hot)
     low, width, last = (_named(name) for name in ("low", "width", "last"))

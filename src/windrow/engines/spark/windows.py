@@ -27,6 +27,7 @@ from windrow.engines.spark.frames import (
     arrow_schema,
     column,
     mapped,
+    quoted,
     spark_field,
     ties_matter,
 )
@@ -48,10 +49,10 @@ __all__ = ["result_schema", "windowed"]
 def windowed(query: Spec, frame: DataFrame) -> DataFrame:
     """The results of all windows, lazily."""
     names = needed_columns(query)
-    rows = frame.select(*map(column, names)).where(column(query.time).isNotNull())
-    if plan_of(query, arrow_schema(frame, names)).slices:
-        return _by_slices(query, rows)
-    return _in_order(query, rows)
+    source = arrow_schema(frame, names)
+    rows = frame.where(f"{quoted(query.time)} IS NOT NULL")
+    take = _by_slices if plan_of(query, source).slices else _in_order
+    return take(query, rows, source)
 
 
 def result_schema(query: Spec, source: pa.Schema) -> pa.Schema:
@@ -72,10 +73,9 @@ def _spark_schema(query: Spec, rows: DataFrame, results: pa.Schema) -> StructTyp
     return StructType([*keys, *(spark_field(field.name, field.type) for field in list(results)[len(keys) :])])
 
 
-def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
+def _by_slices(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
     from pyspark.sql.types import StructField, StructType
 
-    source = arrow_schema(rows)
     results = result_schema(query, source)
     tables = SliceTable(query, source)
     payload = packed(query)
@@ -99,7 +99,7 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
         slices = spark_slices(query, rows, tables, source, finishes)
     else:
         partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
-        slices = mapped(rows, fold, StructType([*keys, *partials]))
+        slices = mapped(_needed(rows, source), fold, StructType([*keys, *partials]))
     if finishes:
         return spark_results(query, slices, schema, source)
     if alone:
@@ -110,13 +110,17 @@ def _by_slices(query: Spec, rows: DataFrame) -> DataFrame:
     return mapped(in_order, assemble, schema)
 
 
-def _in_order(query: Spec, rows: DataFrame) -> DataFrame:
-    source = arrow_schema(rows)
+def _needed(rows: DataFrame, source: pa.Schema) -> DataFrame:
+    return rows.selectExpr(*map(quoted, source.names))
+
+
+def _in_order(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
     results = result_schema(query, source)
     payload = packed(query)
 
     def task(batches: Iterable[Any]) -> Iterator[Any]:
         return order_batches(payload, results, batches)
 
-    in_order = arranged(query, rows, [column(name) for name in query.by], ties_matter(query, source))
+    needed = _needed(rows, source)
+    in_order = arranged(query, needed, [column(name) for name in query.by], ties_matter(query, source))
     return mapped(in_order, task, _spark_schema(query, rows, results))

@@ -50,7 +50,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     if query.max_ahead is not None:
         # the time of the micro-batch, which is the same when it is repeated
         latest = functions.unix_micros(functions.current_timestamp()) + query.max_ahead.units
-        placed = placed.withColumn(AHEAD, microseconds(frame, query.time) > latest)
+        placed = placed.withColumn(AHEAD, functions.expr(microseconds(query.time, source)) > latest)
     payload, encoded = packed(query), bytes(source.serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
@@ -63,7 +63,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     stepped = timed.groupBy("bucket").transformWithState(
         BucketProcessor(payload, encoded, len(buckets)), STEPPED, mode, "eventTime"
     )
-    sums = [functions.sum(name).alias(name) for name in COUNTED]
+    sums = [functions.expr(f"coalesce(sum({name}), 0L) AS {name}") for name in COUNTED]
     observed = stepped.observe(METRICS, *sums)
     results = _results(query, source)
 
