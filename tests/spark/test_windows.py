@@ -235,7 +235,7 @@ def test_what_spark_folds_is_what_windrow_folds(spark: Any) -> None:
     simple = {name: a for name, a in aggregates.items() if not name.startswith(("var", "stddev", "strict"))}
     timed = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
     for window, rows in ((wr.Tumbling(10, offset=3), table), (wr.Tumbling("10us"), timed)):
-        for min_count, windows in ((0, {"w": window}), (2, {"it's `a\\ \"w\"": window}), (0, {})):
+        for min_count, windows in ((0, {"w": window}), (2, {'it\'s `a\\ "w"': window}), (0, {})):
             query = wr.query(time="ts", by="key", min_count=min_count)
             query = (query.window(**windows) if windows else query.window(window)).agg(**simple)
             assert "MapInArrow" not in query.explain(spark.createDataFrame(rows))
