@@ -206,18 +206,8 @@ def state(bench: Bench, rows: int) -> Iterator[Row]:
         mine = bench.run(given, windrow_windows(sliding(1_440)))
         peer = bench.run(given, spark_windows("1440 minutes", "1 minute"))
         spark = bench.spark
-        rows_read = (
-            spark.read.format("statestore").option("stateVarName", "header").load(str(mine.checkpoint))
-        )
-        header = rows_read.selectExpr("count(*) n", "sum(length(value.value)) b").first()
-        blocks = (
-            spark.read.format("statestore")
-            .option("stateVarName", "blocks")
-            .load(str(mine.checkpoint))
-            .selectExpr("count(*) n", "sum(length(user_map_value.value)) b")
-            .first()
-        )
-        entries, size = header.n + blocks.n, header.b + (blocks.b or 0)
+        held = _entries(spark, mine).selectExpr("count(*) n", "sum(length(user_map_value.value)) b").first()
+        entries, size = held.n, held.b
         peer_rows = spark.read.format("statestore").load(str(peer.checkpoint)).count()
         # key, start, end, sum, count: 8 bytes each, without what Spark and RocksDB add
         peer_bytes = peer_rows * 40
@@ -231,6 +221,11 @@ def state(bench: Bench, rows: int) -> Iterator[Row]:
             "spark bytes a key": peer_bytes / keys,
             "bytes, times fewer": peer_bytes / size,
         }
+
+
+def _entries(spark: Any, ran: Ran) -> Any:
+    """What is in the state of a stream of windrow's."""
+    return spark.read.format("statestore").option("stateVarName", "entries").load(str(ran.checkpoint))
 
 
 def shared(bench: Bench, rows: int) -> Iterator[Row]:
@@ -272,8 +267,7 @@ def touched(bench: Bench, rows: int) -> Iterator[Row]:
         progress(f"bytes touched, {active:.0%} of the keys active")
         mine = bench.run(given, windrow_windows(sliding(1_440)))
         last = mine.progresses[-1]
-        blocks = bench.spark.read.format("statestore").option("stateVarName", "blocks")
-        size = blocks.load(str(mine.checkpoint)).selectExpr("sum(length(user_map_value.value)) b").first().b
+        size = _entries(bench.spark, mine).selectExpr("sum(length(user_map_value.value)) b").first().b
         yield {
             "active keys": f"{active:.0%}",
             "state bytes": size,

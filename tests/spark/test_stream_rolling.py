@@ -56,7 +56,7 @@ def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
 def chunks(source: Source) -> set[str]:
     """The entries of chunks in the checkpoint, without their buckets."""
     reader = source.spark.read.format("statestore").option("path", source.checkpoint)
-    names = reader.option("stateVarName", "blocks").load().select("user_map_key.name").collect()
+    names = reader.option("stateVarName", "entries").load().select("user_map_key.name").collect()
     return {name for (name,) in names if name.startswith("c")}
 
 

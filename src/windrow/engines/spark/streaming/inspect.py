@@ -25,24 +25,23 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
     type. The stream need not run; only its checkpoint is read."""
     from pyspark.sql import SparkSession
 
+    from windrow.engines.spark.streaming.processor import ENTRIES, HEADER
+
     spark = spark or SparkSession.getActiveSession()
     if spark is None:
         raise RuntimeError("there is no Spark session: start one with wr.spark.session()")
-    headers = _read(spark, checkpoint, "header").select("key.bucket", "value.value").collect()
-    blocks = _read(spark, checkpoint, "blocks")
+    reader = spark.read.format("statestore").option("path", checkpoint).option("stateVarName", ENTRIES)
     columns = ("key.bucket", "user_map_key.name", "user_map_value.value")
-    by_bucket: dict[int, list[Any]] = {}
-    for row in blocks.select(*columns).collect():
-        if not row[1].endswith("w") and not is_of_rows(row[1]):
-            by_bucket.setdefault(row[0], []).append(bytes(row[2]))
-    tables = [_bucket(bucket, bytes(data), by_bucket.get(bucket, [])) for bucket, data in headers]
+    headers: dict[int, bytes] = {}
+    blocks: dict[int, list[bytes]] = {}
+    for bucket, name, data in reader.load().select(*columns).collect():
+        if name == HEADER:
+            headers[bucket] = bytes(data)
+        elif not name.endswith("w") and not is_of_rows(name):
+            blocks.setdefault(bucket, []).append(bytes(data))
+    tables = [_bucket(bucket, data, blocks.get(bucket, [])) for bucket, data in headers.items()]
     found = [table for table in tables if table is not None]
     return pa.concat_tables(found, promote_options="permissive") if found else _empty()
-
-
-def _read(spark: SparkSession, checkpoint: str, variable: str) -> Any:
-    reader = spark.read.format("statestore").option("path", checkpoint)
-    return reader.option("stateVarName", variable).load()
 
 
 def _bucket(bucket: int, header: bytes, blocks: list[bytes]) -> pa.Table | None:

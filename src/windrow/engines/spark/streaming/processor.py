@@ -17,7 +17,12 @@ from windrow.engines.spark.streaming.wire import write_rows
 from windrow.engines.spark.workers import task_ended
 from windrow.state.errors import CorruptState
 
-__all__ = ["STEPPED", "BucketProcessor"]
+__all__ = ["ENTRIES", "HEADER", "STEPPED", "BucketProcessor"]
+
+#: the variable of Spark's state: a map of blobs by name
+ENTRIES = "entries"
+#: the name of the entry that is no block
+HEADER = "header"
 
 #: what a step gives, as Spark has it: results or late rows as a blob, and counts
 STEPPED = "bucket int, kind string, blob binary, " + ", ".join(f"{name} long" for name in COUNTED)
@@ -41,8 +46,8 @@ class BucketProcessor(StatefulProcessor):
         self._handle = handle
         #: the buckets that this micro-batch has stepped: their timers, which expire after rows, add nothing
         self._stepped: set[int] = set()
-        self._header = handle.getValueState("header", _VALUE)
-        self._blocks = handle.getMapState("blocks", _NAME, _VALUE)
+        # one variable: each costs a task milliseconds before it starts
+        self._entries = handle.getMapState(ENTRIES, _NAME, _VALUE)
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
@@ -87,24 +92,26 @@ class _SparkEntries:
     """The entries of one bucket in Spark's state."""
 
     def __init__(self, processor: BucketProcessor) -> None:
-        self._header = processor._header
-        self._blocks = processor._blocks
+        self._entries = processor._entries
 
     def header(self) -> bytes | None:
-        found = self._header.get()
-        return None if found is None else bytes(found[0])
+        return self._get(HEADER)
 
     def set_header(self, data: bytes) -> None:
-        self._header.update((data,))
+        self.set_block(HEADER, data)
 
     def block(self, name: str) -> bytes:
-        found = self._blocks.getValue((name,))
+        found = self._get(name)
         if found is None:
             raise CorruptState(f"block {name!r} of a bucket is missing from Spark's state")
-        return bytes(found[0])
+        return found
 
     def set_block(self, name: str, data: bytes) -> None:
-        self._blocks.updateValue((name,), (data,))
+        self._entries.updateValue((name,), (data,))
 
     def delete_block(self, name: str) -> None:
-        self._blocks.removeKey((name,))
+        self._entries.removeKey((name,))
+
+    def _get(self, name: str) -> bytes | None:
+        found = self._entries.getValue((name,))
+        return None if found is None else bytes(found[0])
