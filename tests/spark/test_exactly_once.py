@@ -3,12 +3,14 @@ that of a run that was never killed, nothing twice, nothing lost. Few kills here
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,10 @@ import chaos_job
 from windrow.testing import assert_same_results
 
 KILLS = int(os.environ.get("WINDROW_CHAOS_KILLS", "3"))
-BATCHES = int(os.environ.get("WINDROW_CHAOS_BATCHES", "12"))
+BATCHES = int(os.environ.get("WINDROW_CHAOS_BATCHES", "40"))
 SEED = int(os.environ.get("WINDROW_CHAOS_SEED", "7"))
+#: who is killed in one run of the job after the other
+ROUNDS = (("executor", "driver"), ("worker", "driver"), ("driver",))
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
 
@@ -36,7 +40,9 @@ def rows(batch: int) -> pa.Table:
     return pa.table(
         {
             "ts": pa.array([START + timedelta(seconds=int(s)) for s in seconds], pa.timestamp("us", "UTC")),
-            "region": pa.array([["north", "south", None][k] for k in rng.integers(0, 3, len(seconds))]),
+            "region": pa.array(
+                [["north", "south", None][k] for k in rng.integers(0, 3, len(seconds))], pa.string()
+            ),
             "len": rng.integers(0, 100, len(seconds)),
         }
     )
@@ -55,10 +61,10 @@ def processes_below(pid: int) -> list[tuple[int, str]]:
     return found
 
 
-def kill(job: subprocess.Popen[bytes], what: str) -> None:
-    """Kill -9 everything, JVM and Python, or one executor, or one Python worker."""
+def kill(job: subprocess.Popen[bytes], what: str) -> int:
+    """Kill -9 everything, JVM and Python, or one executor, or one Python worker; 0 if the job has ended."""
     if job.poll() is not None:
-        return
+        return 0
     below = processes_below(job.pid)
     signs = {"worker": ("pyspark.daemon", "pyspark.worker"), "executor": ("CoarseGrainedExecutorBackend",)}
     chosen = [pid for pid, command in below if any(sign in command for sign in signs.get(what, ()))]
@@ -69,29 +75,28 @@ def kill(job: subprocess.Popen[bytes], what: str) -> None:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
+    return 1
 
 
-def run(folder: Path, what: str | None) -> None:
-    """Run the job; with ``what``, kill it a moment after its next micro-batch has come out. Without an
-    executor Spark starts another and goes on, until the driver is killed too."""
+def run(folder: Path, victims: Sequence[str]) -> int:
+    """Run the job; kill each of the victims a moment after the next micro-batch has come out, and count the
+    kills. Without an executor Spark starts another and goes on, and without a Python worker it may."""
     log = (folder / "log").open("ab")
     # an executor is a process of its own only in a cluster
-    master = "local-cluster[1,2,1024]" if what == "executor" else "local[2]"
+    master = "local-cluster[1,2,1024]" if "executor" in victims else "local[2]"
     command = [sys.executable, chaos_job.__file__, str(folder), master]
     job = subprocess.Popen(command, stdout=log, stderr=log)
+    kills = 0
     try:
-        if what is not None:
+        for what in victims:
             await_a_batch(folder, job)
             time.sleep(random.uniform(0, 3))
-            kill(job, what)
-        if what == "executor":
-            await_a_batch(folder, job)
-            time.sleep(random.uniform(0, 3))
-            kill(job, "driver")
+            kills += kill(job, what)
         job.wait(600)
     finally:
         kill(job, "driver")
         log.close()
+    return kills
 
 
 def await_a_batch(folder: Path, job: subprocess.Popen[bytes]) -> None:
@@ -119,13 +124,15 @@ def test_output_after_kills_is_that_of_a_run_never_killed(tmp_path: Path) -> Non
         path = tmp_path / "input" / f"{number:04}.parquet"
         pq.write_table(table, path)
         os.utime(path, (1_700_000_000 + number,) * 2)
-    for number in range(KILLS):
-        if not (tmp_path / "done").exists():
-            what = ("executor", "driver", "worker")[number % 3]
-            run(tmp_path, what)
-            print(f"kill {number + 1} ({what}) after {batches_out(tmp_path)} micro-batches")
+    kills = 0
+    for victims in itertools.cycle(ROUNDS):
+        if kills >= KILLS or (tmp_path / "done").exists():
+            break
+        kills += run(tmp_path, victims)
+        print(f"{kills} kills ({' and '.join(victims)}), {batches_out(tmp_path)} micro-batches")
+    assert kills >= KILLS, "the stream ended before all kills: give it more micro-batches"
     if not (tmp_path / "done").exists():
-        run(tmp_path, None)
+        run(tmp_path, ())
     assert (tmp_path / "done").exists(), (tmp_path / "log").read_text()[-3000:]
     everything = chaos_job.query().run(pa.concat_tables(batches)).to_pylist()
     end = START + timedelta(seconds=(BATCHES - 1) * 60 + 86_400 - 120)
