@@ -1,6 +1,6 @@
 """Spark batch: rolling and windows against what Spark has, on the same rows in one session.
 
-Run: ``python bench/spark_batch.py`` (``--rows``, ``--only rolling,windows,sessions,own,hot``, ``--quick``).
+Run: ``python bench/spark_batch.py`` (``--rows``, ``--quick``, ``--only`` with names of sections below).
 Every figure is a ratio: Spark's time over windrow's, both on the rows that the line names, the shortest of
 some runs in turn, results thrown away (the ``noop`` sink). Where Spark would take hours, both get fewer rows.
 """
@@ -161,6 +161,32 @@ def rolling(bench: Bench, rows: int) -> Iterator[Row]:
             }
 
 
+def ranges(bench: Bench, rows: int) -> Iterator[Row]:
+    """A sum over the last so much time, against rangeBetween."""
+    from pyspark.sql import Window, functions
+
+    for keys, frame_rows in ((10, 10), (10, 1_000), (10_000, 10)):
+        events = bench.events(rows, keys)
+        micros = DAY_US // rows * keys * frame_rows
+        progress(f"rolling sum over the time of {frame_rows} rows, {keys} keys")
+        over = Window.partitionBy("key").orderBy(functions.unix_micros("ts")).rangeBetween(1 - micros, 0)
+
+        def spark_s(events: Any = events, over: Any = over) -> Any:
+            return events.withColumn("r", functions.sum("v").over(over))
+
+        def windrow_s(events: Any = events, micros: int = micros) -> Any:
+            return wr.events(events, time="ts", by="key").rolling(f"{micros}us").agg(r=wr.sum("v"))
+
+        tree = bench.with_segment_tree(spark_s)
+        if frame_rows == 10:
+            mine, by_tree, plain = bench.seconds(bench.warm(windrow_s), tree, bench.warm(spark_s))
+        else:
+            mine, by_tree = bench.seconds(bench.warm(windrow_s), tree)
+            (plain,) = bench.seconds(spark_s, repeats=1)
+        line = _line(f"rangeBetween, time of {frame_rows} rows", keys, rows, mine, plain)
+        yield line | {"tree s": by_tree, "tree ratio": by_tree / mine}
+
+
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
     """Sums over sliding windows, against groupBy(window(...))."""
     from pyspark.sql import functions
@@ -287,7 +313,14 @@ def _line(what: str, keys: int, rows: int, mine: float, plain: float) -> Row:
     }
 
 
-SECTIONS = {"rolling": rolling, "windows": windows, "sessions": sessions, "own": own, "hot": hot}
+SECTIONS = {
+    "rolling": rolling,
+    "ranges": ranges,
+    "windows": windows,
+    "sessions": sessions,
+    "own": own,
+    "hot": hot,
+}
 
 
 def main() -> None:
