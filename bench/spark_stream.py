@@ -1,6 +1,6 @@
 """Spark streams: windrow against what Spark has, on the same micro-batches in one session.
 
-Run: ``python bench/spark_stream.py`` (``--only windows,state,shared,sessions``, ``--quick``).
+Run: ``python bench/spark_stream.py`` (``--quick``, ``--only`` with names of sections below).
 Both sides read the same parquet files, one micro-batch after the other, into the ``noop`` sink, with RocksDB
 and changelog checkpointing, in a session that :func:`windrow.spark.session` made. Seconds are the median of
 steady micro-batches: all but the first ones, which load kernels and fill the windows, after a stream that
@@ -173,7 +173,7 @@ def sliding(overlap: int) -> Any:
 
 
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
-    """Sums and counts over windows of 1, 60 and 1,440 minutes, each minute."""
+    """Sums and counts over windows of 1 and 60 minutes, each minute."""
     for keys, overlap, each, batches in _sizes(rows):
         # the same stream, taken in larger pieces: ten times the rows are ten times the minutes
         given = Input(each, batches, keys, minutes=144.0 * max(1.0, each / rows))
@@ -185,7 +185,7 @@ def windows(bench: Bench, rows: int) -> Iterator[Row]:
 
 def _sizes(rows: int) -> Iterator[tuple[int, int, int, int]]:
     """Keys, overlap, rows of a micro-batch and their number: the second half of them is measured, since the
-    JVM still gets faster after tens of them. At 1,440 windows a row, many keys would cost Spark hours."""
+    JVM still gets faster after tens of them."""
     for keys in (10, 1_000, 10_000):
         yield keys, 1, rows, 40
         yield keys, 1, 10 * rows, 12
@@ -193,8 +193,18 @@ def _sizes(rows: int) -> Iterator[tuple[int, int, int, int]]:
         yield keys, 60, rows, batches
     for keys in (10, 1_000):
         yield keys, 60, 10 * rows, 6
-    for keys, share in ((10, 1), (1_000, 5), (10_000, 20)):
-        yield keys, 1_440, rows // share, 4
+
+
+def day(bench: Bench, rows: int) -> Iterator[Row]:
+    """The same over windows of 1,440 minutes. A micro-batch takes Spark a minute or more, so there are three,
+    the first of them to warm up, and with many keys of fewer rows; windrow warms up on small ones before."""
+    for keys, share in ((1_000, 2), (10, 1), (10_000, 10)):
+        given = Input(rows // share, 3, keys)
+        progress(f"windows, overlap 1440, {keys} keys")
+        bench.run(Input(rows // 50, 12, keys), windrow_windows(sliding(1_440)))
+        mine = bench.run(given, windrow_windows(sliding(1_440)))
+        peer = bench.run(given, spark_windows("1440 minutes", "1 minute"))
+        yield _line("overlap 1440", keys, given.rows, mine.steady(1), peer.steady(1))
 
 
 def state(bench: Bench, rows: int) -> Iterator[Row]:
@@ -322,6 +332,7 @@ def _line(what: str, keys: int, rows: int, mine: float, peer: float) -> Row:
 
 SECTIONS = {
     "windows": windows,
+    "day": day,
     "state": state,
     "shared": shared,
     "sessions": sessions,
