@@ -1,4 +1,4 @@
-"""Sorting times by counting gives what sorting by comparing gives."""
+"""Times sorted as integers with their rows give what a stable sort by comparing gives."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def test_a_stable_order(count: int, span: int) -> None:
     for first in (0, -span // 2, -(2**61)):
         times = rng.integers(first, first + span + 1, count)
         assert (stable_order(times) == np.argsort(times, kind="stable")).all()
+
+
+@pytest.mark.parametrize("late", [1, 10, 1_000])
+def test_a_stable_order_of_rows_of_which_few_are_late(late: int) -> None:
+    rng = np.random.default_rng(late)
+    times = np.arange(10_000) // 3
+    times[rng.integers(0, 10_000, late)] -= 50
+    assert (stable_order(times) == np.argsort(times, kind="stable")).all()
