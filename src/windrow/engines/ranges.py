@@ -89,8 +89,8 @@ def counting_sort(keys: Any, count: int, order: Ints | None) -> Ints:
 
 
 def stable_order(times: Ints) -> Ints:
-    """What ``np.argsort(times, kind="stable")`` gives, sooner: a time and the row's number in one integer sort
-    as they are, and NumPy sorts integers much faster than it sorts rows by them."""
+    """What ``np.argsort(times, kind="stable")`` gives, sooner: a time becomes an integer that holds its row,
+    too, and NumPy sorts integers much faster than it sorts rows by them."""
     count = len(times)
     falls = np.count_nonzero(times[1:] < times[:-1])
     low, high = int(times.min(initial=_LARGEST)), int(times.max(initial=-_LARGEST))
