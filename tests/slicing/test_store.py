@@ -167,6 +167,20 @@ def test_blocks_may_be_longer_than_windows_and_get_shorter_when_they_are_large()
     assert shown(store.between(2_012, 2_016)) == shown(slices_of([(k, 2_012, 1) for k in range(70_000)]))
 
 
+def test_blocks_get_longer_where_keys_have_few_rows_in_them() -> None:
+    sparse = SliceStore.empty(JOINERS, 3_200)
+    dense = SliceStore.empty(JOINERS, 3_200)
+    for hour in range(32):
+        rows = [(key, 100 * hour + 3 * key, 1) for key in range(30) if key % 16 == hour % 16]
+        sparse = sparse.added(slices_of(rows))
+        dense = dense.added(slices_of([(0, 100 * hour + minute, 1) for minute in range(0, 100, 10)]))
+        assert len(dense.blocks) == hour + 1, "whole blocks spare it from reading ten slices each"
+    assert sparse.has_wholes
+    assert len(sparse.blocks) <= 8
+    assert len(sparse) == 60
+    assert shown(sparse.between(-1, 3_200)) == shown(sparse.with_span(100).between(-1, 3_200))
+
+
 def test_slices_that_only_ends_keep_apart_are_fused() -> None:
     window = wr.Sliding(10, slide=4)  # starts at 0, 4, 8 ...; ends at 2, 6, 10 ...
     rows = [(key, time, 1) for key in (0, 1) for time in range(32)]

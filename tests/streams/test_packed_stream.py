@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,14 +71,17 @@ def test_state_is_in_pieces_and_goes_away(late: Any) -> None:
     )
     stream = PackedStream(query, table_of([]).schema)
     row = dict.fromkeys(table_of([]).column_names)
-    for start in range(1, 400, 10):
-        stream.batch(
-            table_of([row | {"ts": t, "key": "a"} for t in range(start, start + 10)]), max(start - 5, 0)
-        )
-    names = {name for entries in stream.entries.values() for name in entries.blocks}
-    assert len(names) > 10
+    many = table_of([row | {"key": str(key)} for key in range(1_500)])
+
+    def at(time: int) -> pa.Table:
+        return many.set_column(many.column_names.index("ts"), many.field("ts"), pa.array([time] * len(many)))
+
+    for start in range(1, 200, 10):
+        stream.batch(pa.concat_tables(map(at, range(start, start + 10))), max(start - 5, 0))
+    for entries in stream.entries.values():
+        assert len(entries.blocks) > 8
     written = stream.counts["state_bytes_written"]
-    stream.batch(table_of([row | {"ts": 401, "key": "a"}]), 396)
+    stream.batch(at(201), 196)
     assert stream.counts["state_bytes_written"] - written < sum(
         len(data) for entries in stream.entries.values() for data in entries.blocks.values()
     )

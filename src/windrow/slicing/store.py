@@ -6,8 +6,9 @@ windows are due. The *eager* store keeps, besides, the partial of each whole blo
 first needed, and again after a change): a window then reads slices only in the blocks at its two ends, and
 one partial a block in between: with b slices a block, a window of n slices costs at most 2b + n/b reads, and
 not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows of a
-thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need be;
-when they have become large, they get shorter again.
+thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need be, and
+so do keys with so few rows that blocks hold next to nothing; when they have become large, they get shorter
+again.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.
@@ -36,6 +37,8 @@ _MOST_TOUCHED = 8
 _SMALL = 4096
 #: one that finds larger ones than this makes them shorter
 _LARGE = 16 * _SMALL
+#: blocks that hold fewer slices than this, more of them than one grows by, may become longer
+_TINY = 1024
 #: how many times longer, or shorter
 _FACTOR = 4
 
@@ -148,7 +151,9 @@ class SliceStore:
         for number, part in parts:
             changed[number] = Block(self._merged(changed.get(number), part))
         store = replace(self, blocks=changed)
-        span = self._fitting([changed[number].sizes[0] for number, _ in parts])
+        span = store._fitting([changed[number].sizes[0] for number, _ in parts])
+        if span == self.span and store._is_scattered([number for number, _ in parts]):
+            span *= _FACTOR
         return store if span == self.span else store.with_span(span)
 
     def _fitting(self, sizes: list[int]) -> int:
@@ -159,6 +164,16 @@ class SliceStore:
         if max(sizes) > _LARGE:
             span = max(span // _FACTOR, min(span, _shortest(self.longest)))
         return span
+
+    def _is_scattered(self, touched: list[int]) -> bool:
+        """Whether blocks hold so little that there should be fewer, after a batch has touched these; where
+        whole blocks are read, only if keys have hardly a slice in a block."""
+        sizes = [block.sizes[0] for block in self.blocks.values()]
+        count, held = len(sizes), sum(sizes)
+        if count <= _FACTOR or held >= _TINY * count or max(sizes) >= _SMALL:
+            return False
+        keys = max(len(runs_of(self.blocks[number].slices.keys)[0]) for number in touched)
+        return not self.has_wholes or held < 2 * keys * count
 
     def _by_block(self, slices: HeldSlices) -> Iterator[tuple[int, HeldSlices]]:
         numbers = (slices.ends - 1) // self.span
