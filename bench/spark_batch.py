@@ -240,7 +240,8 @@ def sessions(bench: Bench, rows: int) -> Iterator[Row]:
 
 
 def own(bench: Bench, rows: int) -> Iterator[Row]:
-    """An aggregate of one's own, against a grouped-aggregate pandas function over the same frames."""
+    """Aggregates of one's own, against a grouped-aggregate pandas function over the same frames: one that
+    pandas has all parts of, and one that depends on the order of rows."""
     import pandas as pd
     from pyspark.sql import Window
     from pyspark.sql.functions import pandas_udf
@@ -253,29 +254,46 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
         identity=(float("inf"), float("-inf")),
         commutative=True,
     )
+    # least, largest, and the largest fall from a row to one behind it
+    fall = wr.monoid(
+        name="fall",
+        lift=lambda x: (x, x, 0.0),
+        combine=lambda a, b: (min(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2], a[1] - b[0])),
+        lower=lambda s: s[2],
+        identity=(float("inf"), float("-inf"), 0.0),
+        commutative=False,
+    )
 
     def largest_less_smallest(values: pd.Series) -> float:
         return float(values.max() - values.min())
 
-    largest_less_smallest.__annotations__ = {"values": pd.Series, "return": float}
-    function: Any = pandas_udf(largest_less_smallest, "double")
+    def largest_fall(values: pd.Series) -> float:
+        return float((values.cummax() - values).max())
+
     events = bench.events(rows, 10)
-    for frame_rows in (1_000, 100_000):
+    for frame_rows, monoid, peer in (
+        (1_000, spread, largest_less_smallest),
+        (1_000, fall, largest_fall),
+        (100_000, spread, largest_less_smallest),
+    ):
         if frame_rows >= rows // 10:
             continue
-        progress(f"an aggregate of one's own over {frame_rows} rows")
+        progress(f"{monoid.name} over {frame_rows} rows")
         over = Window.partitionBy("key").orderBy("ts").rowsBetween(1 - frame_rows, 0)
         rolled = wr.events(events, time="ts", by="key").rolling(rows=frame_rows)
+        peer.__annotations__ = {"values": pd.Series, "return": float}
+        function: Any = pandas_udf(peer, "double")
 
-        def windrow_s(rolled: Any = rolled) -> Any:
-            return rolled.agg(r=spread("v"))
+        def windrow_s(rolled: Any = rolled, monoid: Any = monoid) -> Any:
+            return rolled.agg(r=monoid("v"))
 
-        def spark_s(over: Any = over) -> Any:
+        def spark_s(over: Any = over, function: Any = function) -> Any:
             return events.withColumn("r", function("v").over(over))
 
         (mine,) = bench.seconds(bench.warm(windrow_s))
         (plain,) = bench.seconds(spark_s, repeats=1)
-        yield _line(f"own aggregate, {frame_rows:,} rows, against a pandas function", 10, rows, mine, plain)
+        what = f"own aggregate, {monoid.name} over {frame_rows:,} rows, against a pandas function"
+        yield _line(what, 10, rows, mine, plain)
 
 
 def hot(bench: Bench, rows: int) -> Iterator[Row]:

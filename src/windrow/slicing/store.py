@@ -38,7 +38,7 @@ _SMALL = 4096
 #: one that finds larger ones than this makes them shorter
 _LARGE = 16 * _SMALL
 #: blocks that hold fewer slices than this, more of them than one grows by, may become longer
-_TINY = 1024
+_TINY = 256
 #: how many times longer, or shorter
 _FACTOR = 4
 
