@@ -1,0 +1,132 @@
+"""FiBA's native form against the plain one, windows that move between them, and rolling out of order."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from windrow.swag.base import AggregateError
+from windrow.swag.fiba import FiBA
+
+
+def native_window(monoid: Any, times: Any, values: Any, mu: int = 4) -> FiBA:
+    window = FiBA(monoid, mu)
+    window.bulk_insert(times, values)
+    assert type(window._form).__name__ == "NativeForm"
+    return window
+
+
+@pytest.mark.parametrize("name", ["sum", "last"])
+def test_native_form_equals_the_plain_one(name: str) -> None:
+    """Text has no native form; ``last`` shows the order of equal times."""
+    monoid = getattr(wr, name)
+    rng = random.Random(name)
+    times = [rng.randrange(200) for _ in range(400)]
+    values = [rng.randrange(100) for _ in times]
+    native, plain = native_window(monoid, times, values), FiBA(monoid)
+    for time, value in zip(times, values, strict=True):
+        plain.insert_at(time, value)
+    for step in range(60):
+        time, count = rng.randrange(300), rng.randrange(20)
+        batch = [rng.randrange(step, 300) for _ in range(rng.randrange(30))]
+        numbers = [rng.choice([None, 1, 2, 3]) for _ in batch]
+        for window in (native, plain):
+            window.insert_at(time, step)
+            window.evict_many(min(count, len(window)))
+            window.evict_until(step)
+            window.bulk_insert(batch, numbers)
+        native.check_invariants()
+        assert type(native._form).__name__ == "NativeForm"
+        assert native.query() == plain.query()
+        assert native.range_query(time, time + 50) == plain.range_query(time, time + 50)
+        assert [t for t, _ in native] == [t for t, _ in plain]
+    native.bulk_insert([], [])
+    native.evict_before(10**6)
+    assert (len(native), native.query()) == (0, None)
+
+
+def test_values_without_a_native_form_move_the_window_back() -> None:
+    window = native_window(wr.sum, range(100), [1] * 100)
+    window.insert_at(50, 0.5)
+    assert window.query() == 100.5
+    assert type(window._form).__name__ == "PlainForm"
+    window = native_window(wr.sum, range(100), [2**40] * 100)
+    window.insert_at(50, 2**62)
+    assert window.query() == 100 * 2**40 + 2**62
+    window.bulk_insert(range(100), [2**62] * 100)
+    assert window.query() == 100 * 2**40 + 101 * 2**62
+    window = FiBA(wr.sum)
+    window.insert_at(0, 0.5)
+    window.bulk_insert(range(100), [1] * 100)
+    assert window.query() == 100.5
+    window = native_window(wr.max, range(100), [1] * 100)
+    window.evict_before(49.5)
+    assert (len(window), window.oldest) == (50, 50)
+    window.evict_many(50)
+    window.bulk_insert(range(100), [1.5] * 100)
+    assert (window.query(), type(window._form).__name__) == (1.5, "NativeForm")
+
+
+def test_native_nulls() -> None:
+    window = native_window(wr.max, range(100), [None] * 99 + [3])
+    assert (window.query(), window.range_query(0, 99)) == (3, None)
+    window.evict_many(99)
+    window.insert_at(5, None)
+    assert (window.query(), len(window)) == (3, 2)
+    window = native_window(wr.sum.with_rules(nulls="propagate"), range(100), [None] + [1] * 99)
+    assert window.query() is None
+    window.evict()
+    assert window.query() == 99
+
+
+def test_native_moments() -> None:
+    times = np.datetime64("2024-03-31", "us") + np.arange(100) * np.timedelta64(1, "h")
+    window = native_window(wr.sum, times[::-1], np.arange(100.0))
+    window.evict_before(np.datetime64("2024-04-01", "us"))
+    assert window.oldest == np.datetime64("2024-04-01")
+    assert (len(window), window.query()) == (76, float(sum(range(76))))
+    with pytest.raises(ValueError, match="no time"):
+        window.bulk_insert(np.array(["NaT"], "M8[us]"), np.array([1.0]))
+
+
+def test_native_function_that_raises_leaves_the_window_as_it_was() -> None:
+    brittle = wr.monoid(name="brittle", lift=lambda v: 12 // v, combine=lambda a, b: a + b, identity=0)
+    window = native_window(brittle, range(100), [3] * 100)
+    with pytest.raises(AggregateError, match=r"'brittle' raised ZeroDivisionError at row 70"):
+        window.bulk_insert(range(100), [1] * 70 + [0] + [1] * 29)
+    window.check_invariants()
+    assert (len(window), window.query()) == (100, 400)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_roll_unordered_equals_the_definition(native: bool) -> None:
+    rng = random.Random(8)
+    times = [i - rng.randrange(12) for i in range(300)]
+    values = [rng.choice([None, *range(50)]) for _ in times]
+    expected = []
+    for i, _ in enumerate(times):
+        latest = max(times[: i + 1])
+        seen = [
+            values[k] for k in range(i + 1) if max(times[: k + 1]) - times[k] < 10 and latest - times[k] < 10
+        ]
+        present = [value for value in seen if value is not None]
+        expected.append(max(present) if present else None)
+    window = FiBA(wr.max if native else wr.monoid(**PLAIN_MAX))
+    parts = [window.roll_unordered(times[s : s + 100], values[s : s + 100], size=10) for s in (0, 100, 200)]
+    assert type(window._form).__name__ == ("NativeForm" if native else "PlainForm")
+    assert [result for part in parts for result in part] == expected
+    window.check_invariants()
+
+
+PLAIN_MAX: dict[str, Any] = {
+    "lift": lambda v: v,
+    "combine": max,
+    "identity": -math.inf,
+    "empty": None,
+    "compile": False,
+}
