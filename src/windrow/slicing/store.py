@@ -37,7 +37,7 @@ _MOST_TOUCHED = 8
 _SMALL = 4096
 #: one that finds larger ones than this makes them shorter
 _LARGE = 16 * _SMALL
-#: blocks that hold fewer slices than this, more of them than one grows by, may become longer
+#: blocks that hold fewer slices than this on average may become longer
 _TINY = 256
 #: how many times longer, or shorter
 _FACTOR = 4
@@ -172,8 +172,10 @@ class SliceStore:
         count, held = len(sizes), sum(sizes)
         if count <= _FACTOR or held >= _TINY * count or max(sizes) >= _SMALL:
             return False
+        if not self.has_wholes:
+            return True
         keys = max(len(runs_of(self.blocks[number].slices.keys)[0]) for number in touched)
-        return not self.has_wholes or held < 2 * keys * count
+        return held < 2 * keys * count
 
     def _by_block(self, slices: HeldSlices) -> Iterator[tuple[int, HeldSlices]]:
         numbers = (slices.ends - 1) // self.span
