@@ -6,11 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import BUCKET, REJECTED, pack_batches
+from windrow.engines.spark.streaming.pack_task import REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED, step
 from windrow.state.errors import CorruptState
 
@@ -56,8 +55,7 @@ class PackedStream:
         payload = packed(self.query)
         rows: list[Any] = []
         for part in (table.slice(0, 3), table.slice(3)):
-            placed = part.append_column(BUCKET, pa.array(self._places(part), pa.int32()))
-            for packed_batch in pack_batches(payload, self.schema, BUCKETS, placed.to_batches()):
+            for packed_batch in pack_batches(payload, self.schema, BUCKETS, part.to_batches()):
                 rows += packed_batch.to_pylist()
         results: list[Any] = []
         for bucket in BUCKETS:
@@ -74,13 +72,6 @@ class PackedStream:
                 for name, count in zip(COUNTED, stepped.counts, strict=True):
                     self.counts[name] += count
         return results
-
-    def _places(self, table: pa.Table) -> Any:
-        """Buckets of keys: anything that is the same for the same key."""
-        if not self.query.by:
-            return np.zeros(table.num_rows, np.int64)
-        rows = table.select(list(self.query.by)).to_pylist()
-        return np.array([len(repr(tuple(row.values()))) % len(BUCKETS) for row in rows], np.int64)
 
 
 def without_delay(query: Any) -> Any:

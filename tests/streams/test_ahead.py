@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 import windrow as wr
 from packed_stream import BUCKETS, PackedStream
 from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import AHEAD, BUCKET, pack_batches
+from windrow.engines.spark.streaming.pack_task import AHEAD, pack_batches
 
 HOUR = 3_600_000_000
 
@@ -87,7 +86,7 @@ def test_time_is_counted_in_one_way() -> None:
 
 
 def _packed(query: object, table: pa.Table) -> list[dict[str, object]]:
-    schema = table.drop_columns([name for name in (BUCKET, AHEAD) if name in table.column_names]).schema
+    schema = table.drop_columns([AHEAD]).schema
     batches = pack_batches(packed(query), schema, BUCKETS, table.to_batches())
     return [row for batch in batches for row in batch.to_pylist()]
 
@@ -98,8 +97,7 @@ def test_rows_that_no_window_can_take_move_no_clock(late: str) -> None:
     query = query.window(wr.Tumbling("1h")).agg(n=wr.count())
     moments = pa.array([HOUR, None, 2**62, -(2**62), 3 * HOUR, 2 * HOUR], pa.timestamp("us", "UTC"))
     ahead = pa.array([False, None, True, False, True, False])
-    places = pa.array(np.zeros(6), pa.int32())
-    rows = _packed(query, pa.table({"ts": moments, BUCKET: places, AHEAD: ahead}))
+    rows = _packed(query, pa.table({"ts": moments, AHEAD: ahead}))
     assert {row["clock"].timestamp() for row in rows if row["clock"] is not None} == {7200.0}
     counted = [row for row in rows if row["no_time"] is not None]
     assert [(row["no_time"], row["out_of_reach"], row["too_far_ahead"]) for row in counted] == [(1, 2, 1)]

@@ -188,11 +188,13 @@ class SliceStore:
             yield int(numbers[order[first]]), slices.take(order[first:end])
 
     def _merged(self, block: Block | None, part: HeldSlices) -> HeldSlices:
-        if block is None:
-            return sorted_and_fused(part)
-        both = concat([block.slices, part], self.joiners.partials, self.joiners.columns)
+        both = part
+        if block is not None:
+            both = concat([block.slices, part], self.joiners.partials, self.joiners.columns)
         if both.epochs is not None or both.since is not None or both.order:
             return sorted_and_fused(both)
+        if block is None:
+            return sorted_and_fused(part, is_sorted=True)
         order = merge_order(both.keys, both.ends, len(block.slices))
         return sorted_and_fused(both.take(order), is_sorted=True)
 

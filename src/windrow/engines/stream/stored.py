@@ -150,8 +150,9 @@ class StoredState:
         return list(places) == list(range(len(self._told["query"]["aggregates"])))
 
     def _check_marks(self, stored: Mapping[str, int]) -> None:
-        changed = [f"{name} was {was}, is {self.marks.get(name)}" for name, was in stored.items()]
-        if dict(stored) != dict(self.marks):
+        names = [name for name in {**stored, **self.marks} if stored.get(name) != self.marks.get(name)]
+        changed = [f"{name} was {stored.get(name)}, is {self.marks.get(name)}" for name in names]
+        if changed:
             raise ChangedQuery(f"the state was kept in another way: {', '.join(changed)}. Make it as it was")
 
     @property

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.frame import build_frame
+from windrow.engines.frame import build_frame, encoded_keys
 from windrow.engines.spark.chunks import chunked
 from windrow.engines.spark.sorted_rows import TimedFrame
+from windrow.engines.spark.streaming.buckets import places_of
 from windrow.engines.spark.streaming.wire import as_clock, begin, sends_rows, write_folded, write_rows
 from windrow.engines.stream.folded import fold
 from windrow.engines.stream.plan import Plan
@@ -27,10 +28,10 @@ from windrow.engines.times import TimeAxis
 from windrow.engines.views import filter_rows
 from windrow.slicing.slicer import END_OF_TIME
 
-__all__ = ["AHEAD", "BUCKET", "PACKED", "REJECTED", "pack_batches"]
+__all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches"]
 
-#: the column of Spark's that says in which bucket a row's key is
-BUCKET = "__windrow_bucket"
+Ints = npt.NDArray[np.int64]
+
 #: the column of Spark's that says whether a row is too far ahead of the clock; only where the query asks
 AHEAD = "__windrow_ahead"
 #: integer times must be smaller
@@ -57,11 +58,12 @@ def pack_batches(
     plan, state = begin(payload, schema)
     assert state.axis is not None
     for table in chunked(batches, rows):
-        table, places, largest, rejected = _accepted(plan, table)
+        table, largest, rejected = _accepted(plan, table)
         found: list[Any] = []
         if largest is not None:
             pack = _rows if sends_rows(plan.query) else _folded
-            found = [(buckets[number], None, blob, *_NONE) for number, blob in pack(plan, table, places)]
+            blobs = pack(plan, table, len(buckets))
+            found = [(buckets[place], None, blob, *_NONE) for place, blob in blobs]
             clock = as_clock(largest, state.axis.is_integer)
             found += [(bucket, clock, None, *_NONE) for bucket in buckets]
         if rejected:
@@ -69,9 +71,8 @@ def pack_batches(
         yield _batch(found)
 
 
-def _accepted(plan: Plan, table: pa.Table) -> tuple[pa.Table, Any, int | None, Counter[str]]:
-    """The rows that windows may take, their buckets, the largest of their times, and why others may not."""
-    places = np.asarray(table.column(BUCKET).to_numpy(), np.int64)
+def _accepted(plan: Plan, table: pa.Table) -> tuple[pa.Table, int | None, Counter[str]]:
+    """The rows that windows may take, the largest of their times, and why others may not."""
     column = table.column(plan.query.time)
     reasons: list[tuple[str, npt.NDArray[np.bool_]]] = []
     if column.null_count:
@@ -80,18 +81,18 @@ def _accepted(plan: Plan, table: pa.Table) -> tuple[pa.Table, Any, int | None, C
     reasons.append(("out_of_reach", beyond))
     if AHEAD in table.column_names:
         reasons.append(("too_far_ahead", np.asarray(table.column(AHEAD).fill_null(False))))
-    table = table.select([name for name in table.column_names if name not in (BUCKET, AHEAD)])
+        table = table.drop_columns([AHEAD])
     left = np.ones(len(times), np.bool_)
     rejected: Counter[str] = Counter()
     for reason, mask in reasons:
         rejected[reason] += int((left & mask).sum())
         left &= ~mask
     if not left.all():
-        table, places, times = filter_rows(table, left), places[left], times[left]
-    return table, places, int(times.max()) if len(times) else None, +rejected
+        table, times = filter_rows(table, left), times[left]
+    return table, int(times.max()) if len(times) else None, +rejected
 
 
-def _times(plan: Plan, column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _times(plan: Plan, column: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """Times, and which of them windows, or clocks, cannot deal with; these are 0."""
     axis = TimeAxis(column.type)
     ticks = axis.ticks(column)
@@ -103,22 +104,32 @@ def _times(plan: Plan, column: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[
     return times, beyond
 
 
-def _rows(plan: Plan, table: pa.Table, places: Any) -> Iterator[tuple[int, bytes]]:
-    order = np.argsort(places, kind="stable")
-    numbers, heads = np.unique(places[order], return_index=True)
-    for number, some in zip(numbers.tolist(), np.split(order, heads[1:]), strict=True):
-        yield number, write_rows(table.take(pa.array(some)))
+def _rows(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
+    by = plan.query.by
+    if not by:
+        yield 0, write_rows(table)
+        return
+    keys, firsts = encoded_keys(by, table, None)
+    places = places_of(table.select(by).take(pa.array(firsts)), buckets)[keys]
+    for place, rows in _by_place(places):
+        yield place, write_rows(table.take(pa.array(rows)))
 
 
-def _folded(plan: Plan, table: pa.Table, places: Any) -> Iterator[tuple[int, bytes]]:
+def _folded(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
     frame = TimedFrame.like(build_frame(plan.query, table), plan.query.time)
     folded = fold(plan, frame)
     if not plan.query.by:
         yield 0, write_folded(folded)
         return
-    of_keys = places[frame.key_rows]
-    for number in np.unique(of_keys).tolist():
-        yield number, write_folded(folded.of_keys(np.flatnonzero(of_keys == number)))
+    for place, keys in _by_place(places_of(folded.keys, buckets)):
+        yield place, write_folded(folded.of_keys(keys))
+
+
+def _by_place(places: Ints) -> Iterator[tuple[int, Ints]]:
+    """The places that occur, and what is at each, in the order in which it came."""
+    order = np.argsort(places, kind="stable")
+    found, heads = np.unique(places[order], return_index=True)
+    return zip(found.tolist(), np.split(order, heads[1:]), strict=True)
 
 
 def _batch(rows: list[Any]) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import AHEAD, BUCKET, REJECTED, pack_batches
+from windrow.engines.spark.streaming.pack_task import AHEAD, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED
 from windrow.engines.spark.streaming.unpack_task import LATE, unpack_batches
 from windrow.engines.spark.types import result_type
@@ -45,19 +45,18 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     source = arrow_schema(rows)
     _check(query, frame)
     buckets = _even_buckets(frame.sparkSession, bool(query.by))
-    hashed = functions.xxhash64(*map(column, query.by)) if query.by else functions.lit(0)
-    placed = rows.withColumn(BUCKET, functions.pmod(hashed, functions.lit(len(buckets))).cast("int"))
+    judged = rows
     if query.max_ahead is not None:
         # the time of the micro-batch, which is the same when it is repeated
         latest = functions.unix_micros(functions.current_timestamp()) + query.max_ahead.units
-        placed = placed.withColumn(AHEAD, functions.expr(microseconds(query.time, source)) > latest)
+        judged = rows.withColumn(AHEAD, functions.expr(microseconds(query.time, source)) > latest)
     payload, encoded = packed(query), bytes(source.serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
 
     counts = [f"{reason} long" for reason in REJECTED]
-    blobs = mapped(placed, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
+    blobs = mapped(judged, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
     timed = blobs.withWatermark("clock", _delay(query)).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
     stepped = timed.groupBy("bucket").transformWithState(

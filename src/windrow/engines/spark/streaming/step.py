@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.engines.spark.streaming.buckets import SPREAD
 from windrow.engines.spark.streaming.wire import (
     begin,
     read_folded,
@@ -47,6 +48,8 @@ COUNTED = (
 
 #: how the number of buckets is told: it follows from the setting
 BUCKETS = "number of buckets, that of spark.sql.shuffle.partitions,"
+#: how the way in which keys are spread over them is told: windrow's own, by its version
+SPREADING = "windrow's way to spread keys"
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def step(
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
     many keys are spread, which must never change."""
     fresh, nothing = begin(payload, schema)
-    bucket = StoredState(entries, marks={BUCKETS: buckets})
+    bucket = StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD})
     loaded = bucket.load(fresh)
     plan, state = loaded or (fresh, nothing)
     before = state.counts
