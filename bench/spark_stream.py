@@ -34,6 +34,8 @@ START_US = 1_700_000_000_000_000 // (1_440 * MINUTE_US) * (1_440 * MINUTE_US)
 #: files of a micro-batch: a task each
 FILES = 2
 WATERMARK = "2 minutes"
+#: in which order windrow (w) and Spark (s) run; once where Spark takes minutes
+TURNS, ONCE = "wssw", "ws"
 Row = dict[str, Any]
 Stream = Callable[[Any], Any]
 
@@ -173,52 +175,46 @@ def sliding(overlap: int) -> Any:
 
 
 def steady(
-    bench: Bench, given: Input, mine: Stream, peer: Stream, first: int, rounds: int = 2
+    bench: Bench, given: Input, mine: Stream, peer: Stream, first: int, turns: str = TURNS
 ) -> tuple[float, float]:
     """Seconds of a micro-batch of either side, the first ones of each stream left out. The machine's pace
-    drifts and the JVM warms up meanwhile, so the sides take turns: ours, Spark's, Spark's, ours."""
-    seconds: tuple[list[float], list[float]] = [], []
-    for turn in range(rounds):
-        for side in (0, 1) if turn % 2 == 0 else (1, 0):
-            seconds[side].extend(bench.run(given, (mine, peer)[side]).seconds[first:])
-    return statistics.median(seconds[0]), statistics.median(seconds[1])
+    drifts and the JVM warms up meanwhile, so the sides take turns: windrow (``w``) and Spark (``s``)."""
+    seconds: dict[str, list[float]] = {"w": [], "s": []}
+    for side in turns:
+        seconds[side] += bench.run(given, mine if side == "w" else peer).seconds[first:]
+    return statistics.median(seconds["w"]), statistics.median(seconds["s"])
 
 
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
     """Sums and counts over windows of 1 and 60 minutes, each minute."""
-    for keys, overlap, each, batches, rounds in _sizes(rows):
+    for keys, overlap, each, batches, turns in _sizes(rows):
         # the same stream, taken in larger pieces: ten times the rows are ten times the minutes
         given = Input(each, batches, keys, minutes=144.0 * max(1.0, each / rows))
         progress(f"windows, overlap {overlap}, {keys} keys")
         mine, peer = windrow_windows(sliding(overlap)), spark_windows(f"{overlap} minutes", "1 minute")
-        found = steady(bench, given, mine, peer, batches // 2, rounds)
+        found = steady(bench, given, mine, peer, batches // 2, turns)
         yield _line(f"overlap {overlap}", keys, each, *found)
 
 
-def _sizes(rows: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """Keys, overlap, rows of a micro-batch, their number, of which the second half is measured, and how often
-    the sides take turns: once where Spark takes minutes."""
-    for keys, rounds in ((10, 2), (1_000, 1), (10_000, 1)):
-        yield keys, 1, rows, 40, rounds
-        yield keys, 1, 10 * rows, 12, rounds
-    for keys, batches, rounds in ((10, 24, 2), (1_000, 16, 1), (10_000, 4, 1)):
-        yield keys, 60, rows, batches, rounds
+def _sizes(rows: int) -> Iterator[tuple[int, int, int, int, str]]:
+    """Keys, overlap, rows of a micro-batch, their number, of which the second half is measured, and turns."""
+    for keys, turns in ((10, TURNS), (1_000, ONCE), (10_000, ONCE)):
+        yield keys, 1, rows, 40, turns
+        yield keys, 1, 10 * rows, 12, turns
+    for keys, batches, turns in ((10, 24, TURNS), (1_000, 16, ONCE), (10_000, 4, ONCE)):
+        yield keys, 60, rows, batches, turns
     for keys in (10, 1_000):
-        yield keys, 60, 10 * rows, 6, 2
+        yield keys, 60, 10 * rows, 6, TURNS
 
 
 def day(bench: Bench, rows: int) -> Iterator[Row]:
-    """The same over windows of 1,440 minutes. A micro-batch takes Spark a minute or more, so there are three,
-    the first of them to warm up, and with many keys of fewer rows; both warm up on small ones before."""
+    """The same over windows of 1,440 minutes. A micro-batch takes Spark a minute or more, so there are five,
+    the last two of them measured, and with many keys of fewer rows."""
     for keys, share in ((1_000, 1), (10, 1), (10_000, 10)):
-        given = Input(rows // share, 3, keys)
+        given = Input(rows // share, 5, keys)
         progress(f"windows, overlap 1440, {keys} keys")
-        streams = windrow_windows(sliding(1_440)), spark_windows("1440 minutes", "1 minute")
-        seconds = []
-        for stream in streams:
-            bench.run(Input(rows // 50, 8, keys), stream)
-            seconds.append(bench.run(given, stream).steady(1))
-        yield _line("overlap 1440", keys, given.rows, *seconds)
+        mine, peer = windrow_windows(sliding(1_440)), spark_windows("1440 minutes", "1 minute")
+        yield _line("overlap 1440", keys, given.rows, *steady(bench, given, mine, peer, 3, "wwsww"))
 
 
 def state(bench: Bench, rows: int) -> Iterator[Row]:
