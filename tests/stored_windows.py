@@ -1,29 +1,11 @@
-"""Windows on stores, for tests: filled, as a killed process leaves them, and a store that fails."""
+"""Windows on stores, for tests: as a killed process leaves them, and a store that fails."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
-import windrow as wr
-from windrow.monoids.base import monoid
-from windrow.state import (
-    MemoryStore,
-    StoreUnavailable,
-)
-from windrow.swag.mta import MonoidTree
-
-TEXT = monoid(name="text", lift=str, combine=lambda a, b: a + b, identity="", compile=False)
-both = pytest.mark.parametrize("algorithm", [wr.swag.LogMTA, wr.swag.AMTA])
-Algorithm = type[MonoidTree]
-
-
-def filled(window: Any, values: Iterable[Any]) -> Any:
-    for value in values:
-        window.insert(value)
-    return window
+from windrow.state import MemoryStore, StoreUnavailable
 
 
 def copied(store: MemoryStore) -> MemoryStore:

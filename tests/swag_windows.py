@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import pytest
@@ -10,16 +10,29 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from windrow.monoids.base import Monoid, monoid
+from windrow.swag.amta import AMTA
 from windrow.swag.base import EmptyWindow, Swag
+from windrow.swag.log_mta import LogMTA
+from windrow.swag.mta import MonoidTree
 
 #: neither commutative nor invertible, and shows every mistake in order or extent
 TEXT = monoid(name="text", lift=str, combine=lambda a, b: a + b, identity="", compile=False)
 SUM = monoid(name="total", lift=int, combine=lambda a, b: a + b, identity=0, compile=False)
 MAX = monoid(name="largest", lift=int, combine=max, identity=-(10**9), compile=False)
 
+#: the two monoid tree aggregators
+both = pytest.mark.parametrize("algorithm", [LogMTA, AMTA])
+Algorithm = type[MonoidTree]
+
 #: [DABA] fig 4: the window 2 6 3 5 3, then evictions and insertions in turn
 RUNNING_EXAMPLE = (None, 1, None, 4, None, 2, None, 7)
 RUNNING_EXAMPLE_RESULTS = [6, 6, 6, 5, 5, 5, 5, 4, 7]
+
+
+def filled(window: Any, values: Iterable[Any]) -> Any:
+    for value in values:
+        window.insert(value)
+    return window
 
 
 def running_example(make: Callable[[Monoid], Swag]) -> list[int]:

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,7 +207,6 @@ def test_what_the_user_wrote_is_kept_for_messages_and_does_not_compare():
 
 
 def test_pandas_timedelta_is_read_and_its_nanoseconds_are_refused():
-    pandas = pytest.importorskip("pandas")
     assert parse_duration(pandas.Timedelta("90min")).units == 90 * MINUTE
     with pytest.raises(ValueError, match="is not a whole number of microseconds"):
         parse_duration(pandas.Timedelta(5, "ns"))

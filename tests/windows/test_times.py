@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,7 +82,6 @@ def test_seven_digits_of_a_second_are_fine_where_the_last_is_zero():
 
 
 def test_pandas_timestamps():
-    pandas = pytest.importorskip("pandas")
     assert to_us(pandas.Timestamp("1970-01-01T01:00", tz="Europe/Berlin")) == 0
     with pytest.raises(ValueError, match="NaT"):
         to_us(pandas.NaT)
