@@ -48,7 +48,17 @@ def record_of(folder: Path, region: str = "north") -> Record:
     for k in range(4):
         mark = start + dt.timedelta(minutes=5 * k)
         record.add(
-            Progress(k, k + 1.0, 100, late=k, seconds=0.5, state_bytes=2000, watermark=mark, largest=mark)
+            Progress(
+                k,
+                k + 1.0,
+                100,
+                late=k,
+                seconds=0.5,
+                state_bytes=2000,
+                watermark=mark,
+                largest=mark,
+                late_pairs={"window_fired": 3 * k},
+            )
         )
     ends = [start + dt.timedelta(minutes=5 * k) for k in range(20)]
     record.results.add(
@@ -70,7 +80,7 @@ def test_a_report_is_whole_and_asks_for_nothing(tmp_path: Path) -> None:
     assert reader.seen.isdisjoint({"script", "link", "img", "iframe", "object"})
     assert not re.search(r"https?://|@import|url\(", text)
     assert "prefers-color-scheme: dark" in text
-    for title in ("Results over time", "Throughput", "State", "Late rows", "Event time", "The job"):
+    for title in ("Results over time", "Throughput", "State", "Late pairs", "Event time", "The job"):
         assert title in text
 
 

@@ -54,12 +54,15 @@ def test_what_spark_says() -> None:
             "numInputRows": 10,
             "durationMs": {"triggerExecution": 1200},
             "eventTime": {"watermark": "2024-05-01T12:00:00.000Z", "max": "2024-05-01T12:10:00.000Z"},
-            "observedMetrics": {"windrow": {"rows_in": 9, "rows_late": 2, "windows_fired": None}},
+            "observedMetrics": {
+                "windrow": {"rows_in": 9, "rows_late": 2, "windows_fired": None, "late_pairs_window_fired": 5}
+            },
             "stateOperators": [{"memoryUsedBytes": 100, "customMetrics": {"rocksdbSstFileSize": 40}}],
         },
         1.0,
     )
     assert (step.rows, step.late, step.windows, step.seconds) == (9, 2, 0, 1.2)
+    assert step.late_pairs == {"window_fired": 5}
     assert step.watermark == dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
     integers = {"eventTime": {"watermark": "1970-01-01T00:00:00.017Z"}}
     assert step_of(integers, 0.0, is_integer_time=True).watermark == 17

@@ -91,6 +91,9 @@ def test_windows_and_sessions_are_those_of_the_operator(source: Source) -> None:
     results, metrics, _ = expected(q, BATCHES)
     assert_same_results(found, results)
     assert counts["rows_late"] == metrics.rows_late > 0
+    assert counts["late_pairs"] == sum(metrics.late_pairs.values()) > counts["rows_late"]
+    for reason in ("window_fired", "session_closed"):
+        assert counts[f"late_pairs_{reason}"] == metrics.late_pairs[reason] > 0
     assert counts["rows_in"] == metrics.rows_in == counts["rows_aggregated"] + counts["rows_late"]
     held = wr.spark.inspect_state(source.checkpoint)
     assert set(held["part"].to_pylist()) == {"time", "session 1"}

@@ -54,6 +54,7 @@ def check(query: Any, calls: list[Any], clock: str, restored_after: int) -> None
         counts = {name: getattr(operator.metrics, name) for name in COUNTED}
         assert counts == {name: getattr(oracle.counts, name) for name in COUNTED}
         assert dict(operator.metrics.late) == dict(oracle.counts.late)
+        assert dict(operator.metrics.late_pairs) == dict(oracle.counts.late_pairs)
         assert counts["rows_in"] == sum(counts[c] for c in COUNTED[1:4])
         if number == restored_after and name != "finish":
             operator = operator.query.restore(operator.snapshot())

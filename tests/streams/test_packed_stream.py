@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from packed_stream import PackedStream, without_delay
 from small_chunks import small_chunks
+from windrow.engines.spark.streaming.step import LATE_PAIRS
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import pushes, stream_queries, streams, table_of
 
@@ -31,6 +32,8 @@ def check(query: Any, batches: list[Any], watermarks: list[int]) -> None:
     assert_same_results(stream.late, late)
     for name in ("rows_in", "rows_aggregated", "rows_late", "rows_rejected", "windows_fired"):
         assert stream.counts[name] == getattr(operator.metrics, name)
+    pairs = {name.removeprefix("late_pairs_"): stream.counts[name] for name in LATE_PAIRS}
+    assert {reason: count for reason, count in pairs.items() if count} == operator.metrics.late_pairs
 
 
 def final(results: list[Any]) -> list[Any]:

@@ -94,6 +94,7 @@ class Record:
             "batches": totals.batches,
             "rows": totals.rows,
             "late": totals.late,
+            "late_pairs": dict(totals.late_pairs),
             "rejected": totals.rejected,
             "windows": totals.windows,
             "corrected": totals.corrected,
@@ -107,7 +108,7 @@ class Record:
         parts = [f"{totals.rows:,} rows in {human_seconds(self.seconds)}"]
         if written is not None:
             parts.append(f"{written:,} results")
-        parts += [f"{totals.late:,} late"] if totals.late else []
+        parts += [f"{totals.late_text} late"] if totals.late_pairs else []
         parts += [f"{totals.rejected:,} rejected"] if totals.rejected else []
         where = f", written to {self.job.sink.path}" if self.job.sink.path else ""
         return f"{self.status}: {', '.join(parts)}{where}"

@@ -25,6 +25,7 @@ from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.window_kernels import (
     MOST_WINDOWS,
+    count_ended,
     find_due,
     find_filling,
     find_holding,
@@ -173,6 +174,18 @@ class TimeWindows:
         no window holds it."""
         found = np.empty(len(times), np.int64)
         find_latest_ends(*kinds, times, enough, found)
+        return found
+
+    def count_ended(self, times: Ints, by: int) -> Ints:
+        """How many windows hold each time and end by a time.
+
+        >>> from windrow.windows import Sliding
+        >>> windows = TimeWindows([(0, Sliding(10, slide=5))])
+        >>> windows.count_ended(np.array([3, 7]), 12).tolist()
+        [2, 1]
+        """
+        found = np.empty(len(times), np.int64)
+        count_ended(*self.kinds(times), times, by, found)
         return found
 
     def filling(

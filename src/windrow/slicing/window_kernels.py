@@ -15,7 +15,15 @@ from numba import njit
 
 from windrow.slicing.slicer import START_OF_TIME
 
-__all__ = ["MOST_WINDOWS", "find_due", "find_filling", "find_holding", "find_latest_ends", "find_ranges"]
+__all__ = [
+    "MOST_WINDOWS",
+    "count_ended",
+    "find_due",
+    "find_filling",
+    "find_holding",
+    "find_latest_ends",
+    "find_ranges",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -226,6 +234,29 @@ def find_latest_ends(
                 if found > enough:
                     break
         out[i] = found
+
+
+@njit(cache=True, nogil=True)
+def count_ended(
+    sizes: Ints,
+    slides: Ints,
+    anchors: Ints,
+    heads: Ints,
+    tails: Ints,
+    list_starts: Ints,
+    list_ends: Ints,
+    times: Ints,
+    by: int,
+    out: Ints,
+) -> None:
+    out[:] = 0
+    for kind in range(len(sizes)):
+        size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
+        latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, by) - 1
+        for i in range(len(times)):
+            first = _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i])
+            last = _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i])
+            out[i] += max(0, min(last, latest) - first + 1)
 
 
 @njit(cache=True, nogil=True)

@@ -41,6 +41,7 @@ class StreamCounts:
     rows_in: int = 0
     rows_aggregated: int = 0
     late: Counter[str] = field(default_factory=Counter)
+    late_pairs: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
     windows_fired: int = 0
     windows_corrected: int = 0
@@ -188,7 +189,9 @@ class StreamOracle:
         reasons: dict[int, set[str]] = {row.arrival: set() for row in rows}
         for model in self._models:
             held = [row for row in rows if model.holds(row)]
+            before = model.late_pairs
             in_time = {row.arrival for row in model.take(key, held, self._watermark)}
+            self.counts.late_pairs += Counter({model.reason: model.late_pairs - before})
             taken |= in_time
             for row in held:
                 reasons[row.arrival] |= set() if row.arrival in in_time else {model.reason}

@@ -34,6 +34,7 @@ class InOrder(Model):
     def take(self, key: int, rows: list[Row], watermark: Watermark) -> list[Row]:
         in_time = [row for row in rows if not self.is_passed(row, watermark)]
         self.rows.setdefault(key, []).extend(in_time)
+        self.late_pairs += len(rows) - len(in_time)
         return in_time
 
     def is_passed(self, row: Row, watermark: Watermark) -> bool:

@@ -50,6 +50,8 @@ class Model(ABC):
         self.name = name
         self.window = window
         self.allowed = allowance(query)
+        #: pairs of a row and a window that does not count it because the row came too late
+        self.late_pairs = 0
         self.updates: bool = query.emit == "update"
 
     def holds(self, row: Row) -> bool:

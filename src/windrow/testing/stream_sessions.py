@@ -52,6 +52,7 @@ class SessionModel(Model):
         unfired = [each for each in after_first_step if _end(each) > watermark]
         in_time = [row for row in far if not self._is_late(row, fired, unfired, watermark)]
         self.sessions[key] = [*fired, *self._merged(unfired, in_time)]
+        self.late_pairs += len(far) - len(in_time)
         assert _are_disjoint(self.sessions[key]) or self.window.late_by == "row"
         return [*near, *in_time]
 

@@ -51,6 +51,8 @@ class TimeModel(Model):
             if not has_fired or corrects:
                 self.held.setdefault((key, start, end), []).append(row)
                 is_taken = True
+            else:
+                self.late_pairs += 1
         return is_taken
 
     def results(self, watermark: Watermark) -> Iterator[Result]:

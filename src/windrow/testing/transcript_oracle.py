@@ -72,6 +72,7 @@ class OracleOperator:
             rows_aggregated=counts.rows_aggregated,
             rows_late=counts.rows_late,
             late=dict(counts.late),
+            late_pairs=dict(counts.late_pairs),
             rows_rejected=counts.rows_rejected,
             rejected=dict(counts.rejected),
             windows_fired=counts.windows_fired,

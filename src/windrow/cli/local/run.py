@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -119,6 +120,7 @@ def _progress(
         at=at,
         rows=after.rows_in - before.rows_in,
         late=after.rows_late - before.rows_late,
+        late_pairs=dict(Counter(after.late_pairs) - Counter(before.late_pairs)),
         rejected=after.rows_rejected - before.rows_rejected,
         windows=after.windows_fired - before.windows_fired,
         corrected=after.windows_corrected - before.windows_corrected,

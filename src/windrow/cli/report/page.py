@@ -21,6 +21,12 @@ __all__ = ["page"]
 
 _STATUS = {"done": "It ran to its end.", "stopped": "It was stopped.", "failed": "It failed."}
 _SHOWN_ROWS = 12
+#: what a late pair is, by its reason
+_PAIRS = {
+    "window_fired": "a row and a window that had fired",
+    "session_closed": "a row and a session that had closed",
+    "order_passed": "a row behind rows that were taken in order",
+}
 
 
 def page(record: Record) -> str:
@@ -73,7 +79,9 @@ def _numbers(record: Record) -> str:
     if busy := sum(step.seconds for step in steady):
         found.append((f"{sum(step.rows for step in steady) / busy:,.0f}", "rows a second, on average"))
     if record.job.source.is_stream:
-        found += [(f"{totals.late:,}", "late rows"), (f"{totals.windows:,}", "windows given out")]
+        found.append((f"{totals.late:,}", "rows late for all their windows"))
+        found += [(f"{n:,}", f"late pairs: {_PAIRS[reason]}") for reason, n in totals.late_pairs.items()]
+        found.append((f"{totals.windows:,}", "windows given out"))
         found.append((human_bytes(max((step.state_bytes for step in steps), default=0)), "largest state"))
     if totals.corrected:
         found.append((f"{totals.corrected:,}", "windows corrected"))

@@ -32,10 +32,10 @@ def step_charts(record: Record) -> list[tuple[str, str, Chart]]:
         ),
         _state(record, over),
     ]
-    if record.totals.late:
-        about = "Rows that came after all their windows had been given out; they are counted, not aggregated."
-        late = Chart([_series(record, "late", lambda s: s.late)], "rows", over, kind="bar", colours=[3])
-        charts.append(("Late rows", about, late))
+    if record.totals.late_pairs:
+        about = "A pair is a row and one window that lacks it, since the row came after the window fired."
+        pairs = _series(record, "pairs", lambda s: sum(s.late_pairs.values()))
+        charts.append(("Late pairs", about, Chart([pairs], "pairs", over, kind="bar", colours=[3])))
     return [*charts, *_event_time(record, over)]
 
 

@@ -34,7 +34,7 @@ def progress_text(progress: Progress, totals: Totals) -> str:
         f"#{progress.batch} {totals.rows:,} rows, {progress.rows_per_second:,.0f}/s",
         f"watermark {human_time(progress.watermark)}",
         *([] if lag is None or lag > 86_400 * 3 else [f"lag {human_seconds(lag)}"]),
-        f"late {totals.late:,}",
+        f"late {totals.late_text}",
         f"windows {totals.windows:,}",
         human_bytes(progress.state_bytes),
         human_seconds(progress.seconds),

@@ -40,7 +40,7 @@ class LiveLine:
             "rows/s": f"{progress.rows_per_second:,.0f}",
             "watermark": human_time(progress.watermark)[5:],
             "lag": "-" if lag is None else human_seconds(lag),
-            "late": f"{totals.late:,}",
+            "late": totals.late_text,
             "windows": f"{totals.windows:,}",
             "state": human_bytes(progress.state_bytes),
             "batch": human_seconds(progress.seconds),

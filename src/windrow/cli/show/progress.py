@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = ["Progress", "Totals", "human_bytes", "human_seconds", "human_time"]
@@ -26,6 +28,8 @@ class Progress:
     #: moments of the time column: datetimes, or integers where time is counted so
     watermark: Any = None
     largest: Any = None
+    #: pairs of a row and a window that lacks it because the row was late for it, by reason
+    late_pairs: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def rows_per_second(self) -> float:
@@ -64,11 +68,23 @@ class Totals:
     rejected: int = 0
     windows: int = 0
     corrected: int = 0
+    late_pairs: Counter[str] = field(default_factory=Counter)
 
     def add(self, progress: Progress) -> None:
         self.batches += 1
         for name in ("rows", "late", "rejected", "windows", "corrected"):
             setattr(self, name, getattr(self, name) + getattr(progress, name))
+        self.late_pairs.update(progress.late_pairs)
+
+    @property
+    def late_text(self) -> str:
+        """Late rows, and late pairs where rows are late for some of their windows only.
+
+        >>> Totals(late=3).late_text, Totals(late=3, late_pairs=Counter(window_fired=541)).late_text
+        ('3', '3 (541 pairs)')
+        """
+        pairs = self.late_pairs.total()
+        return f"{self.late:,} ({pairs:,} pairs)" if pairs > self.late else f"{self.late:,}"
 
 
 def human_bytes(count: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.cli.show import Progress
+from windrow.engines.stream.late import REASONS
 
 __all__ = ["step_of"]
 
@@ -27,6 +28,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         at=at,
         rows=int(counts.get("rows_in") or progress.get("numInputRows") or 0),
         late=int(counts.get("rows_late") or 0),
+        late_pairs={reason: n for reason in REASONS if (n := int(counts.get(f"late_pairs_{reason}") or 0))},
         rejected=int(counts.get("rows_rejected") or 0),
         windows=int(counts.get("windows_fired") or 0),
         corrected=int(counts.get("windows_corrected") or 0),

@@ -12,6 +12,10 @@ __all__ = ["Metrics"]
 class Metrics:
     """Numbers of an operator at one moment. Always rows_in = rows_aggregated + rows_late + rows_rejected.
 
+    A row is late if it came too late for all of its windows. A late *pair* is a row and one window that lacks
+    it because the row came too late for that window: a row that its later windows still took is in no count
+    but this one.
+
     Counts go on over snapshots; slices, rows, keys and bytes are what is held at the moment.
 
     >>> Metrics(rows_in=3, rows_aggregated=2, late={"window_fired": 1}).rows_late
@@ -22,6 +26,8 @@ class Metrics:
     rows_aggregated: int = 0
     #: late rows by reason
     late: dict[str, int] = field(default_factory=dict[str, int])
+    #: pairs of a row and a window that lacks it, by reason; those of late rows included
+    late_pairs: dict[str, int] = field(default_factory=dict[str, int])
     #: rejected rows by reason
     rejected: dict[str, int] = field(default_factory=dict[str, int])
     windows_fired: int = 0

@@ -139,7 +139,7 @@ class _Taking:
         if not self.state.ordered:
             return None
         in_time = self.times >= late_before(self.plan, self.state)
-        parts = {}
+        parts, late_pairs = {}, 0
         windows: dict[int, Any] = {number: window for number, _, window in self.plan.numbered}
         for number, part in self.state.ordered.items():
             inside = self._inside(windows.get(number))
@@ -147,7 +147,9 @@ class _Taking:
             parts[number] = _pushed_copy(part, self.rows, self.arrivals, wanted)
             self.taken |= wanted
             self.inside[2] |= inside
-        self.state = replace(self.state, ordered=parts)
+            late_pairs += int((inside & ~in_time).sum())
+        counts = self.state.counts.with_late_pairs(Counter({"order_passed": late_pairs}))
+        self.state = replace(self.state, ordered=parts, counts=counts)
         return filter_rows(self.rows, in_time)
 
     def _inside(self, window: Any) -> Mask:

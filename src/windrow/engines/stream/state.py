@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,14 @@ class Counts:
     rows_in: int = 0
     rows_aggregated: int = 0
     late: dict[str, int] = field(default_factory=dict[str, int])
+    late_pairs: dict[str, int] = field(default_factory=dict[str, int])
     rejected: dict[str, int] = field(default_factory=dict[str, int])
     windows_fired: int = 0
     windows_corrected: int = 0
     windows_retracted: int = 0
+
+    def with_late_pairs(self, more: Counter[str]) -> Counts:
+        return replace(self, late_pairs=dict(Counter(self.late_pairs) + more))
 
 
 @dataclass(frozen=True)

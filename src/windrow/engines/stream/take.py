@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,8 +24,8 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Taken:
-    """The state after a batch of slices; which slices some window took, and which are in one at all, by the
-    reason that they would be late for."""
+    """The state after a batch of slices, late pairs counted; which slices some window took, and which are in
+    one at all, by the reason that they would be late for."""
 
     state: State
     due: Due
@@ -46,8 +47,9 @@ def take_slices(plan: Plan, state: State, batch: Batch) -> Taken:
 def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
     nothing = np.zeros(len(batch.slices), np.bool_)
     taken, in_time, timed = nothing, nothing, None
-    before = state.watermark
+    before, late_pairs = state.watermark, Counter[str]()
     if state.time is not None:
+        late_pairs["window_fired"] += state.time.late_pairs(batch, before)
         taken, in_time = state.time.judged(batch, before)
         state = replace(state, time=state.time.added(batch, taken, before))
         timed = _some(batch.slices, taken) if plan.counts_revisions else None
@@ -56,9 +58,10 @@ def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
         changed, joined = part.added(batch, before)
         parts.append(changed)
         taken = taken | joined
+        late_pairs["session_closed"] += int(batch.slices.partials.rows[~joined].sum())
         if plan.counts_revisions:
             touched[part.number] = _some(batch.slices, joined)
-    state = replace(state, sessions=tuple(parts))
+    state = replace(state, sessions=tuple(parts), counts=state.counts.with_late_pairs(late_pairs))
     due = Due(timed=timed, sessions=touched)
     if plan.query.corrects and timed is not None and before > START_OF_TIME:
         state, pieces = _corrected(state, timed, batch.late_before)

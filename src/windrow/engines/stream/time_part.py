@@ -140,6 +140,15 @@ class TimePart:
         taken = inside & (latest > watermark)
         return (taken | (inside & (slices.firsts >= late_before)) if self.query.corrects else taken), inside
 
+    def late_pairs(self, batch: Batch, watermark: int) -> int:
+        """Pairs of a row and a window that has fired and is not corrected by it."""
+        before = batch.late_before if self.query.corrects else watermark
+        late = np.flatnonzero(batch.slices.firsts < before)
+        if not len(late):
+            return 0
+        ended = self.windows.count_ended(batch.slices.firsts[late], watermark)
+        return int(ended @ batch.slices.partials.rows[late])
+
     def added(self, batch: Batch, taken: Mask, watermark: int) -> TimePart:
         slices = batch.slices if taken.all() else batch.slices.take(np.flatnonzero(taken))
         if not len(slices):

@@ -15,7 +15,7 @@ from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import AHEAD, REJECTED, pack_batches
-from windrow.engines.spark.streaming.step import COUNTED
+from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.spark.streaming.unpack_task import LATE, unpack_batches
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows import result_schema
@@ -62,7 +62,8 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     stepped = timed.groupBy("bucket").transformWithState(
         BucketProcessor(payload, encoded, len(buckets)), STEPPED, mode, "eventTime"
     )
-    sums = [functions.expr(f"coalesce(sum({name}), 0L) AS {name}") for name in COUNTED]
+    totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
+    sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
     observed = stepped.observe(METRICS, *sums)
     results = _results(query, source)
 

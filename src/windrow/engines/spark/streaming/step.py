@@ -23,15 +23,17 @@ from windrow.engines.spark.streaming.wire import (
 )
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.folded import taken_folded
-from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import taken
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored import Entries, StoredState
 
-__all__ = ["COUNTED", "Stepped", "step"]
+__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "step"]
 
+#: late pairs of a row and a window, by reason
+LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
 #: what a step counts, in the order of the columns that carry it
 COUNTED = (
     "rows_in",
@@ -41,6 +43,7 @@ COUNTED = (
     "windows_fired",
     "windows_corrected",
     "windows_retracted",
+    *LATE_PAIRS,
     "state_bytes_read",
     "state_bytes_written",
 )
@@ -122,6 +125,7 @@ def _difference(before: Counts, after: Counts) -> tuple[int, ...]:
                 counts.windows_fired,
                 counts.windows_corrected,
                 counts.windows_retracted,
+                *(counts.late_pairs.get(reason, 0) for reason in REASONS),
             ]
         )
 
