@@ -19,6 +19,9 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
+    # on a busy machine, Python workers and heartbeats may take longer than Spark's defaults allow
+    "spark.network.timeout": "30m",
+    "spark.python.authenticate.socketTimeout": "30m",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",

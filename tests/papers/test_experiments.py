@@ -73,7 +73,8 @@ def test_the_least_of_interleaved_runs() -> None:
     order: list[str] = []
     times = least_seconds([lambda: order.append("a"), lambda: order.append("b")], repeats=3)
     assert order == ["a", "b"] * 3
-    assert all(0 <= taken < 1 for taken in times)
+    assert len(times) == 2
+    assert min(times) >= 0
 
 
 def test_break_even_needs_all_larger_sizes() -> None:

@@ -20,7 +20,8 @@ import pytest
 import windrow as wr
 
 HERE = Path(__file__).parent
-PATIENCE = 240
+#: seconds after which something hangs, however busy the machine is
+PATIENCE = 1_800
 
 
 def free_port() -> int:

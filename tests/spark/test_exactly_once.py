@@ -27,6 +27,8 @@ BATCHES = int(os.environ.get("WINDROW_CHAOS_BATCHES", "40"))
 SEED = int(os.environ.get("WINDROW_CHAOS_SEED", "7"))
 #: who is killed in one run of the job after the other
 ROUNDS = (("executor", "driver"), ("worker", "driver"), ("driver",))
+#: seconds after which the job hangs, however busy the machine is
+HANGS = 3_600
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
 
@@ -92,7 +94,7 @@ def run(folder: Path, victims: Sequence[str]) -> int:
             await_a_batch(folder, job)
             time.sleep(random.uniform(0, 3))
             kills += kill(job, what)
-        job.wait(600)
+        job.wait(HANGS)
     finally:
         kill(job, "driver")
         log.close()
@@ -101,7 +103,7 @@ def run(folder: Path, victims: Sequence[str]) -> int:
 
 def await_a_batch(folder: Path, job: subprocess.Popen[bytes]) -> None:
     """Until one more micro-batch has come out, or the job has ended."""
-    before, deadline = batches_out(folder), time.monotonic() + 600
+    before, deadline = batches_out(folder), time.monotonic() + HANGS
     while job.poll() is None and batches_out(folder) <= before:
         assert time.monotonic() < deadline, f"nothing came out: see {folder / 'log'}"
         time.sleep(0.05)

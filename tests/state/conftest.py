@@ -73,7 +73,7 @@ class RedisServer:
 
     def start(self) -> None:
         self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
@@ -107,7 +107,7 @@ def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
         name = f"{request.node.name} {len(opened)}"
         if request.param == "redis":
             server = request.getfixturevalue("redis_server")
-            opened.append(RedisStore(server.url, namespace=name, wait=5))
+            opened.append(RedisStore(server.url, namespace=name, wait=300))
         elif request.param == "rocksdb":
             opened.append(RocksDBStore(tmp_path / f"rocks {len(opened)}"))
         else:

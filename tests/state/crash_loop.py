@@ -104,8 +104,16 @@ def run(kind: str, place: str, durability: Any, log: int, confirmed: int, until:
     os.write(log, b"d%d\n" % number)
 
 
-def in_child(kind: str, place: str, durability: Any, confirmed: int, until: int, seconds: float) -> list[str]:
-    """Fork, kill after some seconds from when the child has its window; what it reported."""
+def in_child(
+    kind: str,
+    place: str,
+    durability: Any,
+    confirmed: int,
+    until: int,
+    killed_after: tuple[int, float] | None = None,
+) -> list[str]:
+    """Fork; kill once the child has its window, has confirmed so many times, and some seconds have passed;
+    what it reported."""
     source, log = os.pipe()
     child = os.fork()
     if child == 0:
@@ -117,8 +125,9 @@ def in_child(kind: str, place: str, durability: Any, confirmed: int, until: int,
     os.close(log)
     with os.fdopen(source, "rb") as reports:
         seen = [reports.readline()]
-        if seconds < 1e9:
-            time.sleep(seconds)
+        if killed_after is not None:
+            seen += [reports.readline() for _ in range(killed_after[0])]
+            time.sleep(killed_after[1])
             os.kill(child, signal.SIGKILL)
         seen += reports.readlines()
     os.waitpid(child, 0)
@@ -134,11 +143,12 @@ def main(kind: str, place: str, kills: int, durability: str) -> None:
     chance = random.Random(kills)
     confirmed, ahead = -1, 0
     for _ in range(kills):
-        seconds = chance.choice([0.0, 0.002, 0.01, 0.03]) * (0.5 + chance.random())
-        lines = in_child(kind, place, durability, confirmed, 10**9, seconds)
+        seconds = chance.choice([0.0, 0.002, 0.01]) * (0.5 + chance.random())
+        moment = chance.choice([0, 1, 5, 20]), seconds
+        lines = in_child(kind, place, durability, confirmed, 10**9, moment)
         ahead += any(line[0] == "r" and int(line[1:]) > confirmed for line in lines)
         confirmed = max([confirmed, *(int(line[1:]) for line in lines if line[0] == "c")])
-    last = in_child(kind, place, durability, confirmed, confirmed + 2_000, 1e9)
+    last = in_child(kind, place, durability, confirmed, confirmed + 2_000)
     assert last[-1].startswith("d"), last[-1]
     print(f"{kills} kills, {confirmed} confirmed, {ahead} times more had been stored than confirmed")
 

@@ -137,7 +137,7 @@ def test_a_server_that_is_not_there_is_an_error_after_the_time_allowed(redis_ser
     store = RedisStore("redis://user:secret@127.0.0.1:1/0", wait=0.3)
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 did not answer for 0\.3 s") as caught:
         store.get(b"key")
-    assert 0.2 < time.monotonic() - start < 3
+    assert time.monotonic() - start >= 0.3
     assert "secret" not in str(caught.value)
 
 

@@ -21,7 +21,7 @@ from windrow.state import RedisStore, RocksDBStore, Store
 __all__ = ["Places", "ended", "places", "redis_server"]
 
 #: seconds that a Redis server may take to start
-_PATIENCE = 10.0
+_PATIENCE = 120.0
 
 
 class Places:
