@@ -260,10 +260,3 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     assert run_program(blocked)[0] == "9.0"
-
-
-def test_kernels_on_disk_that_cannot_be_read_are_compiled_anew(tmp_path: Path) -> None:
-    cold = run_program(tmp_path)
-    for kernel in tmp_path.rglob("*.nbc"):
-        kernel.write_bytes(b"cno_such_module\nkernel\n.")  # a pickle that names a module nobody has
-    assert run_program(tmp_path) == cold

@@ -1,211 +1,151 @@
-"""Compiled kernels on disk.
+"""Compiled kernels on disk, found by their fingerprints.
 
-Numba's own cache never hits for a kernel whose closure holds other compiled functions: their pickles carry a
-random id. Here a kernel is found by a *fingerprint* of everything that decides its machine code: bytecode,
-constants, names, defaults and closure cells of each function in it and of each function that these reach,
-the versions of windrow and Numba, and the sources of this package. Numba still writes and reads the files
-(its format, its check of the processor), under ``$WINDROW_CACHE_DIR`` or the user's cache folder; like
-Numba's, they are to be writable by their owner only.
-
-If Numba's internals have moved, or a closure holds something that has no fingerprint, the kernel is compiled
-anew in each process: slower to start, never wrong.
+An entry is Numba's own form of a compiled function, behind a digest of it: what was cut off, emptied or
+changed on disk is compiled anew, and never reaches the unpickler. A disk that is full, or a folder that
+cannot be written, costs time and nothing else. If Numba's internals have moved, or a closure holds something
+that has no fingerprint, the kernel is compiled anew in each process: slower to start, never wrong.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import hashlib
 import json
 import os
-import sys
-import types
+import pickle
+import uuid
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from windrow.compile.cache_folder import cache_folder
+from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 
-__all__ = ["Unfingerprintable", "attach", "cache_folder", "fingerprint", "is_known", "recall", "remember"]
+__all__ = ["attach", "is_known", "kernel", "recall", "remember"]
 
-
-class Unfingerprintable(Exception):
-    """A function reaches a value whose content cannot be read."""
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept."""
-    chosen = os.environ.get("WINDROW_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "windrow"
+_MAGIC = b"windrow kernel 1\n"
+_DIGEST = 32
+#: what using Numba's internals may raise once they have moved
+_MOVED = (ImportError, AttributeError, TypeError)
 
 
-@functools.cache
-def _salt() -> bytes:
-    import llvmlite
-    import numba
+def kernel(function: Any) -> Any:
+    """A function of windrow's compiled by Numba when it is first called, without the GIL, and kept on disk.
 
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}".encode())
-    return digest.digest()
-
-
-class _Digest:
-    """Feeds values into a hash, each with its type, following functions into what they reach."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256(_salt())
-        self._seen: dict[int, int] = {}
-
-    def result(self) -> str:
-        return self._hash.hexdigest()[:40]
-
-    def text(self, *parts: object) -> None:
-        self._hash.update(repr(parts).encode())
-
-    def value(self, value: Any) -> None:
-        python_function = getattr(value, "py_func", None)
-        if python_function is not None:  # a Numba dispatcher
-            self.text("jit", sorted((k, repr(v)) for k, v in value.targetoptions.items()))
-            value = python_function
-        if isinstance(value, types.FunctionType):
-            self._function(value)
-        elif isinstance(value, types.ModuleType):
-            self.text("module", value.__name__, getattr(value, "__version__", ""))
-        elif value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
-            self.text(type(value).__name__, value)
-        elif isinstance(value, (tuple, list)):
-            self.text(type(value).__name__, len(value))
-            for item in value:
-                self.value(item)
-        elif isinstance(value, np.ndarray):
-            self.text("array", value.dtype.str, value.shape, value.tobytes())
-        elif isinstance(value, (np.generic, np.dtype)):
-            self.text("numpy", repr(value))
-        elif isinstance(value, (type, types.BuiltinFunctionType, np.ufunc)):
-            self.text(
-                "name", getattr(value, "__module__", ""), getattr(value, "__qualname__", value.__name__)
-            )
-        else:
-            raise Unfingerprintable(f"{type(value).__name__} {value!r}")
-
-    def _function(self, function: types.FunctionType) -> None:
-        if id(function) in self._seen:
-            self.text("again", self._seen[id(function)])
-            return
-        self._seen[id(function)] = len(self._seen)
-        self._code(function.__code__, function.__globals__)
-        self.value(function.__defaults__)
-        for cell in function.__closure__ or ():
-            self.value(cell.cell_contents)
-
-    def _code(self, code: types.CodeType, scope: dict[str, Any]) -> None:
-        self.text(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
-        self.text(code.co_argcount, code.co_kwonlyargcount)
-        for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
-                self._code(constant, scope)
-            else:
-                self.text("constant", type(constant).__name__, constant)
-        for name in code.co_names:
-            if name in scope and not isinstance(scope[name], types.ModuleType):
-                self.text("global", name)
-                self.value(scope[name])
-            elif name in scope:
-                self.text("global module", name, scope[name].__name__)
-
-
-def fingerprint(*values: Any) -> str:
-    """A short text that is equal for equal code and constants, in any process.
-
-    >>> fingerprint(lambda a, b: a + b) == fingerprint(lambda a, b: a + b)
-    True
-    >>> fingerprint(lambda a, b: a + b) == fingerprint(lambda a, b: a - b)
-    False
+    >>> @kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
     """
-    digest = _Digest()
-    for value in values:
-        digest.value(value)
-    return digest.result()
+    from numba import njit
+
+    return attach(njit(nogil=True)(function))
 
 
-def attach(dispatcher: Any, print_: str) -> Any:
-    """Let a Numba dispatcher load from and save to the disk under this fingerprint; without, if that
-    fails."""
-    try:
-        dispatcher._cache = _kernel_cache(dispatcher.py_func, print_)
-    except (ImportError, AttributeError, TypeError, OSError):
-        return dispatcher  # Numba has changed, or the folder cannot be written: compile in each process
+def attach(dispatcher: Any, print_: str | None = None) -> Any:
+    """Let a Numba dispatcher load from and save to the disk under this fingerprint; without one, under its
+    own, which is taken when it is first compiled."""
+    dispatcher._cache = _KernelCache(dispatcher, print_)
     return dispatcher
-
-
-def _kernel_cache(function: Any, print_: str) -> Any:
-    from numba.core import caching
-
-    class Locator(caching._CacheLocator):
-        def __init__(self) -> None:
-            self._py_file = "<windrow kernel>"
-            self.ensure_cache_path()
-
-        def get_cache_path(self) -> str:
-            return str(cache_folder() / print_[:2] / print_)
-
-        def get_source_stamp(self) -> str:
-            return print_
-
-        def get_disambiguator(self) -> str:
-            return print_
-
-    class Implementation(caching.CompileResultCacheImpl):
-        def __init__(self) -> None:
-            self._lineno = 0
-            self._locator = Locator()
-            self._filename_base = f"kernel.py{sys.version_info[0]}{sys.version_info[1]}"
-
-    class KernelCache(caching.FunctionCache):
-        def __init__(self) -> None:
-            self._name = repr(function)
-            self._py_func = function
-            self._impl = Implementation()
-            self._cache_path = self._impl.locator.get_cache_path()
-            self._cache_file = caching.IndexDataCacheFile(self._cache_path, self._impl.filename_base, print_)
-            self.enable()
-
-        def _index_key(self, sig: Any, codegen: Any) -> Any:
-            return sig, codegen.magic_tuple(), print_
-
-        def _load_overload(self, sig: Any, target_context: Any) -> Any:
-            try:
-                return super()._load_overload(sig, target_context)
-            except Exception:
-                # cut off, or saved where modules were at hand that are not here: compile anew
-                return None
-
-    return KernelCache()
 
 
 def is_known(print_: str) -> bool:
     """Whether a kernel with this fingerprint lies on disk."""
-    return any((cache_folder() / print_[:2] / print_).glob("*.nbi"))
+    folder = _folder(print_)
+    return folder is not None and any(folder.glob("*.kernel"))
 
 
 def recall(print_: str, what: str) -> Any:
     """A small JSON note saved with :func:`remember`, or None."""
+    folder = _folder(print_)
+    if folder is None:
+        return None
     try:
-        return json.loads((cache_folder() / print_[:2] / print_ / f"{what}.json").read_text())
+        return json.loads((folder / f"{what}.json").read_text())
     except (OSError, ValueError):
         return None
 
 
 def remember(print_: str, what: str, content: Any) -> None:
-    """Save a small JSON note beside the kernels; a folder that cannot be written is no error."""
-    folder = cache_folder() / print_[:2] / print_
+    """Save a small JSON note beside the kernels; a folder that cannot be written is not an error."""
+    folder = _folder(print_)
+    if folder is not None:
+        _write(folder / f"{what}.json", json.dumps(content).encode())
+
+
+def _folder(print_: str) -> Path | None:
+    top = cache_folder()
+    return None if top is None else top / print_[:2] / print_
+
+
+class _KernelCache:
+    """What a Numba dispatcher asks for compiled code before it compiles, and gives what it compiled."""
+
+    def __init__(self, dispatcher: Any, print_: str | None) -> None:
+        self._dispatcher = dispatcher
+        self._print = print_
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        target.refresh()
+        try:
+            path = self._path(signature, target.codegen())
+            payload = None if path is None else _read(path)
+            if payload is None:
+                return None
+            from numba.core.compiler import CompileResult
+
+            return CompileResult._rebuild(target, *pickle.loads(payload))
+        except Exception:
+            # Numba has changed, or the entry was saved where modules were at hand that are not here
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        if any(not lifted.can_cache for lifted in compiled.lifted) or compiled.library.has_dynamic_globals:
+            return
+        with contextlib.suppress(Unfingerprintable, *_MOVED, pickle.PickleError):
+            from numba.core.serialize import dumps
+
+            path = self._path(signature, compiled.codegen)
+            if path is not None:
+                payload = dumps(compiled._reduce())
+                _write(path, _MAGIC + hashlib.sha256(payload).digest() + payload)
+
+    def _path(self, signature: Any, codegen: Any) -> Path | None:
+        """The file of a signature on a processor."""
+        if self._print is None:
+            self._print = fingerprint(self._dispatcher)
+        folder = _folder(self._print)
+        if folder is None:
+            return None
+        name = hashlib.sha256(repr((str(signature), codegen.magic_tuple())).encode()).hexdigest()[:32]
+        return folder / f"{name}.kernel"
+
+    # the rest of what a dispatcher may call
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+def _read(path: Path) -> bytes | None:
+    """The payload of an entry; None: there is none, or not the one that was written."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{what}.{os.getpid()}.tmp"
-        partial.write_text(json.dumps(content))
-        partial.replace(folder / f"{what}.json")
+        data = path.read_bytes()
     except OSError:
-        return
+        return None
+    head, digest, payload = data[: len(_MAGIC)], data[len(_MAGIC) :][:_DIGEST], data[len(_MAGIC) + _DIGEST :]
+    is_whole = head == _MAGIC and hashlib.sha256(payload).digest() == digest
+    return payload if is_whole else None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A whole file or none; what the disk refuses is not kept."""
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        os.replace(partial, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink()

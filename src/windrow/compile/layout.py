@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from windrow.compile.cache import Unfingerprintable, fingerprint, recall, remember
+from windrow.compile.cache import recall, remember
+from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.monoids.base import Monoid
 
 __all__ = ["Layout", "NotCompilable", "layout_of", "native_identity"]

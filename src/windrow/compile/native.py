@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from windrow.compile import access
-from windrow.compile.cache import Unfingerprintable, attach, fingerprint, is_known
+from windrow.compile.cache import attach, is_known
+from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
 from windrow.monoids.base import Monoid
 

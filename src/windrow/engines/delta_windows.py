@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.engines.frame import Frame, require_columns
 from windrow.windows import Delta
 
@@ -97,7 +97,7 @@ def _window_numbers(values: Any, window: Delta) -> tuple[Ints, Ints]:
     return lowest.astype(np.int64), highest.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_stops(lowest: Ints, numbers: Ints, fronts: Ints, ends: Ints, stops: Ints) -> None:
     stop = 0
     for window in range(len(numbers)):

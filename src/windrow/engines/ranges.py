@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tumbling
 
 __all__ = [
@@ -55,7 +55,7 @@ class Ranges:
         return len(self.keys)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
     starts = np.zeros(count + 1, np.int64)
     for key in keys:
@@ -69,7 +69,7 @@ def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
         starts[key] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_rows(keys: Any, count: int) -> Ints:
     """The first row of each key. Keys are 0 ... count - 1, numbered as they appear."""
     found = np.zeros(count, np.int64)
@@ -104,7 +104,7 @@ def stable_order(times: Ints) -> Ints:
     return marked
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
     """For each row the rows of its key in (t - size, t], peers included."""
     for run in range(len(runs) - 1):
@@ -118,7 +118,7 @@ def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) 
             stops[i] = stop
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: bool, out: Any) -> int:
     """Windows [anchor + k slide, ... + size) that hold a row, or with ``fill`` all from a key's first to its
     last.
@@ -154,7 +154,7 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: Any) -> int:
     """Windows of a list, sorted by start and end, neither falling: columns key, number in the list, front,
     stop."""
@@ -184,7 +184,7 @@ def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: 
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sessions(times: Ints, runs: Ints, gap: int, longest: int, out: Any) -> int:
     """Columns key, first row, row after the last."""
     count = 0

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from windrow.compile.cache import kernel
 
 __all__ = ["Found", "Ledger"]
 
@@ -120,7 +121,7 @@ class Ledger:
         return replace(self, found=replace(self.found, keys=renumbered[self.found.keys]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _are_sorted(windows: Ints, keys: Ints, starts: Ints, ends: Ints) -> bool:
     for i in range(1, len(windows)):
         before = (windows[i - 1], keys[i - 1], starts[i - 1], ends[i - 1])

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.slicing.store import Joiners
@@ -169,7 +169,7 @@ class SessionStore:
         return [self.closed_keys] if self.slices is None else [self.closed_keys, self.slices.keys]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spans(keys: Ints, firsts: Ints, lasts: Ints, gap: int, longest: int, out: Any) -> int:
     """Rows of (front, stop, start, end)."""
     count = 0
@@ -194,7 +194,7 @@ def _spans(keys: Ints, firsts: Ints, lasts: Ints, gap: int, longest: int, out: A
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _judge(
     keys: Ints,
     times: Ints,
@@ -218,7 +218,7 @@ def _judge(
         taken[i] = _end_with(times[i], firsts[low:high], lasts[low:high], gap, longest) > watermark
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _end_with(time: int, firsts: Ints, lasts: Ints, gap: int, longest: int) -> Any:
     """The end of the session that a row would be in, together with these slices."""
     start = last = np.int64(0)

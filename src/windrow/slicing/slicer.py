@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.windows import Arithmetic, TimeWindow
 
 __all__ = ["END_OF_TIME", "START_OF_TIME", "Slicer", "Slices"]
@@ -157,7 +157,7 @@ def _fewest(progressions: Iterable[Arithmetic]) -> list[Arithmetic]:
     return [p for p, is_kept in zip(found, _kept(anchors, periods), strict=True) if is_kept]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _kept(anchors: Ints, periods: Ints) -> Any:
     """Which progressions, by period, are contained in none before; one that is kept contains whatever is
     contained at all."""
@@ -170,7 +170,7 @@ def _kept(anchors: Ints, periods: Ints) -> Any:
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_edges(times: Ints, anchors: Ints, periods: Ints, found: Ints) -> None:
     """The first edge of any progression after each time, where it is before what was found."""
     for i in range(len(times)):
@@ -178,7 +178,7 @@ def _first_edges(times: Ints, anchors: Ints, periods: Ints, found: Ints) -> None
             found[i] = min(found[i], times[i] + periods[p] - (times[i] - anchors[p]) % periods[p])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _listed_progressions(anchors: Ints, periods: Ints, low: int, high: int) -> Ints:
     """All edges from the first after low to the first after high, of each progression."""
     count = 0
@@ -195,7 +195,7 @@ def _listed_progressions(anchors: Ints, periods: Ints, low: int, high: int) -> I
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(
     times: Ints,
     runs: Ints,

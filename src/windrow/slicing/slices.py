@@ -22,8 +22,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.swag.base import AggregateError
 
@@ -193,7 +193,7 @@ def _ranks(column: Any) -> Ints:
     return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _groups(keys: Ints, ends: Ints, epochs: Ints, since: Ints) -> Ints:
     """Where each run of slices of one place and layer starts, and the end; a layer of one element is one."""
     found = np.empty(len(keys) + 1, np.int64)
@@ -211,7 +211,7 @@ def _groups(keys: Ints, ends: Ints, epochs: Ints, since: Ints) -> Ints:
     return found[: count + 1].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_order(keys: Ints, ends: Ints, cut: int) -> Ints:
     """The order that merges rows [0, cut) and [cut, n), each sorted by key and end; the first come first."""
     count = len(keys)

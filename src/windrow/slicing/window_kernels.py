@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.slicing.slicer import START_OF_TIME
 
 __all__ = [
@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 MOST_WINDOWS = 100_000_000
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_ending_after(
     size: int, slide: int, anchor: int, head: int, tail: int, ends: Ints, time: int
 ) -> Any:
@@ -40,7 +40,7 @@ def _first_ending_after(
     return np.searchsorted(ends[head:tail], time, side="right")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _last_starting_by(
     size: int, slide: int, anchor: int, head: int, tail: int, starts: Ints, time: int
 ) -> Any:
@@ -49,7 +49,7 @@ def _last_starting_by(
     return np.searchsorted(starts[head:tail], time, side="right") - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _from(values: Ints, low: int, high: int, wanted: int) -> Any:
     """The first place in [low, high) with a value above the wanted one, near low more often than not."""
     step = 1
@@ -59,7 +59,7 @@ def _from(values: Ints, low: int, high: int, wanted: int) -> Any:
     return low + np.searchsorted(values[low : min(low + step + 1, high)], wanted, side="right")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_due(
     sizes: Ints,
     slides: Ints,
@@ -116,7 +116,7 @@ def find_due(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_holding(
     sizes: Ints,
     slides: Ints,
@@ -154,7 +154,7 @@ def find_holding(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_filling(
     sizes: Ints,
     slides: Ints,
@@ -203,7 +203,7 @@ def find_filling(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_latest_ends(
     sizes: Ints,
     slides: Ints,
@@ -236,7 +236,7 @@ def find_latest_ends(
         out[i] = found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_ended(
     sizes: Ints,
     slides: Ints,
@@ -259,7 +259,7 @@ def count_ended(
             out[i] += max(0, min(last, latest) - first + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_ranges(
     window_keys: Ints,
     starts: Ints,

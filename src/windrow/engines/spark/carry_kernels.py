@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from windrow.compile.access import Function, cast, emit, is_null, row
+from windrow.compile.cache import kernel
 from windrow.swag.kernels import Jit, Operations
 
 __all__ = ["count_fronts", "slide_on", "time_fronts"]
@@ -21,7 +21,7 @@ __all__ = ["count_fronts", "slide_on", "time_fronts"]
 Ints = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def time_fronts(
     clock: Any, first: int, old: int, starts: Any, size: int, front: int, fronts: Ints, stops: Ints
 ) -> int:
@@ -45,7 +45,7 @@ def time_fronts(
     return first + low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_fronts(base: int, starts: Any, size: int, run: int, fronts: Ints) -> int:
     """For each row the last ``size`` rows of its key; gives the position where the last key starts."""
     for i in range(len(starts)):

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from windrow.compile.cache import kernel
 
 __all__ = ["Buckets", "FlatFATRows"]
 
@@ -126,7 +127,7 @@ class FlatFATRows:
         return np.concatenate([room, self.sessions.fire(len(self.sizes), watermark)])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _into_buckets(
     sizes: Any,
     slides: Any,
@@ -157,7 +158,7 @@ def _into_buckets(
                     place = heads[kind]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fire_buckets(
     sizes: Any,
     slides: Any,
@@ -191,7 +192,7 @@ def _fire_buckets(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _into_sessions(held: Any, count: int, gap: int, times: Any, values: Any, combines: Any) -> int:
     for i in range(len(times)):
         time, value = times[i], values[i]
@@ -223,7 +224,7 @@ def _into_sessions(held: Any, count: int, gap: int, times: Any, values: Any, com
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rebuild(sums: Any, tops: Any, first: int, last: int, combines: Any) -> None:
     """The nodes above the leaves [first, last]."""
     first >>= 1
@@ -237,7 +238,7 @@ def _rebuild(sums: Any, tops: Any, first: int, last: int, combines: Any) -> None
         last >>= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _into_leaves(
     leaf_times: Any, sums: Any, tops: Any, count: int, times: Any, values: Any, combines: Any
 ) -> int:
@@ -258,7 +259,7 @@ def _into_leaves(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compact(leaf_times: Any, sums: Any, tops: Any, count: int, horizon: int, combines: Any) -> int:
     """Drop the leaves before a time."""
     capacity = len(leaf_times)
@@ -276,7 +277,7 @@ def _compact(leaf_times: Any, sums: Any, tops: Any, count: int, horizon: int, co
     return int(kept)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fire_leaves(
     sizes: Any,
     slides: Any,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
+from windrow.compile.cache import kernel
 from windrow.engines.frame import plain_array
 from windrow.monoids.hashing import encode, encode_array
 
@@ -94,7 +94,7 @@ def _bytes(array: Any) -> tuple[Any, Any]:
     return content, starts.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _codes_of_bytes(content: Any, starts: Any) -> Any:
     codes = np.empty(len(starts) - 1, np.uint64)
     for i in range(len(codes)):
