@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.windows import Duration, format_duration, parse_duration
+from windrow.windows import Duration, Tumbling, format_duration, parse_duration
 from windrow.windows.durations import fixed_duration, positive_duration
 
 SECOND = 1_000_000
@@ -46,6 +46,31 @@ DAY = 24 * HOUR
     ],
 )
 def test_fixed_durations(written, expected_us):
+    assert parse_duration(written) == Duration(expected_us, "fixed")
+
+
+@pytest.mark.parametrize(
+    "written", ["interval -10 seconds", "INTERVAL  - 10 seconds", "-interval 10 seconds", "-10 seconds", "-10s"]
+)
+def test_an_interval_may_be_negative(written):
+    assert parse_duration(written, "offset") == Duration(-10 * SECOND, "fixed")
+    assert Tumbling("1m", offset=written) == Tumbling("1m", offset=timedelta(seconds=-10))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected_us"),
+    [
+        ("30min", 30 * MINUTE),
+        ("1h30min", 90 * MINUTE),
+        ("15 mins", 15 * MINUTE),
+        ("1 hr 15 Min", 75 * MINUTE),
+        ("2hrs", 2 * HOUR),
+        ("90 secs", 90 * SECOND),
+        ("5sec", 5 * SECOND),
+        ("interval -1 min", -MINUTE),
+    ],
+)
+def test_short_words_for_minutes_seconds_and_hours(written, expected_us):
     assert parse_duration(written) == Duration(expected_us, "fixed")
 
 
@@ -91,7 +116,16 @@ def test_days_and_weeks_are_local_where_there_is_a_timezone(written, amount, kin
         ("1M", "size '1M' is ambiguous: write '1mo' or '1m'"),
         ("1 m 2 months", "size '1 m 2 months' is ambiguous: write '1m' or '1mo'"),
         ("5", "size '5' has no unit: write '5m' or '5s', or the integer 5 for integer time"),
-        ("5min", "size '5min' has the unknown unit 'min': write '5m'"),
+        ("1Min2m", "size '1Min2m' names the unit 'm' twice: write each unit once"),
+        ("1 M", "size '1 M' is ambiguous: write '1m' or '1mo'"),
+        ("2mon", "size '2mon' has the unknown unit 'mon': write '2mo'"),
+        ("-interval -1 day", "size '-interval -1 day' has two signs: write one minus, or none"),
+        (
+            "-1 hour 30 minutes",
+            "size '-1 hour 30 minutes' is ambiguous, as the minus may be for the first number alone: "
+            "write '-1h30m' if it is for all of it",
+        ),
+        ("interval -1 hour 30 minutes", "size 'interval -1 hour 30 minutes' is ambiguous, as the minus may"),
         ("10minutes", "size '10minutes' has the unknown unit 'minutes': write '10m'"),
         ("1H", "size '1H' has the unknown unit 'H': write '1h'"),
         ("1 h", "size '1 h' has the unknown unit 'h': write '1h'"),

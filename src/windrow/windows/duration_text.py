@@ -7,8 +7,10 @@ write.
 - Polars style: numbers and short units without spaces, ``1h30m``, ``250ms``, ``1mo``.
 - Spark style: numbers and whole words with spaces, ``10 minutes``, ``1 hour 30 minutes``, ``interval 2
   days``.
+- The short words ``min``, ``sec`` and ``hr``, and their plurals, in both: ``30min``, ``15 mins``.
 
-A leading ``-`` makes the whole duration negative.
+A leading ``-``, before or after ``interval``, makes the whole duration negative. With several words it is
+refused: Spark takes it for the sign of the first number alone.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ _WORDS = {
     "nanosecond": "ns",
 }
 
+# Short words, in any case; each means one unit only.
+_SHORT_WORDS = {"min": "m", "mins": "m", "sec": "s", "secs": "s", "hr": "h", "hrs": "h"}
+
 # Units that people write and that are neither Polars' nor Spark's, with what they may have meant.
 _MEANT = {
     "M": ("mo", "m"),
@@ -41,16 +46,11 @@ _MEANT = {
     "H": ("h",),
     "S": ("s",),
     "MS": ("ms",),
-    "min": ("m",),
-    "mins": ("m",),
-    "sec": ("s",),
-    "secs": ("s",),
-    "hr": ("h",),
-    "hrs": ("h",),
     "mon": ("mo",),
     "mons": ("mo",),
 }
 
+_LEAD = re.compile(r"\s*(-?)\s*(?:interval\s+(-?)\s*)?", re.IGNORECASE)
 _SHORT_TOKEN = re.compile(r"([0-9]+)([A-Za-z]+)")
 _SHORT_TEXT = re.compile(r"(?:[0-9]+[A-Za-z]+)+")
 _WORD_TOKEN = re.compile(r"([0-9]+)\s+([A-Za-z]+)")
@@ -64,21 +64,36 @@ def counted_units(text: str, name: str) -> dict[str, int]:
     {'h': 1, 'm': 30}
     >>> counted_units("-2 days", "offset")
     {'d': -2}
+    >>> counted_units("30min", "size"), counted_units("interval -10 seconds", "offset")
+    ({'m': 30}, {'s': -10})
     >>> counted_units("1M", "size")
     Traceback (most recent call last):
     ValueError: size '1M' is ambiguous: write '1mo' or '1m'
     """
-    body = text.strip()
-    sign = -1 if body.startswith("-") else 1
-    body = re.sub(r"^-\s*", "", body)
-    body = re.sub(r"^interval\s+", "", body, flags=re.IGNORECASE)
+    sign, body = _signed(text, name)
     if _SHORT_TEXT.fullmatch(body):
         pairs = [(n, _short_unit(n, unit, text, name)) for n, unit in _SHORT_TOKEN.findall(body)]
     elif _WORD_TEXT.fullmatch(body):
         pairs = [(n, _word_unit(n, unit, text, name)) for n, unit in _WORD_TOKEN.findall(body)]
+        if sign < 0 and len(pairs) > 1:
+            whole = "".join(number + unit for number, unit in pairs)
+            raise ValueError(
+                f"{name} {text!r} is ambiguous, as the minus may be for the first number alone: write "
+                f"'-{whole}' if it is for all of it"
+            )
     else:
         raise _shape_error(body, text, name)
     return _counts(pairs, sign, text, name)
+
+
+def _signed(text: str, name: str) -> tuple[int, str]:
+    """The sign, and the numbers and units behind it and behind ``interval``."""
+    found = _LEAD.match(text)
+    assert found is not None  # all of it is optional
+    before, after = found.groups()
+    if before and after:
+        raise ValueError(f"{name} {text!r} has two signs: write one minus, or none")
+    return -1 if before or after else 1, text[found.end() :].strip()
 
 
 def _counts(pairs: list[tuple[str, str]], sign: int, text: str, name: str) -> dict[str, int]:
@@ -95,6 +110,8 @@ def _counts(pairs: list[tuple[str, str]], sign: int, text: str, name: str) -> di
 def _short_unit(number: str, unit: str, text: str, name: str) -> str:
     if unit in UNITS:
         return unit
+    if unit.lower() in _SHORT_WORDS:
+        return _SHORT_WORDS[unit.lower()]
     meant = _MEANT.get(unit) or _as_word(unit)
     raise _unit_error(number, unit, meant, text, name)
 
@@ -103,6 +120,8 @@ def _word_unit(number: str, unit: str, text: str, name: str) -> str:
     meant = _as_word(unit)
     if meant:
         return meant[0]
+    if unit.lower() in _SHORT_WORDS:
+        return _SHORT_WORDS[unit.lower()]
     # A lone letter after a space is in neither style: 'm' may be minutes or months here.
     candidates = ("m", "mo") if unit in ("m", "M") else _MEANT.get(unit, (unit,) if unit in UNITS else ())
     raise _unit_error(number, unit, candidates, text, name)
