@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 GOOD = """\
 [source]
@@ -50,6 +54,46 @@ trigger = "available_now"
 [spark]
 master = "local[2]"
 """
+
+#: a job whose results are NaN and infinite, and what they are as JSON
+STRANGE_NUMBERS = """\
+[source]
+format = "parquet"
+path = "numbers.parquet"
+
+[events]
+time = "t"
+by = ["k"]
+
+[[window]]
+kind = "tumbling"
+size = 10
+
+[agg]
+top = "max(v)"
+every = "collect(v)"
+
+[sink]
+format = "json"
+path = "out.json"
+
+[spark]
+master = "local[2]"
+"""
+STRANGE_RESULTS = {
+    "nan": {"top": "NaN", "every": ["NaN", 1.5]},
+    "high": {"top": "Infinity", "every": ["Infinity"]},
+    "low": {"top": "-Infinity", "every": ["-Infinity"]},
+}
+
+
+def write_strange_numbers(folder: Path) -> None:
+    columns = {
+        "t": [1, 2, 3, 4],
+        "k": ["nan", "nan", "high", "low"],
+        "v": [math.nan, 1.5, math.inf, -math.inf],
+    }
+    pq.write_table(pa.table(columns), folder / "numbers.parquet")
 
 
 def write_job(folder: Path, text: str = GOOD, name: str = "calls.toml") -> Path:

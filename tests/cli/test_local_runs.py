@@ -15,7 +15,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from cli_jobs import GOOD, STRANGE_NUMBERS, STRANGE_RESULTS, write_calls, write_job, write_strange_numbers
 from windrow.cli.job import read_job
 from windrow.cli.local.files import read_batches
 from windrow.cli.main import main
@@ -99,6 +99,14 @@ def test_formats_out(folder: Path, kind: str) -> None:
     assert found.num_rows > 10
     assert {"region", "window", "longest", "who", "n"} <= set(found.column_names)
     assert not list(folder.glob(".*unfinished"))
+
+
+def test_json_has_text_for_nan_and_infinities_as_spark_writes_it(tmp_path: Path) -> None:
+    write_strange_numbers(tmp_path)
+    assert run(write_job(tmp_path, STRANGE_NUMBERS), "--quiet") == 0
+    lines = (tmp_path / "out.json").read_text().splitlines()
+    found = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert {row["k"]: {name: row[name] for name in ("top", "every")} for row in found} == STRANGE_RESULTS
 
 
 def test_results_are_not_overwritten_unasked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from cli_jobs import GOOD, write_calls, write_job
+from cli_jobs import GOOD, STRANGE_NUMBERS, STRANGE_RESULTS, write_calls, write_job, write_strange_numbers
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
@@ -62,6 +63,14 @@ def test_a_finite_table_on_spark(spark: Any, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     assert main(["run", str(write_job(tmp_path, as_json)), "--quiet", "--report", str(report)]) == 0
     assert "Results over time" in report.read_text()
+
+
+def test_json_has_text_for_nan_and_infinities(spark: Any, tmp_path: Path) -> None:
+    write_strange_numbers(tmp_path)
+    assert main(["run", str(write_job(tmp_path, STRANGE_NUMBERS)), "--quiet"]) == 0
+    lines = [line for part in tmp_path.glob("out.json/part-*") for line in part.read_text().splitlines()]
+    found = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert {row["k"]: {name: row[name] for name in ("top", "every")} for row in found} == STRANGE_RESULTS
 
 
 def test_what_spark_refuses_is_one_line(

@@ -50,7 +50,8 @@ def test_fixed_durations(written, expected_us):
 
 
 @pytest.mark.parametrize(
-    "written", ["interval -10 seconds", "INTERVAL  - 10 seconds", "-interval 10 seconds", "-10 seconds", "-10s"]
+    "written",
+    ["interval -10 seconds", "INTERVAL  - 10 seconds", "-interval 10 seconds", "-10 seconds", "-10s"],
 )
 def test_an_interval_may_be_negative(written):
     assert parse_duration(written, "offset") == Duration(-10 * SECOND, "fixed")

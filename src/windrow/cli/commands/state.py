@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError
 from windrow.cli.job import Job, Sink, Source, SparkSettings
+from windrow.cli.json_text import json_text
 from windrow.cli.show.progress import human_time
 
 __all__ = ["execute"]
@@ -24,7 +24,7 @@ def execute(options: argparse.Namespace) -> int:
     table = _read(checkpoint)
     if options.json:
         for row in table.to_pylist():
-            print(json.dumps(row, default=str))
+            print(json_text(row))
         return 0
     from windrow.cli.show.tables import text_table
 

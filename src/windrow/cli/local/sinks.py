@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import json
 import shutil
 import sys
 import uuid
@@ -21,6 +20,7 @@ import pyarrow.parquet
 
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import FILE_FORMATS, Sink
+from windrow.cli.json_text import json_text
 from windrow.cli.show.tables import text_table
 
 __all__ = ["LocalSink", "open_sink"]
@@ -97,7 +97,7 @@ class _Files:
         try:
             table = table if table.schema == self._schema else table.cast(self._schema)
             if self._format == "json":
-                self._writer.writelines(json.dumps(row, default=_plain) + "\n" for row in table.to_pylist())
+                self._writer.writelines(json_text(row, _plain) + "\n" for row in table.to_pylist())
             else:
                 self._writer.write_table(table)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
