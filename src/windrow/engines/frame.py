@@ -175,7 +175,8 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
     if rows is not None:
         times = times[rows]
     keys, key_rows = encoded_keys(query.by, table, rows)
-    order = _order(query, table, rows, axis.ticks(table.column(query.time)) if rows is None else times, keys)
+    ticks = axis.ticks(table.column(query.time))
+    order = _order(query, table, rows, ticks if rows is None else ticks[rows], keys)
     permutation = order if rows is None else (rows if order is None else rows[order])
     return Frame(
         table=table,

@@ -25,7 +25,7 @@ from windrow.engines.inputs import aggregate_column
 from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
 from windrow.engines.stored_windows import rolled_in_store
 from windrow.engines.tables import read_table
-from windrow.engines.times import check_time_kind
+from windrow.engines.times import check_time_kind, concat_results
 from windrow.slicing import Slicer, Slices
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.time_windows import TimeWindows
@@ -75,7 +75,7 @@ def _windowed(query: Spec, frame: Frame) -> pa.Table:
             parts.append(_shared_table(query, frame, list(group), slices))
         else:
             parts += [_window_table(query, frame, name, window, slices) for name, window in group]
-    return pa.concat_tables(parts, promote_options="permissive")
+    return concat_results(parts)
 
 
 def _shared_table(query: Spec, frame: Frame, windows: Sequence[tuple[str, Any]], slices: Slices) -> pa.Table:
@@ -116,8 +116,7 @@ def result_table(query: Spec, frame: Frame, name: Any, ranges: Ranges, results: 
     columns: dict[str, Any] = dict(zip(query.by, frame.key_columns(query, ranges.keys), strict=True))
     if query.names_windows:
         columns["window"] = pa.repeat(pa.scalar(name), len(ranges)) if isinstance(name, str) else name
-    columns["window_start"] = frame.axis.column(ranges.starts, ranges.without_edges)
-    columns["window_end"] = frame.axis.column(ranges.ends, ranges.without_edges)
+    columns |= frame.axis.edges(ranges.starts, ranges.ends, ranges.without_edges)
     columns |= {result: column for (result, _), column in zip(query.aggregates, results, strict=True)}
     return pa.table(columns)
 

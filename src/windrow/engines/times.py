@@ -1,12 +1,14 @@
 """Time columns as int64 microseconds UTC (or plain integers), and back.
 
 Timestamps of any unit come in; a naive one means UTC. Nanoseconds are floored to microseconds for the
-windows, but rows are ordered by the full value. Results carry the type of the column, or microseconds where
-its unit is coarser than a window edge could need.
+windows, but rows are ordered by the full value. Window edges carry the type of the column, or microseconds
+where its unit is too coarse for an edge, or so fine that an edge is out of its reach: nanoseconds end in the
+year 2262. Both edges are always of one type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +20,10 @@ import pyarrow.compute as pc
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow
 
-__all__ = ["TimeAxis", "check_time_kind", "read_times"]
+__all__ = ["TimeAxis", "check_time_kind", "concat_results", "read_times"]
 
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LIMIT = 2**62
@@ -59,12 +62,25 @@ class TimeAxis:
             return 86_400_000_000
         return 1_000 if pa.types.is_date64(self.type) else 1_000_000 // _PER_SECOND[self.type.unit]
 
+    @property
+    def limit(self) -> int:
+        """Ticks from here on leave no room for windows; no nanosecond comes near it."""
+        return _LIMIT // self.us_a_tick if self.us_a_tick else _LIMIT * 1_000
+
     def to_us(self, ticks: Ints) -> Ints:
         factor = self.us_a_tick
         return ticks // 1_000 if not factor else ticks if factor == 1 else ticks * factor
 
-    def column(self, times: Ints, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-        """Window edges as a column of results, null where missing."""
+    def edges(self, starts: Ints, ends: Ints, missing: Mask | None = None) -> dict[str, pa.Array]:
+        """The edges of windows as columns of results, of one type, null where missing."""
+        first, last = self.column(starts, missing), self.column(ends, missing)
+        if first.type != last.type:
+            kind = pa.timestamp("us", tz=first.type.tz)
+            first, last = first.cast(kind), last.cast(kind)
+        return {"window_start": first, "window_end": last}
+
+    def column(self, times: Ints, missing: Mask | None = None) -> pa.Array:
+        """Times as a column of results, null where missing."""
         if self.is_integer:
             return pa.array(times, pa.int64(), mask=missing)
         zone = None if pa.types.is_date(self.type) else self.type.tz
@@ -77,7 +93,7 @@ class TimeAxis:
             return edges
 
 
-def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, npt.NDArray[np.bool_] | None]:
+def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, Mask | None]:
     """The axis, the times in microseconds or integers, and which are missing (None: none)."""
     kind = column.type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
@@ -87,7 +103,7 @@ def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, npt.NDArray[np.b
     axis = TimeAxis(kind)
     try:
         ticks = axis.ticks(column)
-        _check_range(ticks, _LIMIT // max(1, axis.us_a_tick))
+        _check_range(ticks, axis.limit)
     except OverflowError as error:
         raise OverflowError(f"time column {name!r} holds {error}: scale or filter such rows") from None
     times = axis.to_us(ticks)
@@ -102,6 +118,21 @@ def _check_range(ticks: Ints, limit: int) -> None:
     for worst in (int(ticks.max()), int(ticks.min())) if len(ticks) else ():
         if abs(worst) >= limit:
             raise OverflowError(f"{worst}, beyond 2**62" + ("" if limit == _LIMIT else " microseconds"))
+
+
+def concat_results(tables: Sequence[pa.Table]) -> pa.Table:
+    """Results of windows as one table. Where one has edges beyond nanoseconds, all have microseconds."""
+    names = [name for name in ("window_start", "window_end") if name in tables[0].column_names]
+    for name in names:
+        kinds = {table.schema.field(name).type for table in tables}
+        coarse = [kind for kind in kinds if pa.types.is_timestamp(kind) and kind.unit == "us"]
+        if len(kinds) > 1 and coarse:
+            tables = [_with_column(table, name, table.column(name).cast(coarse[0])) for table in tables]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, column)
 
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:

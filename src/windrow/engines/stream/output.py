@@ -59,8 +59,7 @@ def piece_table(query: Spec, names: Sequence[str], keys: Keys, axis: TimeAxis, p
     columns: dict[str, Any] = dict(keys.columns(found.keys))
     if query.names_windows:
         columns["window"] = pa.array(names, pa.string()).take(pa.array(found.windows))
-    columns["window_start"] = axis.column(found.starts)
-    columns["window_end"] = axis.column(found.ends)
+    columns |= axis.edges(found.starts, found.ends)
     for k, (name, _) in enumerate(query.aggregates):
         columns[name] = pa.nulls(len(found)) if piece.results is None else piece.results[k]
     extras = extra_columns(query)

@@ -15,6 +15,7 @@ from windrow.engines.stream.output import extra_columns, piece_table
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.result_types import result_type
 from windrow.engines.stream.state import State
+from windrow.engines.times import concat_results
 from windrow.windows import Rows
 
 __all__ = ["result_table"]
@@ -37,7 +38,7 @@ def result_table(plan: Plan, state: State, due: Due, known: dict[str, Any]) -> p
         _settle(plan, state, known)
     if not tables:
         return pa.schema(list(known.items())).empty_table()
-    return _typed(pa.concat_tables(tables, promote_options="permissive"), known)
+    return _typed(concat_results(tables), known)
 
 
 def _settle(plan: Plan, state: State, known: dict[str, Any]) -> None:
@@ -100,6 +101,8 @@ def _typed(table: pa.Table, known: dict[str, Any]) -> pa.Table:
 
 
 def _cast(column: Any, wanted: Any) -> Any:
+    if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(column.type):
+        return column  # microseconds, for an edge that the unit of the time column cannot hold
     try:
         return column.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

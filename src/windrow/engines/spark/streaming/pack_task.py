@@ -26,7 +26,6 @@ from windrow.engines.stream.folded import fold
 from windrow.engines.stream.plan import Plan
 from windrow.engines.times import TimeAxis
 from windrow.engines.views import filter_rows
-from windrow.slicing.slicer import END_OF_TIME
 
 __all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches"]
 
@@ -97,7 +96,7 @@ def _times(plan: Plan, column: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:
     axis = TimeAxis(column.type)
     ticks = axis.ticks(column)
     # clocks are microseconds, and integers count as milliseconds there
-    most = LARGEST_INTEGER if axis.is_integer else END_OF_TIME // max(1, axis.us_a_tick)
+    most = LARGEST_INTEGER if axis.is_integer else axis.limit
     beyond = (ticks >= most) | (ticks <= -most)
     times = axis.to_us(np.where(beyond, 0, ticks))
     beyond |= plan.out_of_reach(times)
