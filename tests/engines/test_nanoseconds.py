@@ -1,4 +1,4 @@
-"""Times in nanoseconds: all that 64 bits hold (1677 to 2262), on tables and operators; windows at the edges."""
+"""Times in nanoseconds: all that 64 bits hold (1677 to 2262), on tables and operators, up to the edges."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """A batch of rows in processing order: by key, then by time, then by ``order``, then as they came.
 
-Keys become numbers in order of first appearance. In a frame the rows of a key lie together (a *run*) and its
+Keys become numbers in order of first appearance; what counts as one key is said in
+:mod:`windrow.engines.key_values`. In a frame the rows of a key lie together (a *run*) and its
 times do not fall, so that every window is a range of neighbouring rows.
 """
 
@@ -16,9 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.engines.key_values import canonical_array, canonical_value, holds_floats
 from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
+from windrow.state.errors import StateError
 from windrow.windows import Delta, Punctuation
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "plain_array",
     "plain_type",
     "require_columns",
+    "restored_keys",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -131,7 +135,12 @@ class Frame:
     def key_columns(self, query: Spec, keys: Ints) -> list[pa.Array]:
         """The key columns for these key numbers."""
         rows = pa.array(self.key_rows[keys])
-        return [self.raw(name).take(rows) for name in query.by]
+        return [canonical_array(self.raw(name).take(rows)) for name in query.by]
+
+    def key_table(self) -> pa.Table:
+        """The keys, in the order of their numbers."""
+        rows = pa.array(self.key_rows)
+        return pa.table({name: canonical_array(self.raw(name).take(rows)) for name in self.by})
 
 
 def needed_columns(query: Spec) -> list[str]:
@@ -204,15 +213,35 @@ def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None) -> tup
     return codes, firsts if rows is None else rows[firsts]
 
 
+def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
+    """Distinct keys as they were stored. Earlier versions told floats apart by their bits: two of their keys
+    may be one now, and what belongs to them cannot be put together."""
+    if not any(holds_floats(keys.schema.field(name).type) for name in by):
+        return keys
+    found = pa.table({name: canonical_array(plain_array(keys.column(name))) for name in by})
+    if len(encoded_keys(by, found, None)[1]) < found.num_rows:
+        raise StateError(
+            f"the state has 0.0 and -0.0, or NaN of different bits, as different keys of "
+            f"{', '.join(map(repr, by))}, and was stored by a version that told them apart: start without "
+            f"it, from the source"
+        )
+    return found
+
+
 def _column_codes(column: Any, rows: Ints | None) -> Any:
     column = plain_array(column)
     if rows is not None:
         column = column.take(pa.array(rows))
     if pa.types.is_nested(column.type):
         known: dict[str, int] = {}
-        return np.array([known.setdefault(repr(v), len(known)) for v in column.to_pylist()], np.int64)
+        values = [repr(canonical_value(value)) for value in column.to_pylist()]
+        return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    if not pa.types.is_floating(column.type):
+        return codes
+    again = pc.dictionary_encode(canonical_array(encoded.dictionary), null_encoding="encode")
+    return again.indices.to_numpy(zero_copy_only=False)[codes]
 
 
 def _dense(codes: Ints) -> Any:

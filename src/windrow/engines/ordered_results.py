@@ -22,7 +22,7 @@ from windrow.engines.partials import Partials
 from windrow.engines.ranges import Ranges
 from windrow.engines.reach import Reach
 from windrow.engines.taken import Taken
-from windrow.engines.wholes import fused, key_table, numbered
+from windrow.engines.wholes import fused, numbered
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Rows, Window
 
@@ -138,7 +138,7 @@ def _middle(query: Spec, taken: Taken, reach: Reach) -> tuple[Ints, Partials]:
     wholes = [whole for whole, _ in reach.middle]
     codes, parts = [], []
     for numbers, (whole, mask) in zip(
-        numbered(query.by, key_table(frame), wholes), reach.middle, strict=True
+        numbered(query.by, frame.key_table(), wholes), reach.middle, strict=True
     ):
         wanted = numbers < len(frame.key_rows)
         places = np.flatnonzero(wanted if mask is None else wanted & mask)

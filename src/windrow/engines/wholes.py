@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.frame import Frame, build_frame, encoded_keys
+from windrow.engines.frame import build_frame, encoded_keys, restored_keys
 from windrow.engines.held import Held
 from windrow.engines.partials import Partials
 from windrow.engines.taken import arrived
 from windrow.spec import Spec
 
-__all__ = ["Whole", "combined", "distinct_keys", "fused", "key_table", "numbered"]
+__all__ = ["Whole", "combined", "distinct_keys", "fused", "numbered"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -37,7 +37,7 @@ class Whole:
         """Rows in order of time, folded."""
         frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
         aggregates = [aggregate for _, aggregate in query.aggregates]
-        return cls(key_table(frame), Partials.of_rows(frame, aggregates, frame.run_starts))
+        return cls(frame.key_table(), Partials.of_rows(frame, aggregates, frame.run_starts))
 
     def __len__(self) -> int:
         return len(self.partials)
@@ -61,14 +61,8 @@ class Whole:
     @classmethod
     def restored(cls, query: Spec, state: dict[str, Any]) -> Whole:
         aggregates = [aggregate for _, aggregate in query.aggregates]
-        keys = pa.table({}) if state["keys"] is None else state["keys"]
+        keys = pa.table({}) if state["keys"] is None else restored_keys(query.by, state["keys"])
         return cls(keys, Partials.restored(aggregates, state["partials"], range(len(aggregates))))
-
-
-def key_table(frame: Frame) -> pa.Table:
-    """The keys of a frame, in the order of their numbers."""
-    rows = pa.array(frame.key_rows)
-    return pa.table({name: frame.raw(name).take(rows) for name in frame.by})
 
 
 def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[Whole]) -> list[Ints]:

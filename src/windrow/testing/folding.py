@@ -16,7 +16,7 @@ from windrow.spec import Rolling, Spec
 from windrow.testing.membership import Frame, Row, last_rows, policy_frame, rows_within
 from windrow.windows import Policy
 
-__all__ = ["fold", "place", "policy_frames", "rolling_rows"]
+__all__ = ["fold", "key_of", "place", "policy_frames", "rolling_rows"]
 
 
 def place(query: Spec, row: Row) -> tuple[Any, ...]:
@@ -28,6 +28,24 @@ def place(query: Spec, row: Row) -> tuple[Any, ...]:
     """
     order = [(value is None, 0 if value is None else value) for value in map(row.values.get, query.order)]
     return row.time, order, row.arrival
+
+
+def key_of(query: Spec, values: dict[str, Any]) -> tuple[Any, ...]:
+    """The key of a row; -0.0 is the key 0.0.
+
+    >>> import windrow as wr
+    >>> key_of(wr.query(time="ts", by=["a", "b"]), {"ts": 1, "a": -0.0, "b": [-0.0, "x"]})
+    (0.0, [0.0, 'x'])
+    """
+    return tuple(_unsigned_zeros(values[column]) for column in query.by)
+
+
+def _unsigned_zeros(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _unsigned_zeros(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_unsigned_zeros, value))
+    return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 def fold(query: Spec, rows: list[Row]) -> dict[str, Any]:

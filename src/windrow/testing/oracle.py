@@ -17,7 +17,7 @@ from typing import Any
 from windrow.monoids.equality import same
 from windrow.query import Query
 from windrow.spec import Rolling, Spec
-from windrow.testing.folding import fold, place, policy_frames, rolling_rows
+from windrow.testing.folding import fold, key_of, place, policy_frames, rolling_rows
 from windrow.testing.membership import Frame, Row, frames
 from windrow.testing.tables import Clock, rows_of
 from windrow.windows import Policy, Window
@@ -73,7 +73,7 @@ def _groups(query: Query, table: list[dict[str, Any]], clock: Clock) -> list[Gro
         time = clock.read(values[query.time])
         if time is None:
             continue
-        key = tuple(values[column] for column in query.by)
+        key = key_of(query, values)
         found = next((rows for other, rows in groups if same(key, other)), None)
         if found is None:
             groups.append((key, found := []))

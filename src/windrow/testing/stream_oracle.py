@@ -19,7 +19,7 @@ from typing import Any
 
 from windrow.monoids.equality import same
 from windrow.spec import Spec
-from windrow.testing.folding import fold, place
+from windrow.testing.folding import fold, key_of, place
 from windrow.testing.membership import Row
 from windrow.testing.oracle import check_columns
 from windrow.testing.stream_ordered import OrderedModel, RollingModel
@@ -178,7 +178,7 @@ class StreamOracle:
 
     def _key(self, values: dict[str, Any]) -> int:
         """The number of a row's key; null is a key, and NaN equals NaN."""
-        key = tuple(values[column] for column in self.query.by)
+        key = key_of(self.query, values)
         found = next((number for number, other in enumerate(self._keys) if same(key, other)), None)
         if found is None:
             self._keys.append(key)

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.engines.frame import plain_array
+from windrow.engines.key_values import canonical_array
 from windrow.engines.partials import Partials
 from windrow.engines.ranges import Ranges, time_ranges
 from windrow.engines.spark.plans import is_sliced, smallest_gap
@@ -142,7 +144,8 @@ class Assembly:
             results = slices.partials.results(ranges.fronts, ranges.stops, shape, self._query.min_count)
         first = slices.runs[ranges.keys]
         columns: dict[str, Any] = {
-            key: slices.keys.column(key).take(pa.array(first)) for key in self._query.by
+            key: canonical_array(plain_array(slices.keys.column(key).take(pa.array(first))))
+            for key in self._query.by
         }
         if self._query.names_windows:
             columns["window"] = pa.array([name] * len(ranges), pa.string())

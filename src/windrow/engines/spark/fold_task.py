@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.engines.frame import Frame, build_frame
 from windrow.engines.partial_columns import PlainColumn
@@ -41,7 +40,7 @@ def fold_batches(payload: bytes, part: int, batches: Iterable[Any], rows: int = 
             tables = SliceTable(query, table.schema)
         frame = TimedFrame.like(build_frame(query, table), query.time)
         firsts, run = folded_slices(query, frame, slicer)
-        keys = [frame.raw(name).take(pa.array(frame.key_rows[frame.keys[firsts]])) for name in query.by]
+        keys = frame.key_columns(query, frame.keys[firsts])
         yield from tables.table(keys, run, (part << 32) + chunk).to_batches()
 
 

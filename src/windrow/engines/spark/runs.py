@@ -1,7 +1,7 @@
 """Where keys change in rows that are sorted by key.
 
-Null is a key like others, and NaN is one key: as in Spark's own grouping. Cost: one comparison a row and key
-column, in Arrow's code; lists are compared in Python.
+Null is a key like others, NaN is one key, and 0.0 and -0.0 are one: as in Spark's own grouping. Cost: one
+comparison a row and key column, in Arrow's code; lists are compared in Python.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.engines.frame import plain_array
+from windrow.engines.key_values import canonical_value
 
 __all__ = ["KeyRuns", "changes"]
 
@@ -79,5 +80,5 @@ def _struct_changes(array: Any) -> Any:
 
 
 def _object_changes(array: Any) -> Any:
-    values = [repr(value) for value in array.to_pylist()]
+    values = [repr(canonical_value(value)) for value in array.to_pylist()]
     return np.array([a != b for a, b in itertools.pairwise(values)], np.bool_)

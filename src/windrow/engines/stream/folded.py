@@ -64,9 +64,7 @@ def fold(plan: Plan, frame: Frame) -> Folded:
     cuts = plan.cuts_moments or plan.query.corrects or plan.has_sessions
     numbers = np.arange(len(frame.key_rows))
     batch = fold_batch(frame, numbers, plan.slicer, plan.aggregates, START_OF_TIME, plan.query.order, cuts)
-    rows = pa.array(frame.key_rows)
-    keys = pa.table({name: frame.raw(name).take(rows) for name in plan.query.by})
-    return Folded(keys, batch.slices)
+    return Folded(frame.key_table(), batch.slices)
 
 
 def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[State, Due]:

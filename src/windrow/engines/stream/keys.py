@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.frame import Frame, encoded_keys, plain_array
+from windrow.engines.frame import Frame, encoded_keys, plain_array, restored_keys
 
 __all__ = ["Keys"]
 
@@ -30,6 +30,10 @@ class Keys:
     #: how many were in use when it was last looked at
     settled: int = 0
 
+    @classmethod
+    def restored(cls, by: tuple[str, ...], values: pa.Table | None, settled: int) -> Keys:
+        return cls(by, None if values is None else restored_keys(by, values), settled)
+
     @property
     def may_be_stale(self) -> bool:
         """Whether so many keys came since then that it is time to look again."""
@@ -44,9 +48,7 @@ class Keys:
 
     def with_frame(self, frame: Frame) -> tuple[Keys, Ints]:
         """With the keys of a frame, and the number of each of them."""
-        rows = pa.array(frame.key_rows)
-        new = {name: frame.raw(name).take(rows) for name in self.by}
-        return self.with_values(pa.table(new), len(rows))
+        return self.with_values(frame.key_table(), len(frame.key_rows))
 
     def with_values(self, new: pa.Table, count: int = 1) -> tuple[Keys, Ints]:
         """With these key values, and the number of each of them; without key columns there are ``count``."""

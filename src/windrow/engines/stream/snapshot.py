@@ -237,7 +237,7 @@ class _Reader:
     def state(self, stored: dict[str, Any]) -> State:
         plan = self._plan
         state = State(
-            Keys(plan.query.by, stored["keys"], len(stored["keys"] or ())),
+            Keys.restored(plan.query.by, stored["keys"], len(stored["keys"] or ())),
             None,
             (),
             {},

@@ -238,5 +238,5 @@ class StoredRolling(OrderedRows):
         self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()
     ) -> None:
         super().restore(state, log, waiting)
-        keys = Keys(self._query.by, state["keys"], state["settled"])
+        keys = Keys.restored(self._query.by, state["keys"], state["settled"])
         self._known = _Known(keys, state["numbers"], state["rows"], state["lasts"], state["following"])

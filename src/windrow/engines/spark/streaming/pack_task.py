@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.frame import build_frame, encoded_keys
+from windrow.engines.frame import build_frame, encoded_keys, plain_array
+from windrow.engines.key_values import canonical_array
 from windrow.engines.spark.chunks import chunked
 from windrow.engines.spark.sorted_rows import TimedFrame
 from windrow.engines.spark.streaming.buckets import places_of
@@ -109,7 +110,8 @@ def _rows(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, byte
         yield 0, write_rows(table)
         return
     keys, firsts = encoded_keys(by, table, None)
-    places = places_of(table.select(by).take(pa.array(firsts)), buckets)[keys]
+    found = {name: canonical_array(plain_array(table.column(name).take(pa.array(firsts)))) for name in by}
+    places = places_of(pa.table(found), buckets)[keys]
     for place, rows in _by_place(places):
         yield place, write_rows(table.take(pa.array(rows)))
 
