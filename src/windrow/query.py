@@ -17,6 +17,7 @@ from time import time as wall_clock
 from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.result_names import check_names
 from windrow.spec import Rolling, Spec
 from windrow.windows import Policy, Session, TimeWindow, Window, parse_duration
 from windrow.windows.durations import Duration, fixed_duration
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from windrow.state import Store
 
 __all__ = ["Events", "Query", "events", "query"]
-
-_RESERVED = ("window", "window_start", "window_end")
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Query(Spec):
             raise TypeError(
                 "several windows need names, as in .window(day=wr.Tumbling('24h'), visit=wr.Session('30m'))"
             )
-        return replace(self, windows=tuple(found))
+        return _with_free_names(replace(self, windows=tuple(found)))
 
     def rolling(
         self, size: Any = None, *, rows: Any = None, policy: Any = None, store: Store | None = None
@@ -88,7 +87,7 @@ class Query(Spec):
             policy=policy if policy is None or isinstance(policy, Policy) else Policy(policy),
             store=_checked_store(store),
         )
-        return replace(self, rolling_over=over)
+        return _with_free_names(replace(self, rolling_over=over))
 
     def agg(self, **aggregates: Aggregate) -> Query:
         """What to compute, each under the name of its result column.
@@ -112,9 +111,7 @@ class Query(Spec):
                 raise TypeError(
                     f"{name}={aggregate!r} is no aggregate: write for instance {name}=wr.sum('column')"
                 )
-            if self.windows and name in (*_RESERVED, *self.by):
-                raise ValueError(f"the result column {name!r} would stand twice: choose another name")
-        return replace(self, aggregates=tuple(aggregates.items()))
+        return _with_free_names(replace(self, aggregates=tuple(aggregates.items())))
 
     def run(self, data: Any) -> Any:
         """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
@@ -321,6 +318,11 @@ def query(
         idle_timeout=idle,
         max_ahead=ahead,
     )
+
+
+def _with_free_names(query: Query) -> Query:
+    check_names(query)
+    return query
 
 
 def _waiting(value: Any, name: str) -> Duration:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["LATE", "with_late_rows"]
+from windrow.result_names import LATE
 
-LATE = "late"
+__all__ = ["with_late_rows"]
 
 
 def with_late_rows(results: pa.Table, late: pa.Table) -> pa.Table:

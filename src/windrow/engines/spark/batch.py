@@ -10,6 +10,7 @@ from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling import roll
 from windrow.engines.times import TimeAxis, check_time_kind
+from windrow.result_names import check_columns, check_names
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
@@ -39,9 +40,20 @@ def check(query: Spec, frame: DataFrame) -> None:
             raise KeyError(
                 f"the DataFrame has no column {name!r}; it has {', '.join(map(repr, frame.columns))}"
             )
+    _check_names(query, frame)
     kind = arrow_schema(frame, [query.time]).field(0).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
         raise TypeError(
             f"time column {query.time!r} is of type {kind}: give timestamps, dates or integers, or cast it"
         )
     check_time_kind(query, TimeAxis(kind))
+
+
+def _check_names(query: Spec, frame: DataFrame) -> None:
+    check_names(query)
+    check_columns(query, frame.columns, endless=frame.isStreaming)
+    own = next((name for name in frame.columns if name.startswith("__windrow_")), None)
+    if own is not None:
+        raise ValueError(
+            f"the DataFrame has a column {own!r}, a name of the kind that windrow has for its own: rename it"
+        )

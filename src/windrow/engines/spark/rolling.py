@@ -37,9 +37,6 @@ def roll(query: Spec, frame: DataFrame) -> DataFrame:
     from pyspark.sql.types import StructType
 
     schema = arrow_schema(frame)
-    for name, _ in query.aggregates:
-        if name in frame.columns:
-            raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
     kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
     payload = packed(query)
     segmented = splits(query, frame)

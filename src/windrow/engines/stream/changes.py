@@ -8,6 +8,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.engines.times import check_time_kind
+from windrow.result_names import check_names
 from windrow.windows import Session, TimeWindow, Window
 
 __all__ = ["with_window", "without_window"]
@@ -31,6 +32,7 @@ def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Pl
         query=replace(query, windows=(*query.windows, (name, window))),
         numbers=(*plan.numbers, number),
     )
+    check_names(changed.query)
     if state.axis is not None:
         check_time_kind(changed.query, state.axis)
     return changed, _with_query(_with_part(changed, state, number, name, window), changed)

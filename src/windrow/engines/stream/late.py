@@ -10,26 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.engines.stream.output import extra_columns
 from windrow.engines.times import TimeAxis
-from windrow.spec import Spec
 
-__all__ = ["REASONS", "LateRows", "check_names"]
+__all__ = ["REASONS", "LateRows"]
 
 Ints = npt.NDArray[np.int64]
 
 #: why a row is late, by what took none of it: windows that time decides, sessions, rows in order
 REASONS = ("window_fired", "session_closed", "order_passed")
-
-
-def check_names(query: Spec, table: pa.Table) -> None:
-    """Columns that are added to rows must not be there already."""
-    added = ["late_by", "late_reason"] if query.late == "emit" else []
-    if query.rolling_over is not None:
-        added += extra_columns(query)
-    for name in added:
-        if name in table.column_names:
-            raise ValueError(f"the table has a column {name!r}, which is added to rows: rename it")
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from windrow.engines.stream.keys import Keys
 from windrow.engines.times import TimeAxis
+from windrow.result_names import extra_columns
 from windrow.slicing.ledger import Found
 from windrow.spec import Spec
-from windrow.windows import Session
 
-__all__ = ["Piece", "extra_columns", "piece_table"]
+__all__ = ["Piece", "piece_table"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,16 +39,6 @@ class Piece:
         results = None if self.results is None else [each.take(pa.array(places)) for each in self.results]
         revisions = None if self.revisions is None else self.revisions[places]
         return replace(self, found=self.found.take(places), results=results, revisions=revisions)
-
-
-def extra_columns(query: Spec) -> list[str]:
-    """The columns that results of an operator have besides those of a table."""
-    updates = query.emit == "update"
-    if not updates and not query.corrects:
-        return []
-    has_sessions = any(isinstance(window, Session) for _, window in query.windows)
-    retracted = ["retracted"] if has_sessions else []
-    return ["revision", *retracted, *(["is_final"] if updates else [])]
 
 
 def piece_table(query: Spec, names: Sequence[str], keys: Keys, axis: TimeAxis, piece: Piece) -> pa.Table:

@@ -13,13 +13,13 @@ import pyarrow as pa
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.partials import needs_order
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.output import extra_columns
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling
 from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.engines.times import check_time_kind, read_times
 from windrow.monoids.base import Aggregate
+from windrow.result_names import check_names
 from windrow.slicing.slicer import END_OF_TIME, Slicer
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec
@@ -46,9 +46,7 @@ class Plan:
 
     @classmethod
     def of(cls, query: Spec) -> Plan:
-        for name in extra_columns(query):
-            if name in (*query.by, *dict(query.aggregates)):
-                raise ValueError(f"the result column {name!r} would stand twice: choose another name")
+        check_names(query)
         return cls(query, tuple(range(len(query.windows))))
 
     @cached_property

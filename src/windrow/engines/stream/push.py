@@ -19,13 +19,14 @@ from windrow.engines.stream.ahead import too_far_ahead
 from windrow.engines.stream.batch import fold_batch
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.jumps import warn_of_jump
-from windrow.engines.stream.late import REASONS, check_names
+from windrow.engines.stream.late import REASONS
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import late_before, take_slices
 from windrow.engines.taken import arrived
 from windrow.engines.times import read_times
 from windrow.engines.views import filter_rows, take_rows
+from windrow.result_names import check_columns
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.windows import Delta
 
@@ -51,7 +52,7 @@ def taken(
     """The state after a batch, at the same watermark; corrections that are due; and the times of rows.
 
     Without ``now``, no row is too far ahead."""
-    check_names(plan.query, table)
+    check_columns(plan.query, table.column_names, endless=True)
     plan, state = plan.settled(state, table)
     assert state.columns is not None
     table = state.columns.conform(table)

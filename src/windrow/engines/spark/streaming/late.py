@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from windrow.engines.spark.streaming.unpack_task import LATE
+from windrow.result_names import LATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,11 +16,11 @@ from windrow.engines.spark.frames import arrow_schema, column, mapped, microseco
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import AHEAD, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
-from windrow.engines.spark.streaming.unpack_task import LATE, unpack_batches
+from windrow.engines.spark.streaming.unpack_task import unpack_batches
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows import result_schema
-from windrow.engines.stream.output import extra_columns
 from windrow.engines.times import TimeAxis
+from windrow.result_names import LATE, extra_columns
 from windrow.spec import Spec
 
 if TYPE_CHECKING:

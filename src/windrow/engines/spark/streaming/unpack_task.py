@@ -9,11 +9,9 @@ import pyarrow as pa
 
 from windrow.engines.spark.chunks import conformed
 from windrow.engines.spark.streaming.wire import read_rows
+from windrow.result_names import LATE
 
-__all__ = ["LATE", "unpack_batches"]
-
-#: the column that late rows are in
-LATE = "late"
+__all__ = ["unpack_batches"]
 
 
 def unpack_batches(schema: pa.Schema, batches: Iterable[Any]) -> Iterator[Any]:

@@ -1,0 +1,97 @@
+"""The columns that results have of their own, and the names that are therefore taken.
+
+Results of windows carry the key columns, rolling results all columns of the table; windrow adds the window,
+its edges, the aggregates, and where results are corrected or rows handed back what that needs. A column that
+is carried along must not have such a name: one of the two would be lost.
+
+What a query knows is checked when it is built, the rest when it meets its table: the same on every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+
+from windrow.spec import Spec
+from windrow.windows import Session
+
+__all__ = ["LATE", "check_columns", "check_names", "extra_columns"]
+
+#: the column of late rows among results
+LATE = "late"
+
+_LATE_ROWS = ("late_by", "late_reason")
+
+
+def extra_columns(query: Spec) -> list[str]:
+    """The columns that results of endless input have besides those of a table."""
+    updates = query.emit == "update"
+    if not updates and not query.corrects:
+        return []
+    has_sessions = any(isinstance(window, Session) for _, window in query.windows)
+    retracted = ["retracted"] if has_sessions else []
+    return ["revision", *retracted, *(["is_final"] if updates else [])]
+
+
+def check_names(query: Spec) -> None:
+    """Refuse a query whose columns have names that its results need.
+
+    >>> import windrow as wr
+    >>> check_names(wr.query(time="t", by="k"))
+    >>> wr.query(time="t", by="window_end").window(wr.Tumbling(10))
+    Traceback (most recent call last):
+    ValueError: column 'window_end' has a name that results need for a column of their own: rename it
+    """
+    added, carried = list(_added(query)), list(_carried(query))
+    for name in carried:
+        if name in added:
+            raise ValueError(
+                f"column {name!r} has a name that results need for a column of their own: rename it"
+            )
+    if query.rolling_over is not None:
+        _check_aggregates(query, set(carried))
+    for name, _ in query.aggregates:
+        if name in (*added, *query.by):
+            raise ValueError(f"the result column {name!r} would stand twice: choose another name")
+
+
+def check_columns(query: Spec, columns: Iterable[str], *, endless: bool) -> None:
+    """Refuse a table with columns that come back and have names which are added to them. ``endless``: it is
+    one of many, so that there are late rows and corrections."""
+    found = set(columns)
+    if query.rolling_over is not None:
+        _check_aggregates(query, found)
+    for name in _added_to_rows(query) if endless else ():
+        if name in found:
+            raise ValueError(f"the table has a column {name!r}, which is added to rows: rename it")
+
+
+def _check_aggregates(query: Spec, columns: Container[str]) -> None:
+    for name, _ in query.aggregates:
+        if name in columns:
+            raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
+
+
+def _added(query: Spec) -> Iterator[str]:
+    """The columns of results that are neither of the table nor aggregates."""
+    if query.windows:
+        yield from ["window"] if query.names_windows else []
+        yield from ("window_start", "window_end")
+    yield from extra_columns(query)
+    if query.late == "emit":
+        yield LATE
+
+
+def _carried(query: Spec) -> Iterator[str]:
+    """The columns of the table that results carry along, as far as the query names them."""
+    yield from query.by
+    if query.rolling_over is not None:
+        yield from (query.time, *query.order)
+        yield from (column for _, aggregate in query.aggregates for column in aggregate.columns)
+
+
+def _added_to_rows(query: Spec) -> Iterator[str]:
+    """What is added to rows of the table: to those that come back late, and to all of rolling."""
+    if query.late == "emit":
+        yield from _LATE_ROWS
+    if query.rolling_over is not None:
+        yield from _added(query)
