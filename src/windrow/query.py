@@ -116,7 +116,15 @@ class Query(Spec):
     def run(self, data: Any) -> Any:
         """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
 
-        The result is the kind of table that went in."""
+        The result is the kind of table that went in. What pandas calls missing, NaN in a column of floats, is
+        null and skipped; NaN in all other tables is a number.
+
+        >>> import pandas as pd, pyarrow as pa, windrow as wr
+        >>> q = wr.query(time="t").window(wr.Tumbling(10)).agg(top=wr.max("v"))
+        >>> rows = {"t": [1, 2], "v": [5.0, float("nan")]}
+        >>> q.run(pd.DataFrame(rows))["top"].tolist(), q.run(pa.table(rows))["top"].to_pylist()
+        ([5.0], [nan])
+        """
         self._check_complete()
         from windrow.engines.spark import is_spark_frame
 

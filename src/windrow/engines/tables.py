@@ -2,14 +2,21 @@
 
 No library is imported to find out what a table is: a table of pandas, Polars or DuckDB shows by its module
 that the library is loaded already.
+
+What pandas calls missing (``isna()``) comes in as null: NaN in NumPy's floats, NA in its own types and in
+those of Arrow. NaN that pandas does not call missing, as a column of an Arrow type may hold it, is a number,
+as it is in all other tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
+
+from windrow.engines.pandas_results import to_pandas
 
 __all__ = ["read_table"]
 
@@ -22,7 +29,8 @@ def read_table(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _same
     if library == "pandas":
-        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None), _to_pandas
+        table = pa.Table.from_pandas(data, preserve_index=False)
+        return table.replace_schema_metadata(None), partial(to_pandas, table.schema)
     if library == "polars":
         frame = data.collect() if hasattr(data, "collect") else data
         return frame.to_arrow(), _to_polars
@@ -38,10 +46,6 @@ def read_table(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
 
 def _same(table: pa.Table) -> pa.Table:
     return table
-
-
-def _to_pandas(table: pa.Table) -> Any:
-    return table.to_pandas()
 
 
 def _to_polars(table: pa.Table) -> Any:
