@@ -146,6 +146,7 @@ class Query(Spec):
         *,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
+        judge: Literal["push", "spark"] = "push",
         store: Store | None = None,
         name: str = "operator",
         sync: bool = False,
@@ -155,6 +156,12 @@ class Query(Spec):
 
         ``clock`` gives seconds, and only ``idle_timeout`` looks at it; ``now`` gives seconds since 1970, and
         only ``max_ahead`` looks at it.
+
+        ``judge`` says by which watermark the rows of a push are judged. Either way they are judged by the one
+        before the push; then it moves, and windows fire. With ``"push"`` it moves to what all rows so far lead
+        to, those of this push included. With ``"spark"`` it moves to what the rows *before* this push lead to,
+        in whole milliseconds and only once that is after 1970, as streams on Spark have it; a push is then a
+        micro-batch, and one without rows moves it, too. See docs/streams.md.
 
         With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what
         is there already is taken up; see docs/state.md. It is stored before a step's results are handed
@@ -166,6 +173,12 @@ class Query(Spec):
         0
         >>> op.push(pa.table({"t": [9, 13]})).to_pylist()
         [{'window_start': 0, 'window_end': 10, 'n': 3}]
+        >>> query = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count())
+        >>> op = query.open(judge="spark")
+        >>> [op.push(pa.table({"t": times})).num_rows for times in ([1, 8, 13], [9])]  # 9 is not late yet
+        [0, 1]
+        >>> op.push(pa.table({"t": [7]})).num_rows, op.metrics.rows_late
+        (0, 1)
         """
         self._check_complete()
         from windrow.engines.stream import Operator
@@ -175,11 +188,11 @@ class Query(Spec):
             raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
         store = rolling_store if store is None else store
         if store is None:
-            return Operator(self, clock=clock, now=now)
+            return Operator(self, clock=clock, now=now, judge=judge)
         from windrow.engines.stream.store_entries import SavedOperator
 
         saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
-        return Operator(self, clock=clock, now=now, saved=saved)
+        return Operator(self, clock=clock, now=now, judge=judge, saved=saved)
 
     def restore(
         self,
@@ -187,11 +200,12 @@ class Query(Spec):
         *,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
+        judge: Literal["push", "spark"] = "push",
     ) -> Operator:
         """An operator that goes on from what :meth:`Operator.snapshot` gave.
 
         The query must be the one that the snapshot is of; windows and aggregates may have been added, and
-        start empty.
+        start empty. ``judge`` is not in the snapshot: give the one of :meth:`open`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t").window(wr.Tumbling(10))
@@ -213,7 +227,7 @@ class Query(Spec):
             )
         from windrow.engines.stream import Operator
 
-        return Operator.restored(self, snapshot, clock=clock, now=now)
+        return Operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
 
     def explain(self, data: Any = None) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 from windrow.monoids.equality import same
 from windrow.spec import Spec
@@ -62,6 +63,7 @@ class StreamOracle:
     Args:
         query: a query with its aggregates.
         clock: the seconds of a clock, for ``idle_timeout``.
+        judge: by which watermark rows are judged, as in ``query.open(judge=)``.
 
     >>> import windrow as wr
     >>> query = wr.query(time="ts", watermark=2, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
@@ -78,8 +80,14 @@ class StreamOracle:
     [{'window_start': 10, 'window_end': 20, 'n': 2}]
     """
 
-    def __init__(self, query: Spec, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        query: Spec,
+        clock: Callable[[], float] = time.monotonic,
+        judge: Literal["push", "spark"] = "push",
+    ) -> None:
         self.query = query
+        self._is_spark = judge == "spark"
         self.counts = StreamCounts()
         #: every late row since the start, with ``late_by`` and ``late_reason``
         self.late: list[dict[str, Any]] = []
@@ -107,12 +115,16 @@ class StreamOracle:
         """Take rows; gives the results that are due."""
         self._check_open()
         table = rows_of(rows)
-        if not table:
+        if not table and not self._is_spark:
             return self.poll()
-        check_columns(self.query, table)
-        self._take(table)
-        self._last_came = self._now()
-        if self.query.watermark is not None:
+        before = self._largest
+        if table:
+            check_columns(self.query, table)
+            self._take(table)
+            self._last_came = self._now()
+        if self._is_spark:
+            self._move(self._spark_watermark(before))
+        elif self.query.watermark is not None:
             self._move(self._largest - self.query.watermark.units)
         return self._due()
 
@@ -208,6 +220,16 @@ class StreamOracle:
         self.late.append(row.values | {"late_by": late_by, "late_reason": reason})
 
     # -- results out -----------------------------------------------------------------------------------------
+
+    def _spark_watermark(self, largest: Watermark) -> Watermark:
+        """What Spark makes of the largest time of all micro-batches before: times lose what is below a
+        millisecond, the delay is rounded up to one, and only what is after 1970 counts."""
+        if self._clock is None or self.query.watermark is None or largest == -math.inf:
+            return -math.inf
+        a_millisecond = 1 if self._clock.counts_integers else 1000
+        delay = math.ceil(Fraction(self.query.watermark.units, a_millisecond))
+        watermark = (math.floor(Fraction(int(largest), a_millisecond)) - delay) * a_millisecond
+        return watermark if watermark > 0 else -math.inf
 
     def _move(self, watermark: Watermark) -> None:
         self._watermark = max(self._watermark, watermark)

@@ -4,6 +4,7 @@ A transcript says what is done to an operator and what must come out after each 
 
     about: A window fires once the watermark has reached its end.
     query: {time: t, by: k, allowed_lateness: 5}   # arguments of wr.query
+    judge: spark                                   # optional: query.open(judge=)
     windows: Tumbling(10)                          # or {ten: Tumbling(10), visit: Session(5)}
     aggregates: {n: count(), held: concat(s)}      # instead of windows: "rolling: 10" or "rolling: {rows: 3}"
     columns: [t, k, s]                             # of rows that are written as lists
@@ -41,7 +42,7 @@ __all__ = ["Step", "Transcript", "read_transcript"]
 
 Row = dict[str, Any]
 _FIELDS = {
-    *("about", "query", "windows", "rolling", "aggregates", "columns", "types"),
+    *("about", "query", "judge", "windows", "rolling", "aggregates", "columns", "types"),
     *("shows", "result_columns", "steps", "metrics"),
 }
 _ACTIONS = ("push", "advance", "poll", "finish", "late", "snapshot", "add_window", "remove_window", "wait")
@@ -73,6 +74,7 @@ class Transcript:
     result_columns: list[str] | None = None
     types: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
+    judge: str | None = None
 
     @property
     def waits(self) -> bool:
@@ -131,6 +133,7 @@ def _read(name: str, data: Any) -> Transcript:
         result_columns=data.get("result_columns"),
         types=dict(data.get("types", {})),
         metrics=dict(data.get("metrics", {})),
+        judge=data.get("judge"),
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 from windrow.query import Query
 from windrow.testing.stream_oracle import StreamOracle
@@ -31,8 +32,13 @@ class OracleOperator:
     #: metrics that say how an operator does it, which the definitions leave open
     uncounted = ("slices", "keys", "state_bytes")
 
-    def __init__(self, query: Query, clock: Callable[[], float] | None = None) -> None:
-        self._oracle = StreamOracle(query) if clock is None else StreamOracle(query, clock)
+    def __init__(
+        self,
+        query: Query,
+        clock: Callable[[], float] = time.monotonic,
+        judge: Literal["push", "spark"] = "push",
+    ) -> None:
+        self._oracle = StreamOracle(query, clock, judge)
         self._keeps_late = query.late == "emit"
         self._handed_over = 0
 

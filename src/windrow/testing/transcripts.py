@@ -47,7 +47,8 @@ def run_transcript(
     Args:
         source: the path of a YAML file, or the same as a dict.
         open: gives an operator for a query, as ``query.open()`` does, which is the default. Where a
-            transcript waits, it also gets ``clock``: a function that tells seconds.
+            transcript waits, it also gets ``clock``: a function that tells seconds; where it says by which
+            watermark rows are judged, ``judge``.
         restore: gives an operator for a query and a snapshot; by default ``query.restore``.
 
     >>> transcript = {
@@ -87,7 +88,9 @@ class Run:
         self.transcript = transcript
         self.query = transcript.query
         self.seconds = 0.0
-        self.options = {"clock": lambda: self.seconds} if transcript.waits else {}
+        self.options: dict[str, Any] = {"clock": lambda: self.seconds} if transcript.waits else {}
+        if transcript.judge is not None:
+            self.options["judge"] = transcript.judge
         self.restore = restore
         self.types = arrow_types(transcript)
         self.operator = open(self.query, **self.options)

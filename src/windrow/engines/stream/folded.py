@@ -25,7 +25,7 @@ from windrow.engines.stream.late import REASONS
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
-from windrow.engines.stream.take import late_before, take_slices
+from windrow.engines.stream.take import corrected, late_before, take_slices
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.slicing.slices import HeldSlices, concat, merge_order
 
@@ -78,7 +78,7 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[Sta
     nothing = np.empty(0, np.int64)
     batch = Batch(slices, nothing, nothing, late_before(plan, state))
     found = take_slices(plan, replace(state, keys=keys), batch)
-    return _counted(found.state, slices, found.taken, found.inside), found.due
+    return corrected(plan, _counted(found.state, slices, found.taken, found.inside), found.due)
 
 
 def _in_order(parts: list[HeldSlices], keys: int) -> HeldSlices:

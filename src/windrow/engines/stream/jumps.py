@@ -48,5 +48,5 @@ def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
             f"watermark: rows that come now may all be late. Say how far ahead rows may be with "
             f"max_ahead=, filter such rows, or give the watermark with advance() instead of watermark=",
             WatermarkJump,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from windrow.engines.times import TimeAxis
 
-__all__ = ["REASONS", "LateRows"]
+__all__ = ["REASONS", "LateRows", "joined_tables"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,7 +38,7 @@ class LateRows:
     def joined(self, schema: pa.Schema | None, axis: TimeAxis | None = None) -> pa.Table:
         """All of them in one table."""
         if self.tables:
-            return _concat(self.tables)
+            return joined_tables(self.tables)
         fields = [] if schema is None else list(schema)
         added = [("late_by", _lateness(axis)), ("late_reason", pa.string())]
         return pa.schema([*fields, *added]).empty_table()
@@ -48,7 +48,7 @@ def _lateness(axis: TimeAxis | None) -> Any:
     return pa.int64() if axis is None or axis.is_integer else pa.duration("us")
 
 
-def _concat(tables: Sequence[pa.Table]) -> pa.Table:
+def joined_tables(tables: Sequence[pa.Table]) -> pa.Table:
     """One table of all. Columns that the operator does not read may have changed their types: they are then
     given as text."""
     try:

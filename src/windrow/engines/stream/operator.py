@@ -10,7 +10,7 @@ stored before that, in one atomic write, and before results are handed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from time import monotonic
@@ -22,15 +22,16 @@ import pyarrow as pa
 
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.changes import with_window, without_window
+from windrow.engines.stream.judging import Judge, check_judge
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.push import pushed
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
 from windrow.engines.stream.store_entries import SavedOperator
+from windrow.engines.stream.together import pushed
 from windrow.engines.tables import read_table
 from windrow.engines.times import TimeAxis
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
@@ -60,9 +61,12 @@ class Operator:
         *,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
+        judge: Judge = "push",
         saved: SavedOperator | None = None,
     ) -> None:
+        check_judge(query, judge)
         self._is_finished = False
+        self._judge = judge
         self._plan = Plan.of(query)
         if saved is not None:
             self._plan = saved.with_windows(self._plan)
@@ -84,9 +88,10 @@ class Operator:
         *,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
+        judge: Judge = "push",
     ) -> Operator:
         """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
-        operator = cls(query, clock=clock, now=now)
+        operator = cls(query, clock=clock, now=now, judge=judge)
         operator._plan, operator._state = restored(operator._plan, snapshot)
         return operator
 
@@ -111,11 +116,30 @@ class Operator:
         """
         self._check_open()
         table, _ = read_table(batch)
-        if not table.num_rows and self._state.columns is not None:
-            return self.poll()
+        return self._pushed([table])
+
+    def push_parts(self, batches: Iterable[Any]) -> pa.Table:
+        """Take the rows of several tables as one push; the results that are due.
+
+        It gives what one push of all their rows gives, and holds one table at a time: all are judged by the
+        same watermark, and the watermark moves once, at the end. With ``judge="spark"`` that is a micro-batch,
+        and without any row one without data. What raises, in here or in ``batches``, leaves the operator as
+        it was.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> hours = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+        >>> hours.push_parts(pa.table({"t": times}) for times in ([2, 14], [9], [3])).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 3}]
+        """
+        self._check_open()
+        return self._pushed(read_table(batch)[0] for batch in batches)
+
+    def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
         with self._undoing():
-            plan, state, due = pushed(self._plan, self._state, table, self._now)
-            result = self._accepted(plan, state, due)
+            plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
+            result = None if state is self._state else self._accepted(plan, state, due)
+        if result is None:
+            return self.poll()
         self._last_row = self._clock()
         return result
 

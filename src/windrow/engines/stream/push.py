@@ -1,4 +1,4 @@
-"""A batch of rows into an operator's state: judged, folded, held; then the watermark moves."""
+"""A batch of rows into an operator's state, at one watermark: judged, folded, held."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ import pyarrow as pa
 from windrow.engines.delta_windows import without_delta
 from windrow.engines.frame import build_frame, plain_array
 from windrow.engines.ordered import OrderedRows
-from windrow.engines.stream.advance import Due, advanced
+from windrow.engines.stream.advance import Due
 from windrow.engines.stream.ahead import too_far_ahead
 from windrow.engines.stream.batch import fold_batch
 from windrow.engines.stream.intake import with_time
-from windrow.engines.stream.jumps import warn_of_jump
 from windrow.engines.stream.late import REASONS
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
@@ -30,56 +29,56 @@ from windrow.result_names import check_columns
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.windows import Delta
 
-__all__ = ["next_watermark", "pushed", "taken"]
+__all__ = ["Rows", "read_rows", "taken_rows"]
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def pushed(plan: Plan, state: State, table: pa.Table, now: Callable[[], float]) -> tuple[Plan, State, Due]:
-    """The state after a batch, and what is due; ``now`` tells the seconds since 1970."""
-    before = state
-    plan, state, due, times = taken(plan, state, table, now)
-    state, fired = advanced(plan, state, next_watermark(plan, state), due)
-    if len(times) and state.watermark > before.watermark:
-        warn_of_jump(plan.query, before.earliest, before.largest, times)
-    return plan, state, due.joined(fired)
+@dataclass(frozen=True)
+class Rows:
+    """Rows that have a time, with their numbers in the order in which they came."""
+
+    table: pa.Table
+    times: Ints
+    arrivals: Ints
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def where(self, wanted: Mask) -> Rows:
+        if wanted.all():
+            return self
+        return Rows(filter_rows(self.table, wanted), self.times[wanted], self.arrivals[wanted])
 
 
-def taken(
+def read_rows(
     plan: Plan, state: State, table: pa.Table, now: Callable[[], float] | None = None
-) -> tuple[Plan, State, Due, Ints]:
-    """The state after a batch, at the same watermark; corrections that are due; and the times of rows.
-
-    Without ``now``, no row is too far ahead."""
+) -> tuple[Plan, State, Rows]:
+    """The rows of a table that windows may take; others are counted. ``now`` tells the seconds since 1970;
+    without it, no row is too far ahead."""
     check_columns(plan.query, table.column_names, endless=True)
     plan, state = plan.settled(state, table)
     assert state.columns is not None
     table = state.columns.conform(table)
-    rows, timeless = with_time(table, plan.query.time)
+    timed, timeless = with_time(table, plan.query.time)
     arrivals = _arrivals(table, plan.query.time, state.counts.rows_in)
     rejected = Counter({"no_time": timeless} if timeless else {})
     state = replace(state, counts=replace(state.counts, rows_in=state.counts.rows_in + table.num_rows))
-    if not rows.num_rows:
-        return plan, _with_rejected(state, rejected), Due(), np.empty(0, np.int64)
-    axis, times, _ = read_times(rows.column(plan.query.time), plan.query.time)
-    if plan.query.max_ahead is not None and now is not None:
+    axis, times, _ = read_times(timed.column(plan.query.time), plan.query.time)
+    rows = Rows(timed, times, arrivals)
+    if plan.query.max_ahead is not None and now is not None and len(rows):
         ahead = too_far_ahead(plan.query, axis, times, now, state.largest)
-        if ahead.any():
-            rejected["too_far_ahead"] += int(ahead.sum())
-            rows, times, arrivals = filter_rows(rows, ~ahead), times[~ahead], arrivals[~ahead]
-    if not rows.num_rows:
-        return plan, _with_rejected(state, rejected), Due(), np.empty(0, np.int64)
-    plan.check_reach(times)
-    taking = _Taking(plan, state, rows, times, arrivals)
-    state, due = taking.result(rejected)
-    return plan, state, due, times
+        rejected += Counter({"too_far_ahead": int(ahead.sum())})
+        rows = rows.where(~ahead)
+    if len(rows):
+        plan.check_reach(rows.times)
+    return plan, _with_rejected(state, rejected), rows
 
 
-def next_watermark(plan: Plan, state: State) -> int:
-    """Where the watermark goes after a batch, by how far it stays behind the largest time."""
-    delay = plan.query.watermark
-    return state.watermark if delay is None else max(state.watermark, state.largest - delay.units)
+def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
+    """The state after rows, at the same watermark, and what they touched."""
+    return _Taking(plan, state, rows.table, rows.times, rows.arrivals).result(Counter())
 
 
 def _arrivals(table: pa.Table, time: str, before: int) -> Ints:

@@ -11,13 +11,12 @@ import numpy.typing as npt
 from windrow.engines.stream.advance import Due, counted
 from windrow.engines.stream.batch import Batch
 from windrow.engines.stream.errors import naming_keys
-from windrow.engines.stream.output import Piece
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 
-__all__ = ["Taken", "late_before", "take_slices"]
+__all__ = ["Taken", "corrected", "late_before", "take_slices"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -63,9 +62,6 @@ def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
             touched[part.number] = _some(batch.slices, joined)
     state = replace(state, sessions=tuple(parts), counts=state.counts.with_late_pairs(late_pairs))
     due = Due(timed=timed, sessions=touched)
-    if plan.query.corrects and timed is not None and before > START_OF_TIME:
-        state, pieces = _corrected(state, timed, batch.late_before)
-        due = replace(due, pieces=pieces)
     return Taken(state, due, taken, (in_time, nothing | bool(parts)))
 
 
@@ -73,8 +69,12 @@ def _some(slices: HeldSlices, chosen: Mask) -> HeldSlices:
     return slices.take(np.flatnonzero(chosen))
 
 
-def _corrected(state: State, touched: HeldSlices, since: int) -> tuple[State, tuple[Piece, ...]]:
-    """What late rows correct of what has fired."""
+def corrected(plan: Plan, state: State, due: Due) -> tuple[State, Due]:
+    """With what late rows correct of what has fired; once all rows that come together are in."""
+    if not plan.query.corrects or due.timed is None or state.watermark == START_OF_TIME:
+        return state, due
     assert state.time is not None
-    part, pieces = state.time.corrections(_some(touched, touched.firsts >= since), state.watermark)
-    return counted(replace(state, time=part), pieces), tuple(pieces)
+    touched = _some(due.timed, due.timed.firsts >= late_before(plan, state))
+    with naming_keys(state.keys, state.axis):
+        part, pieces = state.time.corrections(touched, state.watermark)
+    return counted(replace(state, time=part), pieces), replace(due, pieces=tuple(pieces))

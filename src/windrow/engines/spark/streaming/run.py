@@ -19,6 +19,7 @@ from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.spark.streaming.unpack_task import unpack_batches
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows import result_schema
+from windrow.engines.stream.judging import delay_ms
 from windrow.engines.times import TimeAxis
 from windrow.result_names import LATE, extra_columns
 from windrow.spec import Spec
@@ -57,7 +58,9 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
 
     counts = [f"{reason} long" for reason in REJECTED]
     blobs = mapped(judged, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
-    timed = blobs.withWatermark("clock", _delay(query)).select("bucket", "blob", *REJECTED)
+    assert query.watermark is not None
+    delay = f"{delay_ms(query.watermark)} milliseconds"
+    timed = blobs.withWatermark("clock", delay).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
     stepped = timed.groupBy("bucket").transformWithState(
         BucketProcessor(payload, encoded, len(buckets)), STEPPED, mode, "eventTime"
@@ -97,12 +100,6 @@ def _check(query: Spec, frame: DataFrame) -> None:
             "wr.spark.session(), or set spark.sql.streaming.stateStore.providerClass to "
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         )
-
-
-def _delay(query: Spec) -> str:
-    assert query.watermark is not None
-    units = query.watermark.units
-    return f"{units if query.watermark.kind == 'integer' else -(-units // 1000)} milliseconds"
 
 
 def _even_buckets(session: Any, has_keys: bool) -> list[int]:

@@ -14,21 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.streaming.buckets import SPREAD
-from windrow.engines.spark.streaming.wire import (
-    begin,
-    read_folded,
-    read_rows,
-    sends_rows,
-    watermark_of,
-)
+from windrow.engines.spark.streaming.wire import begin, read_folded, read_rows, sends_rows
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.folded import taken_folded
+from windrow.engines.stream.judging import watermark_of
 from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.push import taken
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored import Entries, StoredState
+from windrow.engines.stream.together import taken
 
 __all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "step"]
 
@@ -102,8 +97,7 @@ def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, Stat
         return plan, state, Due()
     if sends_rows(plan.query):
         table = pa.concat_tables([read_rows(blob) for blob in blobs])
-        plan, state, due, _ = taken(plan, state, table)
-        return plan, state, due
+        return taken(plan, state, table)
     state, due = taken_folded(plan, state, [read_folded(plan, blob) for blob in blobs])
     return plan, state, due
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 
@@ -17,12 +16,11 @@ from windrow.engines.stream.folded import Folded
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
-from windrow.slicing.slicer import START_OF_TIME
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 from windrow.windows import Session, TimeWindow
 
-__all__ = ["begin", "read_folded", "read_rows", "sends_rows", "watermark_of", "write_folded", "write_rows"]
+__all__ = ["begin", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
 
 _FOLDED = "folded"
 
@@ -60,15 +58,3 @@ def write_rows(table: pa.Table) -> bytes:
 
 def read_rows(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
-
-
-def watermark_of(milliseconds: int, is_integer: bool) -> int:
-    """Spark's watermark as the query counts time; Spark starts at 0, which says nothing yet."""
-    if milliseconds <= 0:
-        return START_OF_TIME
-    return milliseconds if is_integer else milliseconds * 1000
-
-
-def as_clock(largest: int, is_integer: bool) -> Any:
-    """A time of the query as what Spark's watermark is made of: microseconds of a timestamp."""
-    return largest * 1000 if is_integer else largest
