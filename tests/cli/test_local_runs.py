@@ -49,21 +49,40 @@ def test_a_finite_table_gives_what_the_query_gives(folder: Path) -> None:
     assert_same_results(results(folder / "results"), expected)
 
 
-def test_a_stream_in_batches_counts_late_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(write_job(folder), "--batch-rows", "60", "--json") == 0
+ONE_FILE = GOOD.replace("header = true", "header = true\nmaxFilesPerTrigger = 1")
+
+
+def test_a_stream_in_micro_batches_counts_late_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_calls(tmp_path, files=3)
+    assert run(write_job(tmp_path, ONE_FILE), "--batch-rows", "25", "--json") == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     steps = [event for event in events if event["event"] == "progress"]
-    assert [step["rows"] for step in steps] == [60, 60, 1]
-    assert steps[0]["watermark"] == "2024-05-01T12:49:00+00:00"
+    # the watermark of a micro-batch is made of those before; the last is without data
+    assert [step["rows"] for step in steps] == [60, 60, 61, 0]
+    assert [step["late"] for step in steps] == [0, 0, 1, 0]
+    watermarks = [step["watermark"] for step in steps]
+    assert watermarks == [None, *(f"2024-05-01T{hour}:49:00+00:00" for hour in (12, 13, 14))]
     end = events[-1]
-    assert (end["event"], end["status"], end["rows"], end["late"]) == ("end", "done", 121, 1)
-    assert end["results"] == results(folder / "results").num_rows
+    assert (end["event"], end["status"], end["rows"], end["late"]) == ("end", "done", 181, 1)
+    assert end["results"] == results(tmp_path / "results").num_rows
 
 
-def test_late_rows_are_handed_back(folder: Path) -> None:
-    text = GOOD.replace('watermark = "10m"', 'watermark = "10m"\nlate = "emit"')
-    assert run(write_job(folder, text), "--batch-rows", "60", "--quiet") == 0
-    late = [row["late"] for row in results(folder / "results").to_pylist() if row["late"] is not None]
+def test_all_files_are_one_micro_batch_unless_the_job_says_otherwise(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(write_job(folder), "--batch-rows", "60", "--json") == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [event["rows"] for event in events if event["event"] == "progress"] == [121, 0]
+    assert events[-1]["late"] == 0
+
+
+def test_late_rows_are_handed_back(tmp_path: Path) -> None:
+    write_calls(tmp_path, files=3)
+    text = ONE_FILE.replace('watermark = "10m"', 'watermark = "10m"\nlate = "emit"')
+    assert run(write_job(tmp_path, text), "--quiet") == 0
+    late = [row["late"] for row in results(tmp_path / "results").to_pylist() if row["late"] is not None]
     assert [(row["caller"], row["late_reason"]) for row in late] == [("late", "window_fired")]
 
 

@@ -57,7 +57,8 @@ def _locally(
     from windrow.cli.replay import paced
 
     rows = paced(read_batches(job.source, _ROWS), job.query.time, speed, options.tick)
-    run_batches(job, rows, open_sink(job.sink, options.overwrite), record, reporter)
+    micro_batches = ([table] for table in rows)
+    run_batches(job, micro_batches, open_sink(job.sink, options.overwrite), record, reporter)
 
 
 def _on_spark(

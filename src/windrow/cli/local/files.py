@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,13 +15,14 @@ import pyarrow.parquet
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import FILE_FORMATS, Source
 from windrow.cli.job.column_types import arrow_type
+from windrow.cli.local.micro_batches import LIMITS, by_age, micro_batches
 
-__all__ = ["check_readable", "ignored_options", "list_files", "read_batches"]
+__all__ = ["check_readable", "ignored_options", "list_files", "read_batches", "read_micro_batches"]
 
 #: options of Spark's that mean something here
-_KNOWN = ("header", "sep", "delimiter", "multiline", "inferschema")
+_KNOWN = ("header", "sep", "delimiter", "multiline", "inferschema", *LIMITS)
 #: options that only say how Spark goes about it
-_HARMLESS = ("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "cleansource", "mergeschema")
+_HARMLESS = ("cleansource", "mergeschema", "maxfileage", "maxcachedfiles", "discardcachedinputratio")
 
 
 def check_readable(source: Source) -> None:
@@ -43,7 +44,12 @@ def ignored_options(source: Source) -> list[str]:
 
 
 def list_files(source: Source) -> list[Path]:
-    """The files in the order in which they are read: by name."""
+    """The files in the order in which they are read: those of a stream by age, others by name."""
+    files = _named_files(source)
+    return by_age(source, files) if source.is_stream else files
+
+
+def _named_files(source: Source) -> list[Path]:
     path = Path(str(source.path).removeprefix("file:"))
     if path.is_file():
         return [path]
@@ -62,8 +68,18 @@ def _root(path: Path) -> Path:
 
 def read_batches(source: Source, rows: int) -> Iterator[pa.Table]:
     """The rows, about so many at a time."""
+    return read_files(source, list_files(source), rows)
+
+
+def read_micro_batches(source: Source, rows: int) -> list[Iterator[pa.Table]]:
+    """The rows of a stream by micro-batch, and of each about so many at a time; none is read yet."""
+    return [read_files(source, files, rows) for files in micro_batches(source, list_files(source))]
+
+
+def read_files(source: Source, files: Iterable[Path], rows: int) -> Iterator[pa.Table]:
+    """The rows of files, about so many at a time."""
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in source.schema]) if source.schema else None
-    for file in list_files(source):
+    for file in files:
         try:
             for table in _read(source, file, schema, rows):
                 yield table if schema is None else _as_declared(table, schema, file)

@@ -1,4 +1,9 @@
-"""A job on the local engine: a finite source, read once, in batches if it is a stream."""
+"""A job on the local engine: a finite source, read once.
+
+A stream is read in the micro-batches that Spark makes of the same files, and its rows are judged as Spark
+judges them: every window that Spark writes comes out with the same values, and as many rows are late. At the
+end, where Spark keeps what is left for a next run, every window that is still open comes out.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ import pyarrow.compute as pc
 
 from windrow.cli.errors import JobFailed, JobInterrupted
 from windrow.cli.job import Job
-from windrow.cli.local.files import check_readable, ignored_options, read_batches
+from windrow.cli.local.files import check_readable, ignored_options, read_batches, read_micro_batches
 from windrow.cli.local.late import with_late_rows
 from windrow.cli.local.sinks import LocalSink, open_sink
 from windrow.cli.record import Record
@@ -28,16 +33,16 @@ __all__ = ["guarded", "run_batches", "run_local"]
 def run_local(
     job: Job, record: Record, reporter: Reporter, rows: int = 65_536, overwrite: bool = False
 ) -> None:
-    """Run to the end of the input. Nothing is kept for a next run: every window comes out."""
+    """Run to the end of the input. Nothing is kept for a next run: every window comes out. ``rows``: how many
+    are read at a time, which changes no result."""
     check_readable(job.source)
     sink = open_sink(job.sink, overwrite)
     for name in ignored_options(job.source):
         reporter.note(f"note: the local engine does not know the option {name!r}")
-    batches = read_batches(job.source, rows)
     if job.source.is_stream:
-        run_batches(job, batches, sink, record, reporter)
+        run_batches(job, read_micro_batches(job.source, rows), sink, record, reporter)
     else:
-        _run_once(job, list(batches), sink, record, reporter)
+        _run_once(job, list(read_batches(job.source, rows)), sink, record, reporter)
 
 
 def _run_once(job: Job, tables: list[pa.Table], sink: LocalSink, record: Record, reporter: Reporter) -> None:
@@ -67,10 +72,11 @@ def _run_once(job: Job, tables: list[pa.Table], sink: LocalSink, record: Record,
 
 
 def run_batches(
-    job: Job, batches: Iterable[pa.Table], sink: LocalSink, record: Record, reporter: Reporter
+    job: Job, batches: Iterable[Iterable[pa.Table]], sink: LocalSink, record: Record, reporter: Reporter
 ) -> None:
-    """Batch after batch through an operator, then the end. Stopped in between, what is due is written."""
-    operator = job.query.open()
+    """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark does;
+    then the end. Stopped in between, what is due is written."""
+    operator = job.query.open(judge="spark")
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this batch ...")) as stopping:
         try:
@@ -86,26 +92,54 @@ def run_batches(
 
 
 def _stepped(
-    job: Job, operator: Operator, batches: Iterable[pa.Table], record: Record, reporter: Reporter
+    job: Job,
+    operator: Operator,
+    batches: Iterable[Iterable[pa.Table]],
+    record: Record,
+    reporter: Reporter,
 ) -> Iterator[pa.Table]:
-    before, largest = operator.metrics, None
-    number = 0
+    times = _Largest(job.query.time)
     for number, batch in enumerate(batches):
-        began = time.perf_counter()
-        result = _with_late(job, operator, guarded(operator.push, batch))
-        seconds = time.perf_counter() - began
-        seen = pc.max(batch.column(job.query.time)).as_py()
-        largest = seen if largest is None or (seen is not None and seen > largest) else largest
-        after = operator.metrics
-        step = _progress(number, record.elapsed(), seconds, before, after, largest)
-        before = after
+        before, began = operator.metrics, time.perf_counter()
+        result = _with_late(job, operator, guarded(operator.push_parts, times.seen(batch)))
+        step = _progress(number, record, began, before, operator.metrics, times.largest)
         record.add(step)
         reporter.progress(step, record.totals)
         yield result
+    yield from _without_data(job, operator, record, reporter, times.largest)
+    fired = operator.metrics.windows_fired
     result = guarded(operator.finish)
-    fired = operator.metrics.windows_fired - before.windows_fired
-    record.totals.windows += fired
+    record.totals.windows += operator.metrics.windows_fired - fired
     yield _with_late(job, operator, result)
+
+
+def _without_data(
+    job: Job, operator: Operator, record: Record, reporter: Reporter, largest: Any
+) -> Iterator[pa.Table]:
+    """The micro-batch without rows that Spark runs if the last one with rows leads to another watermark."""
+    before, began = operator.metrics, time.perf_counter()
+    result = _with_late(job, operator, guarded(operator.push_parts, ()))
+    after = operator.metrics
+    if after.watermark != before.watermark:
+        step = _progress(len(record.steps), record, began, before, after, largest)
+        record.add(step)
+        reporter.progress(step, record.totals)
+        yield result
+
+
+class _Largest:
+    """The largest time of tables that are on their way."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self.largest: Any = None
+
+    def seen(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        for table in tables:
+            found = pc.max(table.column(self._column)).as_py() if self._column in table.column_names else None
+            if found is not None and (self.largest is None or found > self.largest):
+                self.largest = found
+            yield table
 
 
 def _with_late(job: Job, operator: Operator, result: pa.Table) -> pa.Table:
@@ -113,18 +147,18 @@ def _with_late(job: Job, operator: Operator, result: pa.Table) -> pa.Table:
 
 
 def _progress(
-    number: int, at: float, seconds: float, before: Metrics, after: Metrics, largest: Any
+    number: int, record: Record, began: float, before: Metrics, after: Metrics, largest: Any
 ) -> Progress:
     return Progress(
         batch=number,
-        at=at,
+        at=record.elapsed(),
         rows=after.rows_in - before.rows_in,
         late=after.rows_late - before.rows_late,
         late_pairs=dict(Counter(after.late_pairs) - Counter(before.late_pairs)),
         rejected=after.rows_rejected - before.rows_rejected,
         windows=after.windows_fired - before.windows_fired,
         corrected=after.windows_corrected - before.windows_corrected,
-        seconds=seconds,
+        seconds=time.perf_counter() - began,
         state_bytes=after.state_bytes,
         watermark=after.watermark,
         largest=largest,

@@ -32,7 +32,9 @@ def check_judge(query: Spec, judge: str) -> None:
             "watermark='10 minutes'"
         )
     if query.idle_timeout is not None:
-        raise ValueError("idle_timeout: Spark's watermark moves with data alone: leave it out, or judge='spark'")
+        raise ValueError(
+            "idle_timeout: Spark's watermark moves with data alone: leave it out, or judge='spark'"
+        )
 
 
 def reached(query: Spec, state: State, judge: Judge) -> int:
