@@ -157,10 +157,10 @@ class Query(Spec):
         ``clock`` gives seconds, and only ``idle_timeout`` looks at it; ``now`` gives seconds since 1970, and
         only ``max_ahead`` looks at it.
 
-        ``judge`` says by which watermark the rows of a push are judged. Either way they are judged by the one
-        before the push; then it moves, and windows fire. With ``"push"`` it moves to what all rows so far lead
-        to, those of this push included. With ``"spark"`` it moves to what the rows *before* this push lead to,
-        in whole milliseconds and only once that is after 1970, as streams on Spark have it; a push is then a
+        ``judge`` says where the watermark goes with a push. Rows are always judged by the watermark before
+        their push; then it moves, and windows fire. With ``"push"`` it moves to what all rows so far lead to,
+        those of this push included. With ``"spark"`` it moves to what the rows *before* this push lead to, in
+        whole milliseconds and only once that is after 1970, as streams on Spark have it; a push is then a
         micro-batch, and one without rows moves it, too. See docs/streams.md.
 
         With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what

@@ -99,7 +99,7 @@ def _running(command: argparse.ArgumentParser) -> None:
 def _run(command: argparse.ArgumentParser) -> None:
     _running(command)
     command.add_argument(
-        "--batch-rows", type=int, default=65_536, help="local engine: rows of a batch (default: 65536)"
+        "--batch-rows", type=int, default=65_536, help="local engine: rows read at a time (default: 65536)"
     )
 
 

@@ -74,11 +74,11 @@ def _run_once(job: Job, tables: list[pa.Table], sink: LocalSink, record: Record,
 def run_batches(
     job: Job, batches: Iterable[Iterable[pa.Table]], sink: LocalSink, record: Record, reporter: Reporter
 ) -> None:
-    """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark does;
-    then the end. Stopped in between, what is due is written."""
+    """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark
+    does; then the end. Stopped in between, what is due is written."""
     operator = job.query.open(judge="spark")
     is_complete = False
-    with Stopping(lambda: reporter.note("stopping after this batch ...")) as stopping:
+    with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:
             for result in _stepped(job, operator, batches, record, reporter):
                 _keep(sink, record, result)

@@ -1,9 +1,11 @@
 """By which watermark rows are judged, and where the watermark goes with a push.
 
-``judge="push"``: it is made of all rows up to and with this push. ``judge="spark"``: of the rows *before* this
-push, as Spark makes it of the micro-batches before; so a row is judged by what rows two pushes back led to.
-Spark's watermark counts milliseconds, and begins at 0, which says nothing yet: the functions here are what
-streams on Spark and operators that judge like them both call. Spark itself is not needed.
+Rows are judged by the watermark before their push. ``judge="push"``: it then moves to what all rows lead to,
+those of this push included. ``judge="spark"``: to what the rows *before* this push lead to, as Spark makes it
+of the micro-batches before; so a row is judged by what the rows up to two pushes back led to.
+
+Spark's watermark counts milliseconds, and begins at 0, which says nothing yet. Streams on Spark and operators
+that judge like them both call the functions here; Spark itself is not needed.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def check_judge(query: Spec, judge: str) -> None:
         )
     if query.idle_timeout is not None:
         raise ValueError(
-            "idle_timeout: Spark's watermark moves with data alone: leave it out, or judge='spark'"
+            "idle_timeout with judge='spark': Spark's watermark moves with data alone: leave out one of them"
         )
 
 

@@ -121,8 +121,9 @@ class Operator:
     def push_parts(self, batches: Iterable[Any]) -> pa.Table:
         """Take the rows of several tables as one push; the results that are due.
 
-        It gives what one push of all their rows gives, and holds one table at a time: all are judged by the
-        same watermark, and the watermark moves once, at the end. With ``judge="spark"`` that is a micro-batch,
+        It gives what one push of all their rows gives, however they are cut into tables: all are judged by
+        the same watermark, which moves once, at the end. A table is taken before the next but one is asked
+        for, so that together they may be larger than memory. With ``judge="spark"`` this is a micro-batch,
         and without any row one without data. What raises, in here or in ``batches``, leaves the operator as
         it was.
 

@@ -1,9 +1,10 @@
 """Rows that come together, in one table or in many: judged by one watermark; then the watermark moves.
 
-Invariant: what comes of it does not depend on how the rows are cut into tables. Rows that no cut can change
-are taken table by table. What does depend on all of them waits for the last: corrections come once for a push,
-and where there are sessions, rows behind the watermark are judged by the sessions that all others have made.
-Cost: beside the operator's state, memory for one table, for the rows that wait, and for the slices in which
+Invariant: what comes of it does not depend on how the rows are cut into tables. Rows are taken table by table
+wherever that makes no difference. Two things wait for the last table: corrections, which come once for a
+push; and, where there are sessions, rows behind the watermark, which are judged by the sessions that all
+other rows have made.
+Cost: beside the operator's state, memory for two tables, for the rows that wait, and for the slices in which
 corrections and updates are found. A push of one table is taken at once.
 """
 
