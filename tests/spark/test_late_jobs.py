@@ -66,7 +66,8 @@ def test_late_rows_are_handed_back_alike_the_newest_files_first(
     options = f"latestFirst = true\nmaxBytesPerTrigger = {2 * max(sizes)}"
     steps, found = check(tmp_path, capsys, options, 'late = "emit"\nmax_ahead = "1h"')
     late = [row["late"] for row in found if row["late"] is not None]
-    assert [step["rows"] for step in steps] == [240] * 5 + [0]
+    # older files move no watermark, so that no micro-batch without data comes after them
+    assert [step["rows"] for step in steps] == [240] * 5
     assert len(late) == sum(step["late"] for step in steps) > 100
 
 

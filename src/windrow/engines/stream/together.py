@@ -80,11 +80,9 @@ class _Together:
             self._waiting.append(self._narrowed(rows.where(waits)))
         if not waits.all():
             self._into_state(rows.where(~waits))
-        earliest, largest = (
-            rows.times.min(initial=self.state.earliest),
-            rows.times.max(initial=self.state.largest),
-        )
-        self.state = replace(self.state, earliest=int(earliest), largest=int(largest))
+        earliest = int(rows.times.min(initial=self.state.earliest))
+        largest = int(rows.times.max(initial=self.state.largest))
+        self.state = replace(self.state, earliest=earliest, largest=largest)
         return rows.times
 
     def end(self) -> tuple[Plan, State, Due]:
