@@ -74,7 +74,7 @@ AGGREGATES = 'n = "count()"\ntotal = "sum(len)"\nlast = "last(len)"'
 
 
 def write_late_files(folder: Path, files: int = 10, rows: int = 120, mean_hours: float = 12.0) -> None:
-    """A file every three hours; rows are up to days late, some without a time; names are in no order of age."""
+    """A file every three hours; rows are up to days late, some without a time; names tell nothing of age."""
     (folder / "data").mkdir()
     for number in range(files):
         rng = np.random.default_rng(number)
