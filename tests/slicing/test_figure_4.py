@@ -40,7 +40,7 @@ def slices_of(times: list[int]) -> HeldSlices:
     moments = np.array(times, np.int64)
     keys = np.zeros(len(times), np.int64)
     partials = Partials.of_rows(frame, [wr.count(), wr.max("t")], edges)
-    return HeldSlices(keys, moments, moments, moments + 1, None, None, partials)
+    return HeldSlices(keys, moments, moments, moments + 1, None, partials)
 
 
 def sessions(store: SessionStore) -> list[tuple[int, int, int]]:
@@ -114,9 +114,7 @@ def test_case_after_the_sessions_have_fired(before: Any, late: Any, expected: An
 
 def test_sessions_of_keys_do_not_touch() -> None:
     mine = slices_of([0, 3])
-    others = HeldSlices(
-        mine.keys + 1, mine.firsts + 4, mine.lasts + 4, mine.ends + 4, None, None, mine.partials
-    )
+    others = HeldSlices(mine.keys + 1, mine.firsts + 4, mine.lasts + 4, mine.ends + 4, None, mine.partials)
     store = SessionStore(wr.Session(GAP), JOINERS, False).added(mine).added(others)
     assert sessions(store) == [(0, 8, 2), (4, 12, 2)]
 

@@ -34,7 +34,7 @@ def slices_of(rows: list[tuple[int, int, int]], windows: Any = FOURS) -> HeldSli
     cut = Slicer(windows).slices(frame.times, frame.run_starts)
     partials = Partials.of_rows(frame, [a for _, a in QUERY.aggregates], cut.rows)
     numbers = np.array(keys, np.int64)[cut.rows[:-1]]
-    return HeldSlices(numbers, cut.times, frame.times[cut.rows[1:] - 1], cut.ends, None, None, partials)
+    return HeldSlices(numbers, cut.times, frame.times[cut.rows[1:] - 1], cut.ends, None, partials)
 
 
 def stored(batches: list[Any], span: int, eager: bool = False) -> SliceStore:
@@ -192,10 +192,9 @@ def test_slices_that_only_ends_keep_apart_are_fused() -> None:
     assert [row[4] for row in shown(fused.blocks[0].slices)] == [4] * 8
 
 
-@pytest.mark.parametrize("layer", ["epochs", "since"])
-def test_layers_stay_apart_until_they_are_read(layer: str) -> None:
+def test_layers_stay_apart_until_they_are_read() -> None:
     store = stored([[(0, 1, 1)]], 8)
-    late = HeldSlices(**{**vars(slices_of([(0, 2, 5)])), layer: np.array([7])})
+    late = HeldSlices(**{**vars(slices_of([(0, 2, 5)])), "since": np.array([7])})
     store = store.added(late).added(late)
     assert len(store) == 2
     assert store.blocks[0].whole() is None

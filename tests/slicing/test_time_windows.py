@@ -82,7 +82,7 @@ def slices_of(windows: list[TimeWindow], keys: list[list[int]]) -> HeldSlices:
     runs = np.cumsum([0, *map(len, keys)])
     cut = Slicer(windows).slices(times, runs)
     numbers = np.repeat(np.arange(len(keys)), np.diff(cut.runs))
-    return HeldSlices(numbers, cut.times, times[cut.rows[1:] - 1], cut.ends, None, None, None)
+    return HeldSlices(numbers, cut.times, times[cut.rows[1:] - 1], cut.ends, None, None)
 
 
 def columns_of(keys: list[list[int]]) -> tuple[Any, Any]:

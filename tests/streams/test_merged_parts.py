@@ -23,7 +23,7 @@ def slices_of(part: list[tuple[int, int]], number: int) -> HeldSlices:
     keys, times = (np.array([row[k] for row in rows], np.int64) for k in (0, 1))
     frame = build_frame(QUERY, pa.table({"t": np.arange(len(rows)), "v": np.full(len(rows), number)}))
     partials = Partials.of_rows(frame, [a for _, a in QUERY.aggregates], np.arange(len(rows) + 1))
-    return HeldSlices(keys, times, times, times + 1, None, None, partials)
+    return HeldSlices(keys, times, times, times + 1, None, partials)
 
 
 @given(parts=st.lists(PART, min_size=1, max_size=7))

@@ -98,6 +98,8 @@ class OrderedRows:
         self._log = RowLog()
         self._pending = Waiting()
         self._passed = -_NEVER
+        #: windows that start before this do not come out: rows of them may have come before this was added
+        self._since = -_NEVER
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
@@ -164,7 +166,7 @@ class OrderedRows:
             assert new is not None
             columns, kept = policy_columns(self._query, over, taken, taken.news)
             return self._rolled(taken, new, taken.news, columns), log.kept(taken.rows, kept)
-        result, kept = completed_windows(self._query, self._name, over, taken, closing)
+        result, kept = completed_windows(self._query, self._name, over, taken, closing, self._since)
         return result, log.kept(taken.rows, kept)
 
     def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
@@ -206,7 +208,8 @@ class OrderedRows:
 
     def _with_context(self, context: Held | None, new: Held | None) -> Taken:
         needed = None if new is None else new.select(self._columns)
-        return take(replace(self._query, order=()), context, needed, self._naming)
+        query = replace(self._query, order=())
+        return take(query, context, needed, self._naming, self._log.added_after)
 
     def _rolled(self, taken: Taken, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
         """The new rows at the positions ``chosen`` with their results, in order of time."""
@@ -293,6 +296,12 @@ class OrderedRows:
         """Whether chunks of the context are read as wholes."""
         return isinstance(self._window, Rolling) and self._window.policy is None
 
+    def with_since(self, since: int) -> OrderedRows:
+        """Another without the windows that start before a time."""
+        clone = self.copied()
+        clone._since = since
+        return clone
+
     def copied(self) -> OrderedRows:
         """Another with the same rows: what is done to one is not done to the other."""
         return copy.copy(self)
@@ -307,7 +316,7 @@ class OrderedRows:
         """All that is held, as plain values, arrays and tables; without the rows in chunks for those who keep
         them elsewhere."""
         log, pending = self._log, self._pending
-        found: dict[str, Any] = {"passed": self._passed}
+        found: dict[str, Any] = {"passed": self._passed, "since": self._since, "added": self._added()}
         if with_chunks:
             context, waiting = log.all(), pending.all()
         else:
@@ -325,11 +334,19 @@ class OrderedRows:
         context = None if state["context"] is None else self.reads_rows(False)(state["context"])
         pending = None if state["pending"] is None else self.reads_rows(True)(state["pending"])
         masks = _unpacked(state.get("masks"), log)
-        self._log = RowLog(tuple(log), state.get("first", 0), None, masks).with_tail(context)
+        bounds = [state["added"].get(name, 0) for name, _ in self._query.aggregates]
+        added_after = tuple(bounds) if any(bounds) else ()
+        self._log = RowLog(tuple(log), state.get("first", 0), None, masks, added_after).with_tail(context)
         self._pending = Waiting((), tuple(waiting))
         if pending is not None:
             self._pending = self._pending.added(pending)
-        self._passed = int(state["passed"])
+        self._passed, self._since = int(state["passed"]), int(state["since"])
+
+    def _added(self) -> dict[str, int]:
+        """How many rows had come when aggregates were added, for those of which held rows may not know."""
+        names = [name for name, _ in self._query.aggregates]
+        bounds = dict(zip(names, self._log.added_after, strict=False)) if self.rows else {}
+        return {name: bound for name, bound in bounds.items() if bound}
 
     def reads_rows(self, waits: bool) -> Callable[[dict[str, Any]], Held]:
         """What makes rows of plain values: of the context, or those that wait, which have the columns of

@@ -22,6 +22,7 @@ from windrow.engines.partials import Partials
 from windrow.engines.ranges import Ranges
 from windrow.engines.reach import Reach
 from windrow.engines.taken import Taken
+from windrow.engines.unseen import null_where_unseen
 from windrow.engines.wholes import fused, numbered
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Rows, Window
@@ -32,36 +33,40 @@ Ints = npt.NDArray[np.int64]
 
 
 def completed_windows(
-    query: Spec, name: str, window: Window, taken: Taken, closing: bool
+    query: Spec, name: str, window: Window, taken: Taken, closing: bool, since: int
 ) -> tuple[pa.Table, Ints]:
-    """The results of the windows that new rows complete (with ``closing``: of all that may come out), and the
-    places of the rows that windows still need."""
+    """The results of the windows that new rows complete (with ``closing``: of all that may come out) and that
+    start at ``since`` or later; and the places of the rows that windows still need."""
     frame = taken.frame
     if isinstance(window, Policy):
         ranges, results = policy_results(query, frame, window, taken.leading)
         rest = _ends_of_policies(taken, ranges)
+        complete = _complete(ranges, since)
+        if not complete.all():
+            ranges = ranges.where(complete)
+            results = [column.filter(pa.array(complete)) for column in results]
     else:
         found = data_ranges(frame, window)
         rest = _incomplete(taken, window, found)
         ranges = _completed(taken, found, closing) if isinstance(window, Delta) else found
+        ranges = ranges.where(_complete(ranges, since))
         over = RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
         results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+    results = null_where_unseen(results, taken.unseen, ranges.fronts, ranges.stops)
     return result_table(query, frame, name, ranges, results), taken.from_each(rest)
+
+
+def _complete(ranges: Ranges, since: int) -> npt.NDArray[np.bool_]:
+    """Which windows start at a time or later; those without rows have no start."""
+    found: npt.NDArray[np.bool_] = ranges.starts >= since
+    return found if ranges.without_edges is None else found | ranges.without_edges
 
 
 def _completed(taken: Taken, ranges: Ranges, closing: bool) -> Ranges:
     """The Delta windows that a new row ends: the first row behind them is new."""
     out = ranges.stops < taken.firsts[ranges.keys]
     open_still = ranges.stops == taken.frame.run_starts[ranges.keys + 1]
-    chosen = ~out if closing else ~out & ~open_still
-    return Ranges(
-        ranges.keys[chosen],
-        ranges.starts[chosen],
-        ranges.ends[chosen],
-        ranges.fronts[chosen],
-        ranges.stops[chosen],
-        ranges.disjoint,
-    )
+    return ranges.where(~out if closing else ~out & ~open_still)
 
 
 def _incomplete(taken: Taken, window: Window, ranges: Ranges) -> Ints:
@@ -93,6 +98,7 @@ def policy_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints) -> tu
     leaves."""
     assert over.policy is not None
     ranges, results = policy_results(query, taken.frame, over.policy, taken.leading)
+    results = null_where_unseen(results, taken.unseen, ranges.fronts, ranges.stops)
     picked = pa.array(np.searchsorted(taken.news, chosen))
     return [column.take(picked) for column in results], taken.from_each(_ends_of_policies(taken, ranges))
 
@@ -110,14 +116,16 @@ def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reac
         return _over_middle(query, over, taken, chosen, reach)
     every = rolling_rows(frame, over).as_ranges()
     some = RowRanges(every.fronts[chosen], every.stops[chosen])
-    return [aggregate_column(frame, a, some, query.min_count) for _, a in query.aggregates]
+    columns = [aggregate_column(frame, a, some, query.min_count) for _, a in query.aggregates]
+    return null_where_unseen(columns, taken.unseen, some.fronts, some.stops)
 
 
 def _over_middle(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: Reach) -> list[Any]:
     """The same over partials: those of single rows, and in each run the middle behind its rows at the
     edge."""
     frame, runs = taken.frame, taken.frame.run_starts
-    single = Partials.of_rows(frame, [a for _, a in query.aggregates], np.arange(len(frame) + 1))
+    aggregates = [aggregate for _, aggregate in query.aggregates]
+    single = Partials.of_rows(frame, aggregates, np.arange(len(frame) + 1), taken.unseen)
     keys, middle = _middle(query, taken, reach)
     edges = taken.leading_rows(reach.edge)
     places = np.insert(np.arange(len(frame)), (runs[:-1] + edges)[keys], len(frame) + np.arange(len(keys)))

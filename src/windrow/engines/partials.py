@@ -7,6 +7,7 @@ arg_max, arg_min) keep its value beside the partial; others keep Python objects.
 
 Invariant: partials of a key lie in the order of their rows in time, so that a range of neighbours can be
 combined from left to right. Aggregates that pick a row remember its time: they may be fused in any order.
+An aggregate that was added later is null over slices with rows that it has not seen.
 Cost: O(1) combines a slice to fuse; a window costs O(1) (windows in order) or O(log n) (any windows).
 """
 
@@ -26,6 +27,7 @@ from windrow.engines.inputs import count_column, with_nulls
 from windrow.engines.partial_columns import Column, UnseenColumn, column_from, join
 from windrow.engines.partial_folds import fold_rows
 from windrow.engines.picks import picked_input
+from windrow.engines.unseen import Unseen, joined_unseen, null_where_unseen, summed
 from windrow.monoids.base import Aggregate
 
 __all__ = ["Partials", "Shape", "needs_order"]
@@ -45,45 +47,54 @@ class Partials:
     aggregates: tuple[Aggregate, ...]
     rows: Ints
     columns: tuple[Column | None, ...]
+    #: how many rows of each slice came before each aggregate was added
+    unseen: Unseen = ()
 
     @classmethod
-    def of_rows(cls, frame: Frame, aggregates: Sequence[Aggregate], starts: Ints) -> Partials:
-        """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end."""
+    def of_rows(
+        cls, frame: Frame, aggregates: Sequence[Aggregate], starts: Ints, unseen: Unseen = ()
+    ) -> Partials:
+        """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end.
+        ``unseen``: which rows each aggregate has not seen."""
         columns = tuple(fold_rows(frame, a, starts) if a.columns else None for a in aggregates)
-        return cls(tuple(aggregates), np.diff(starts), columns)
+        return cls(tuple(aggregates), np.diff(starts), columns, summed(unseen, starts))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def nbytes(self) -> int:
-        return self.rows.nbytes + sum(column.nbytes for column in self.columns if column is not None)
+        held = [*self.columns, *self.unseen]
+        return self.rows.nbytes + sum(column.nbytes for column in held if column is not None)
 
     def take(self, places: Any) -> Partials:
-        return self._each(self.rows[places], lambda column: column.take(places))
+        unseen = tuple(None if counts is None else counts[places] for counts in self.unseen)
+        return self._each(self.rows[places], unseen, lambda column: column.take(places))
 
     def folded(self, starts: Ints) -> Partials:
         """Neighbours fused: ``starts`` says where each run of them starts, and the end."""
         if len(starts) - 1 == len(self):
             return self
         rows = np.add.reduceat(self.rows, starts[:-1]) if len(starts) > 1 else self.rows[:0]
-        return self._each(rows, lambda column: column.folded(starts))
+        return self._each(rows, summed(self.unseen, starts), lambda column: column.folded(starts))
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:
         """A result column an aggregate, for ranges [front, stop) of slices."""
         before = np.concatenate([[0], np.cumsum(self.rows)])
         rows = before[stops] - before[fronts]
-        return [
+        found = [
             _result(aggregate, column, rows, fronts, stops, shape, min_count)
             for aggregate, column in zip(self.aggregates, self.columns, strict=True)
         ]
+        return null_where_unseen(found, self.unseen, fronts, stops)
 
     def row_counts(self, fronts: Ints, stops: Ints) -> Ints:
         before = np.concatenate([[0], np.cumsum(self.rows)])
         return before[stops] - before[fronts]
 
-    def _each(self, rows: Ints, change: Callable[[Column], Column]) -> Partials:
-        return replace(self, rows=rows, columns=tuple(None if c is None else change(c) for c in self.columns))
+    def _each(self, rows: Ints, unseen: Unseen, change: Callable[[Column], Column]) -> Partials:
+        columns = tuple(None if c is None else change(c) for c in self.columns)
+        return replace(self, rows=rows, columns=columns, unseen=unseen)
 
     @staticmethod
     def concat(parts: Sequence[Partials]) -> Partials:
@@ -93,11 +104,13 @@ class Partials:
             None if each[0] is None else join([c for c in each if c is not None])
             for each in zip(*(part.columns for part in parts), strict=True)
         ]
-        return Partials(parts[0].aggregates, np.concatenate([p.rows for p in parts]), tuple(columns))
+        rows, unseen = [p.rows for p in parts], joined_unseen([(len(p), p.unseen) for p in parts])
+        return Partials(parts[0].aggregates, np.concatenate(rows), tuple(columns), unseen)
 
     def state(self) -> dict[str, Any]:
         """The same as plain values, arrays and Arrow arrays, for the codec."""
-        return {"rows": self.rows, "columns": [None if c is None else c.state() for c in self.columns]}
+        columns = [None if c is None else c.state() for c in self.columns]
+        return {"rows": self.rows, "columns": columns, "unseen": list(self.unseen)}
 
     @staticmethod
     def restored(
@@ -114,7 +127,14 @@ class Partials:
             else column_from(a, state["columns"][place])
             for a, place in zip(aggregates, places, strict=True)
         ]
-        return Partials(tuple(aggregates), rows, tuple(columns))
+        counts = state["unseen"] or [None] * len(state["columns"])
+        # what counts rows reads no column: it knows all rows, whenever it was added
+        unseen = [
+            (rows if a.columns else None) if place is None else counts[place]
+            for a, place in zip(aggregates, places, strict=True)
+        ]
+        known = joined_unseen([(len(rows), tuple(unseen))])
+        return Partials(tuple(aggregates), rows, tuple(columns), known)
 
 
 def _result(

@@ -54,6 +54,12 @@ class Ranges:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Ranges:
+        """Some of them, in the same order."""
+        columns = (self.keys, self.starts, self.ends, self.fronts, self.stops)
+        edgeless = None if self.without_edges is None else self.without_edges[chosen]
+        return Ranges(*(column[chosen] for column in columns), self.disjoint, edgeless)
+
 
 @kernel
 def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:

@@ -52,6 +52,8 @@ class RowLog:
     tail: Held | None = None
     #: for each chunk which of its rows are still needed; None: all
     masks: tuple[Mask | None, ...] = ()
+    #: how many rows had come when each aggregate was added; (): none was added
+    added_after: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return self.chunk_rows + (0 if self.tail is None else len(self.tail))
@@ -78,7 +80,8 @@ class RowLog:
         if len(tail) < max(row_chunks.FEWEST_ROWS, math.isqrt(len(self))):
             return replace(self, tail=tail)
         new = tuple(cut(tail, _PIECES))
-        return RowLog((*self.chunks, *new), self.first, None, (*self.masks, *(None for _ in new)))
+        masks = (*self.masks, *(None for _ in new))
+        return replace(self, chunks=(*self.chunks, *new), tail=None, masks=masks)
 
     def appended(self, rows: Held) -> RowLog:
         """With more rows behind the others."""
@@ -91,7 +94,7 @@ class RowLog:
         return replace(self, chunks=self.chunks[count:], masks=self.masks[count:], first=self.first + count)
 
     def emptied(self) -> RowLog:
-        return RowLog(first=self.end)
+        return RowLog(first=self.end, added_after=self.added_after)
 
     def rewritten(self, rows: Held) -> RowLog:
         """Other rows in place of all there are."""
@@ -125,7 +128,7 @@ class RowLog:
             if len(mine):
                 chunks.append(chunk)
                 masks.append(mask if len(mine) == needed[number] else _only(chunk.count, mask, mine))
-        log = RowLog(tuple(chunks), self.first, None, tuple(masks))
+        log = replace(self, chunks=tuple(chunks), tail=None, masks=tuple(masks))
         return log.with_tail(rows.take(places[cuts[-1] :]))
 
     # -- wholes ----------------------------------------------------------------------------------------------
@@ -152,7 +155,7 @@ class RowLog:
 
         def make() -> Whole:
             if not level:
-                return Whole.of(query, chunk.rows)
+                return Whole.of(query, chunk.rows, self.added_after)
             step = FANOUT ** (level - 1)
             below = [self.whole(query, number - k * step, level - 1) for k in reversed(range(FANOUT))]
             return combined(query.by, below)

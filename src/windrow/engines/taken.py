@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from windrow.engines.frame import Frame, build_frame
 from windrow.engines.held import Held, joined
+from windrow.engines.unseen import Unseen, unseen_rows
 from windrow.spec import Spec
 
 __all__ = ["Naming", "Taken", "arrived", "take"]
@@ -42,6 +43,8 @@ class Taken:
     frame: Frame
     rows: Held
     context: int
+    #: how many rows had come when each aggregate was added; (): none was added
+    added_after: tuple[int, ...] = ()
 
     @cached_property
     def leading(self) -> Ints:
@@ -57,6 +60,11 @@ class Taken:
     def news(self) -> Ints:
         """The positions of new rows."""
         return self._at_or_after(self.firsts)
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """Which rows of the frame each aggregate has not seen."""
+        return unseen_rows(self.rows.arrivals[self.places(np.arange(len(self.frame)))], self.added_after)
 
     def places(self, positions: Ints) -> Ints:
         """The rows of the table that stand at these positions of the frame."""
@@ -77,13 +85,19 @@ class Taken:
         return np.flatnonzero(np.arange(len(self.frame)) >= np.repeat(begins, lengths))
 
 
-def take(query: Spec, context: Held | None, new: Held | None, naming: Naming | None = None) -> Taken:
+def take(
+    query: Spec,
+    context: Held | None,
+    new: Held | None,
+    naming: Naming | None = None,
+    added_after: tuple[int, ...] = (),
+) -> Taken:
     """Frame rows by key; both parts are in order already, so ``query`` has none of its own. ``naming`` says
     how the frame tells of its rows; by default by arrival numbers."""
     parts = [part for part in (context, new) if part is not None]
     rows = joined(parts)
     frame = (naming or arrived)(build_frame(query, rows.table), rows.arrivals)
-    return Taken(frame, rows, 0 if context is None else len(context))
+    return Taken(frame, rows, 0 if context is None else len(context), added_after)
 
 
 def arrived(frame: Frame, arrivals: Ints) -> Frame:

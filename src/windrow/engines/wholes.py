@@ -18,6 +18,7 @@ from windrow.engines.frame import build_frame, encoded_keys, restored_keys
 from windrow.engines.held import Held
 from windrow.engines.partials import Partials
 from windrow.engines.taken import arrived
+from windrow.engines.unseen import unseen_rows
 from windrow.spec import Spec
 
 __all__ = ["Whole", "combined", "distinct_keys", "fused", "numbered"]
@@ -33,11 +34,13 @@ class Whole:
     partials: Partials
 
     @classmethod
-    def of(cls, query: Spec, rows: Held) -> Whole:
-        """Rows in order of time, folded."""
+    def of(cls, query: Spec, rows: Held, added_after: Sequence[int] = ()) -> Whole:
+        """Rows in order of time, folded; so many rows had come when each aggregate was added."""
         frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
         aggregates = [aggregate for _, aggregate in query.aggregates]
-        return cls(frame.key_table(), Partials.of_rows(frame, aggregates, frame.run_starts))
+        arrivals = rows.arrivals if frame.permutation is None else rows.arrivals[frame.permutation]
+        unseen = unseen_rows(arrivals, added_after)
+        return cls(frame.key_table(), Partials.of_rows(frame, aggregates, frame.run_starts, unseen))
 
     def __len__(self) -> int:
         return len(self.partials)

@@ -8,10 +8,9 @@ aggregates that depend on order every moment has a slice of its own, so that a l
 between its neighbours.
 
 *Layers* keep apart what some windows may see and others not. A row that came after the watermark W, too late
-to correct windows that had fired, goes to layer ``since`` = W: only windows that end after W see it. A row
-that came after a window had been added goes to the next ``epoch``, and the new window sees nothing older.
+to correct windows that had fired, goes to layer ``since`` = W: only windows that end after W see it.
 
-Invariant: sorted by (key, end, epoch, since), each combination once. Cost: one linear merge a batch.
+Invariant: sorted by (key, end, since), each combination once. Cost: one linear merge a batch.
 """
 
 from __future__ import annotations
@@ -81,7 +80,6 @@ class HeldSlices:
     #: the edge up to which a slice reaches: every window holds all of it or nothing
     ends: Ints
     #: layers; None: all are the lowest
-    epochs: Ints | None
     since: Ints | None
     partials: Any
     #: columns that order rows of equal time, where a query has them
@@ -92,7 +90,7 @@ class HeldSlices:
 
     @property
     def nbytes(self) -> int:
-        columns = (self.keys, self.firsts, self.lasts, self.ends, self.epochs, self.since)
+        columns = (self.keys, self.firsts, self.lasts, self.ends, self.since)
         return int(sum(c.nbytes for c in columns if c is not None) + self.partials.nbytes)
 
     def take(self, places: Any) -> HeldSlices:
@@ -101,7 +99,6 @@ class HeldSlices:
             self.firsts[places],
             self.lasts[places],
             self.ends[places],
-            None if self.epochs is None else self.epochs[places],
             None if self.since is None else self.since[places],
             self.partials.take(places),
             tuple(column.take(np.arange(len(self))[places]) for column in self.order),
@@ -117,7 +114,6 @@ class HeldSlices:
             np.minimum.reduceat(self.firsts, heads),
             np.maximum.reduceat(self.lasts, heads),
             np.maximum.reduceat(self.ends, heads),
-            None if self.epochs is None else self.epochs[heads],
             None if self.since is None else self.since[heads],
             self._telling(lambda: self.partials.folded(starts)),
         )
@@ -164,7 +160,6 @@ def concat(parts: Sequence[HeldSlices], join_partials: Any, join_columns: Any) -
         joined("firsts", 0),
         joined("lasts", 0),
         joined("ends", 0),
-        joined("epochs", 0),
         joined("since", START_OF_TIME),
         join_partials([part.partials for part in parts]),
         tuple(join_columns(columns) for columns in zip(*(part.order for part in parts), strict=True)),
@@ -176,15 +171,11 @@ def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
     if slices.order:  # rows of equal time are apart, and are ordered by more than time
         ranks = [_ranks(column) for column in reversed(slices.order)]
         return slices.take(np.lexsort([*ranks, slices.ends, slices.keys]))
-    epochs = np.zeros(1, np.int64) if slices.epochs is None else slices.epochs
-    since = np.zeros(1, np.int64) if slices.since is None else slices.since
     if not is_sorted:
-        layers = [c for c in (slices.since, slices.epochs) if c is not None]
-        places = np.lexsort([*layers, slices.ends, slices.keys])
-        slices = slices.take(places)
-        epochs = epochs if slices.epochs is None else slices.epochs
-        since = since if slices.since is None else slices.since
-    return slices.folded(_groups(slices.keys, slices.ends, epochs, since))
+        layers = [] if slices.since is None else [slices.since]
+        slices = slices.take(np.lexsort([*layers, slices.ends, slices.keys]))
+    since = np.zeros(1, np.int64) if slices.since is None else slices.since
+    return slices.folded(_groups(slices.keys, slices.ends, since))
 
 
 def _ranks(column: Any) -> Ints:
@@ -194,14 +185,12 @@ def _ranks(column: Any) -> Ints:
 
 
 @kernel
-def _groups(keys: Ints, ends: Ints, epochs: Ints, since: Ints) -> Ints:
+def _groups(keys: Ints, ends: Ints, since: Ints) -> Ints:
     """Where each run of slices of one place and layer starts, and the end; a layer of one element is one."""
     found = np.empty(len(keys) + 1, np.int64)
     count = 0
     for i in range(len(keys)):
         same = i > 0 and keys[i] == keys[i - 1] and ends[i] == ends[i - 1]
-        if same and len(epochs) > 1:
-            same = epochs[i] == epochs[i - 1]
         if same and len(since) > 1:
             same = since[i] == since[i - 1]
         if not same:

@@ -104,7 +104,7 @@ class Block:
         whole = None if self._load_whole is None else self._load_whole()
         if whole is None:
             slices = self.slices
-            if slices.epochs is not None or slices.since is not None:
+            if slices.since is not None:
                 return None
             whole = slices.folded(runs_of(slices.keys)[1])
         if self.keeps:
@@ -191,7 +191,7 @@ class SliceStore:
         both = part
         if block is not None:
             both = concat([block.slices, part], self.joiners.partials, self.joiners.columns)
-        if both.epochs is not None or both.since is not None or both.order:
+        if both.since is not None or both.order:
             return sorted_and_fused(both)
         if block is None:
             return sorted_and_fused(part, is_sorted=True)
@@ -200,11 +200,19 @@ class SliceStore:
 
     def with_span(self, span: int) -> SliceStore:
         """The same slices in blocks of another length."""
+        return replace(self, span=span)._holding(self.all())
+
+    def with_ends(self, ends: Callable[[HeldSlices], Ints]) -> SliceStore:
+        """The same slices, each up to another edge, none of them later than before. Reads all blocks."""
+        return self._holding(replace(part, ends=ends(part)) for part in self.all())
+
+    def _holding(self, slices: Iterable[HeldSlices]) -> SliceStore:
+        """Other slices in blocks of the same length."""
         blocks: dict[int, list[HeldSlices]] = {}
-        for part in self.all():
-            for number, some in replace(self, span=span)._by_block(part):
+        for part in slices:
+            for number, some in self._by_block(part):
                 blocks.setdefault(number, []).append(some)
-        return replace(self, span=span, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
+        return replace(self, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
 
     def _joined(self, parts: list[HeldSlices]) -> HeldSlices:
         return sorted_and_fused(concat(parts, self.joiners.partials, self.joiners.columns))

@@ -51,6 +51,9 @@ class DueWindows:
     def __len__(self) -> int:
         return len(self.fronts)
 
+    def take(self, places: Any) -> DueWindows:
+        return DueWindows(self.found.take(places), self.fronts[places], self.stops[places])
+
 
 #: room is made for so many windows without counting them first
 _MOST_ROOM = 4_000_000

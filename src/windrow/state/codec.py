@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 2
+VERSION = 3
 _TAIL = struct.Struct("<QI")
 
 

@@ -152,8 +152,11 @@ class StreamOracle:
         return self._due()
 
     def add_window(self, **named: Window) -> None:
-        """Windows that start empty, and see the rows from now on."""
-        self._models.extend(_model(self.query, name, window) for name, window in named.items())
+        """Windows that see the rows from now on; what may hold rows from before does not come out."""
+        added = [_model(self.query, name, window) for name, window in named.items()]
+        for model in added:
+            model.since = self._largest + 1 + model.apart
+        self._models.extend(added)
 
     def remove_window(self, name: str) -> None:
         """Forget a window: what it has not given out never comes."""
@@ -237,7 +240,8 @@ class StreamOracle:
     def _due(self) -> list[dict[str, Any]]:
         shown: list[dict[str, Any]] = []
         for model in self._models:
-            found = sorted(model.results(self._watermark), key=self._order)
+            due = [each for each in model.results(self._watermark) if model.is_complete(each)]
+            found = sorted(due, key=self._order)
             for result in found:
                 self._count(result)
             shown.extend(self._shown(model, result) for result in found)

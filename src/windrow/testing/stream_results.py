@@ -7,6 +7,7 @@ back is one of these times.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -53,6 +54,17 @@ class Model(ABC):
         #: pairs of a row and a window that does not count it because the row came too late
         self.late_pairs = 0
         self.updates: bool = query.emit == "update"
+        #: rows of windows that start before this may have come before the model was added
+        self.since: Watermark = -math.inf
+
+    @property
+    def apart(self) -> int:
+        """How far a window must be from earlier rows not to be the same as theirs."""
+        return 0
+
+    def is_complete(self, result: Result) -> bool:
+        """Whether a result comes out: not that of a window which may have rows from before."""
+        return result.start is None or result.start >= self.since
 
     def holds(self, row: Row) -> bool:
         """Whether the row is in a window at all, late or not."""

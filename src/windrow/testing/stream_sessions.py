@@ -40,6 +40,10 @@ class SessionModel(Model):
         self.sessions: dict[int, list[Frame]] = {}
         self.record = Record()
 
+    @property
+    def apart(self) -> int:
+        return int(self.window.gap_us)
+
     def take(self, key: int, rows: list[Row], watermark: Watermark) -> list[Row]:
         near = [row for row in rows if watermark - row.time <= self.allowed]
         far = [row for row in rows if watermark - row.time > self.allowed]

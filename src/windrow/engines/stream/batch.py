@@ -69,7 +69,6 @@ def fold_batch(
         firsts=cut.times,
         lasts=frame.times[cut.rows[1:] - 1],
         ends=cut.ends,
-        epochs=None,
         since=None,
         partials=Partials.of_rows(frame, aggregates, cut.rows),
         order=columns,

@@ -9,13 +9,14 @@ from windrow.engines.stream.state import State
 from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.engines.times import check_time_kind
 from windrow.result_names import check_names
+from windrow.slicing.slicer import START_OF_TIME
 from windrow.windows import Session, TimeWindow, Window
 
 __all__ = ["with_window", "without_window"]
 
 
 def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Plan, State]:
-    """With a window that sees rows from now on."""
+    """With a window that sees rows from now on: what may hold rows from before does not come out."""
     query = plan.query
     if not isinstance(window, Window):
         raise TypeError(f"window {name!r} is a {type(window).__name__}: give a wr.Tumbling or the like")
@@ -41,17 +42,20 @@ def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Pl
 def _with_part(plan: Plan, state: State, number: int, name: str, window: Window) -> State:
     if state.columns is None:  # parts are made with the first table
         return state
+    # all rows so far are before this time
+    since = START_OF_TIME if state.largest == START_OF_TIME else state.largest + 1
     if isinstance(window, TimeWindow):
-        kind = Kind(number, window)
-        part = (
-            TimePart.empty(plan.query, [kind], plan.moments)
-            if state.time is None
-            else state.time.with_kind(kind)
-        )
-        return replace(state, time=part)
+        kind = Kind(number, window, since)
+        time = state.time
+        added = TimePart.empty(plan.query, [kind], plan.moments) if time is None else time.with_kind(kind)
+        return replace(state, time=added)
     if isinstance(window, Session):
-        return replace(state, sessions=(*state.sessions, plan.session_part(number, window)))
-    return replace(state, ordered=state.ordered | {number: plan.ordered_part(name, window)})
+        # a row that is no further than the gap from one that came before is of the same session
+        since = since if since == START_OF_TIME else since + window.gap_us
+        part = replace(plan.session_part(number, window), since=since)
+        return replace(state, sessions=(*state.sessions, part))
+    rows = plan.ordered_part(name, window).with_since(since)
+    return replace(state, ordered=state.ordered | {number: rows})
 
 
 def without_window(plan: Plan, state: State, name: str) -> tuple[Plan, State]:

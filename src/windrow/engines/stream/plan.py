@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -137,16 +138,26 @@ class Plan:
         columns = state.columns.learned(table)
         if columns is state.columns:
             return self, state
-        plan = replace(self, moments=self.moments or self._needs_moments(columns.schema))
         state = replace(state, columns=columns)
-        if plan.moments and not self.moments:
-            order = [columns.schema.field(name).type for name in plan.query.order]
-            state = replace(
-                state,
-                time=None if state.time is None else state.time.with_moments(order),
-                sessions=tuple(part.with_moments(order) for part in state.sessions),
-            )
-        return plan, state
+        return self.with_moments(state) if self._needs_moments(columns.schema) else (self, state)
+
+    def with_moments(self, state: State) -> tuple[Plan, State]:
+        """From now on every moment is a slice."""
+        if self.moments:
+            return self, state
+        assert state.columns is not None
+        order = [state.columns.schema.field(name).type for name in self.query.order]
+        time = None if state.time is None else state.time.with_moments(order)
+        sessions = tuple(part.with_moments(order) for part in state.sessions)
+        return replace(self, moments=True), replace(state, time=time, sessions=sessions)
+
+    def needs_moments(self, state: State, added: Iterable[Aggregate]) -> bool:
+        """Whether aggregates that were added depend on the order of rows, as far as types are known."""
+        if state.columns is None:
+            return False
+        schema = state.columns.schema
+        kinds = [schema.field(column).type for aggregate in added for column in aggregate.columns]
+        return not any(map(pa.types.is_null, kinds)) and self._needs_moments(schema)
 
     def begun(self, state: State, table: pa.Table) -> tuple[Plan, State]:
         """For the first table: what depends on the types of columns is settled."""

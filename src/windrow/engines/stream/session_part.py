@@ -18,7 +18,7 @@ from windrow.engines.stream.batch import JOINERS, Batch
 from windrow.engines.stream.output import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.sessions import SessionSpans, SessionStore
-from windrow.slicing.slicer import END_OF_TIME
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 from windrow.windows import Session
@@ -37,6 +37,8 @@ class SessionPart:
     number: int
     store: SessionStore
     ledger: Ledger
+    #: sessions that start before this do not come out: rows of them may have come before this was added
+    since: int = START_OF_TIME
 
     @classmethod
     def empty(cls, query: Spec, number: int, window: Session, moments: bool) -> SessionPart:
@@ -70,7 +72,7 @@ class SessionPart:
         if self.keeps_ledger:
             part, pieces = self._revised(spans, found, touched, watermark)
         else:
-            due = np.flatnonzero(spans.ends <= watermark)
+            due = np.flatnonzero((spans.ends <= watermark) & (spans.starts >= self.since))
             part, pieces = self, list(self._piece(spans, found, due, None, is_final=True))
         return part._forgotten(spans, watermark), pieces
 
@@ -102,6 +104,7 @@ class SessionPart:
         out = changed | ~stands
         out[stands] |= is_due[stands] & ~self.ledger.final[places[stands]]
         out &= is_due | (changed & (self.query.emit == "update"))
+        out &= spans.starts >= self.since
         pieces = list(self._retracted(places, watermark))
         kept = np.zeros(len(self.ledger), np.bool_)
         kept[places[stands]] = True

@@ -1,8 +1,8 @@
 """An operator's state as bytes, and back.
 
 One value in the codec of :mod:`windrow.state`: versioned, checksummed, no pickle. It says of which query it
-is. A query that differs is refused, with all differences named; windows and aggregates may have been added,
-and start empty.
+is. A query that differs is refused, with all differences named; windows and aggregates may have been added:
+they see the rows that come from now on, and give nothing over those from before.
 """
 
 from __future__ import annotations
@@ -131,8 +131,7 @@ def _time(state: State) -> dict[str, Any]:
     part = state.time
     assert part is not None
     return {
-        "epoch": part.epoch,
-        "epochs": {kind.number: kind.epoch for kind in part.kinds},
+        "since": {kind.number: kind.since for kind in part.kinds},
         "span": part.store.span,
         "ledger": _ledger(part.ledger),
         "filling": part.filling.state(),
@@ -145,13 +144,14 @@ def _session(part: Any) -> dict[str, Any]:
         "slices": None if store.slices is None else slices_state(store.slices),
         "closed": [store.closed_keys, store.closed_ends],
         "ledger": _ledger(part.ledger),
+        "since": part.since,
     }
 
 
 def slices_state(slices: HeldSlices) -> dict[str, Any]:
     # times of a slice are near each other: small numbers take little room
     times = [slices.ends - slices.firsts, slices.lasts - slices.firsts, slices.ends]
-    columns = [slices.keys, *times, slices.epochs, slices.since]
+    columns = [slices.keys, *times, slices.since]
     return {"columns": columns, "order": list(slices.order), "partials": slices.partials.state()}
 
 
@@ -161,11 +161,11 @@ def read_slices(plan: Plan, places: Sequence[int | None], stored: dict[str, Any]
     return HeldSlices(*read_places(stored), partials, tuple(stored["order"]))
 
 
-def read_places(stored: dict[str, Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
-    """Keys, firsts, lasts, ends, epochs and since of slices."""
-    keys, before, length, ends, epochs, since = stored["columns"]
+def read_places(stored: dict[str, Any]) -> tuple[Any, Any, Any, Any, Any]:
+    """Keys, firsts, lasts, ends and since of slices."""
+    keys, before, length, ends, since = stored["columns"]
     firsts = ends - before
-    return keys, firsts, firsts + length, ends, epochs, since
+    return keys, firsts, firsts + length, ends, since
 
 
 def _ledger(ledger: Ledger) -> list[Any]:
@@ -198,6 +198,9 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
         for name, _ in query.aggregates
     ]
     state = _Reader(old, places, elsewhere).state(stored["state"])
+    added = [a for (_, a), place in zip(query.aggregates, places, strict=True) if place is None]
+    if added and (plan.moments or old.needs_moments(state, added)):
+        old, state = old.with_moments(state)
     for name, window in query.windows:
         if name not in known:
             old, state = with_window(old, state, name, window)
@@ -257,7 +260,10 @@ class _Reader:
             state,
             time=None if state.time is None else self._time(state.time, stored["time"]),
             sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
-            ordered={k: self._rows(rows, stored["ordered"][k]) for k, rows in state.ordered.items()},
+            ordered={
+                k: self._rows(rows, self._with_added(stored["ordered"][k], stored["counts"]["rows_in"]))
+                for k, rows in state.ordered.items()
+            },
         )
 
     def _time(self, part: Any, stored: dict[str, Any]) -> Any:
@@ -265,11 +271,9 @@ class _Reader:
             blocks = self._elsewhere.blocks(self._plan, self._places)
         else:
             blocks = {number: Block(self._slices(slices)) for number, slices in stored["blocks"].items()}
-        epochs = stored["epochs"]
         return replace(
             part,
-            epoch=stored["epoch"],
-            kinds=part.kinds.with_epochs(epochs),
+            kinds=part.kinds.with_since(stored["since"]),
             store=replace(part.store, span=stored["span"], blocks=blocks),
             ledger=_read_ledger(stored["ledger"]),
             filling=Fillings.restored(stored["filling"]),
@@ -279,10 +283,22 @@ class _Reader:
         slices = None if stored["slices"] is None else self._slices(stored["slices"])
         keys, ends = stored["closed"]
         store = replace(part.store, slices=slices, closed_keys=keys, closed_ends=ends)
-        return replace(part, store=store, ledger=_read_ledger(stored["ledger"]))
+        return replace(part, store=store, ledger=_read_ledger(stored["ledger"]), since=stored["since"])
 
     def _slices(self, stored: dict[str, Any]) -> HeldSlices:
         return read_slices(self._plan, self._places, stored)
+
+    def _with_added(self, stored: dict[str, Any], rows_in: int) -> dict[str, Any]:
+        """Aggregates of columns that the held rows do not have are told which rows these are."""
+        query = self._plan.query
+        pairs = list(zip(query.aggregates, self._places, strict=True))
+        bounds = dict(stored["added"])
+        known = [a.columns for (name, a), place in pairs if place is not None and name not in bounds]
+        held = {query.time, *query.by, *(column for columns in known for column in columns)}
+        new = {
+            name: rows_in for (name, a), place in pairs if place is None and not held.issuperset(a.columns)
+        }
+        return stored | {"added": bounds | new}
 
     def _rows(self, part: OrderedRows, stored: dict[str, Any]) -> OrderedRows:
         if self._elsewhere is None:

@@ -3,6 +3,9 @@
 All share one store of slices. Windows that are due are found and assembled for all kinds and keys together:
 kinds of similar size in one group, so that the eager store can give whole blocks for what all of a group have
 in common. A few kinds slide Two-Stacks over the slices, many ask a tree.
+
+A kind that was added to a running operator has a time ``since`` which all rows from before are behind: its
+windows that start earlier may lack rows, and do not come out.
 """
 
 from __future__ import annotations
@@ -42,11 +45,11 @@ _FEW_KINDS = 4
 
 @dataclass(frozen=True)
 class Kind:
-    """A window of the query: its number, and the epoch since which it is there."""
+    """A window of the query: its number, and from which start on it comes out."""
 
     number: int
     window: TimeWindow
-    epoch: int = 0
+    since: int = START_OF_TIME
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,24 @@ class Kinds:
     def __len__(self) -> int:
         return len(self.each)
 
-    def with_epochs(self, epochs: Mapping[int, int]) -> Kinds:
-        return Kinds(tuple(replace(kind, epoch=epochs[kind.number]) for kind in self.each))
+    def with_since(self, since: Mapping[int, int]) -> Kinds:
+        return Kinds(tuple(replace(kind, since=since[kind.number]) for kind in self.each))
+
+    def complete(self, found: Found) -> Mask | None:
+        """Which windows come out (None: all): those that hold no row from before they were added."""
+        if self._since is None:
+            return None
+        is_complete: Mask = found.starts >= self._since[found.windows]
+        return None if is_complete.all() else is_complete
+
+    @cached_property
+    def _since(self) -> Ints | None:
+        """By the number of a window; None: all were there from the beginning."""
+        if all(kind.since == START_OF_TIME for kind in self.each):
+            return None
+        since = np.full(max(kind.number for kind in self.each) + 1, START_OF_TIME)
+        since[[kind.number for kind in self.each]] = [kind.since for kind in self.each]
+        return since
 
     @cached_property
     def windows(self) -> TimeWindows:
@@ -71,10 +90,10 @@ class Kinds:
     @cached_property
     def slices_a_window(self) -> int:
         """How many slices the longest window is cut into, at most."""
-        return _cuts(self._edges, self.windows.longest)
+        return _cuts(self.edges, self.windows.longest)
 
     @cached_property
-    def _edges(self) -> Slicer:
+    def edges(self) -> Slicer:
         return Slicer(kind.window for kind in self.each)
 
     @cached_property
@@ -85,18 +104,15 @@ class Kinds:
         return starts if 4 * _cuts(starts, self.windows.longest) <= 3 * self.slices_a_window else None
 
     @cached_property
-    def groups(self) -> list[tuple[int, TimeWindows]]:
-        """Kinds that are there since the same epoch and, where there are many slices, are of similar size:
-        read together."""
-        found: dict[tuple[int, int], list[Kind]] = {}
+    def groups(self) -> list[TimeWindows]:
+        """Kinds that are read together: where there are many slices, those of similar size."""
+        found: dict[int, list[Kind]] = {}
         for kind in self.each:
             size = 0
             if self.slices_a_window > MOST_TOGETHER:
                 size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
-            found.setdefault((kind.epoch, size), []).append(kind)
-        return [
-            (epoch, TimeWindows([(k.number, k.window) for k in kinds])) for (epoch, _), kinds in found.items()
-        ]
+            found.setdefault(size, []).append(kind)
+        return [TimeWindows([(k.number, k.window) for k in kinds]) for kinds in found.values()]
 
 
 @dataclass(frozen=True)
@@ -109,7 +125,6 @@ class TimePart:
     ledger: Ledger
     #: every moment is a slice of its own, and stays one
     keeps_moments: bool = False
-    epoch: int = 0
     filling: Fillings = field(default_factory=Fillings)
 
     @classmethod
@@ -157,8 +172,7 @@ class TimePart:
         if self.query.corrects and (slices.firsts < batch.late_before).any():
             # too late to be seen by what has fired
             since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
-        epochs = np.full(len(slices), self.epoch, np.int64) if self.epoch else None
-        slices = replace(slices, since=since, epochs=epochs)
+        slices = replace(slices, since=since)
         filling = self.filling
         if self.query.empty == "emit":
             for windows in self.windows.one_by_one():
@@ -176,27 +190,29 @@ class TimePart:
         """Windows that have not fired and hold one of these slices."""
         return self._emitted(self._holding(touched, watermark, END_OF_TIME), is_final=False)
 
-    def _holding(self, touched: HeldSlices, low: int, high: int) -> Iterator[tuple[int, Found]]:
+    def _holding(self, touched: HeldSlices, low: int, high: int) -> Iterator[Found]:
         if len(touched):
-            for epoch, windows in self.kinds.groups:
+            for windows in self.kinds.groups:
                 kinds = windows.kinds(touched.firsts)
-                yield epoch, windows.holding(kinds, touched.keys, touched.firsts, low, high)
+                found = windows.holding(kinds, touched.keys, touched.firsts, low, high)
+                complete = self.kinds.complete(found)
+                yield found if complete is None else found.take(complete)
 
     def _emitted(
-        self, asked: Iterator[tuple[int, Found]], is_final: bool, masked: bool = False
+        self, asked: Iterator[Found], is_final: bool, masked: bool = False
     ) -> tuple[TimePart, list[Piece]]:
         part, pieces = self, list[Piece]()
-        for epoch, found in asked:
+        for found in asked:
             if not len(found):
                 continue
-            found, results = self._read(epoch, found, masked)
+            found, results = self._read(found, masked)
             part, piece = part._entered(found, results, is_final)
             pieces.append(piece)
         return part, pieces
 
-    def _read(self, epoch: int, found: Found, masked: bool) -> tuple[Found, Sequence[Any]]:
+    def _read(self, found: Found, masked: bool) -> tuple[Found, Sequence[Any]]:
         """The results of windows; those that see no row are left out."""
-        slices = self._visible(self.store.between(int(found.starts.min()), int(found.ends.max())), epoch)
+        slices = self.store.between(int(found.starts.min()), int(found.ends.max()))
         assert slices is not None, "a window that holds a row has a slice"
         fronts, stops = TimeWindows.ranges(found, slices)
         if masked and slices.since is not None:
@@ -217,48 +233,42 @@ class TimePart:
         if self.query.empty == "emit":
             part, pieces = self._filled(low, high)
         else:
-            for epoch, windows in self.kinds.groups:
-                for found, results in self._due(epoch, windows, low, high):
+            for windows in self.kinds.groups:
+                for found, results in self._due(windows, low, high):
                     part, piece = part._entered(found, results, is_final=True)
                     pieces.append(piece)
         return part._forgotten(high), pieces
 
-    def _due(
-        self, epoch: int, windows: TimeWindows, low: int, high: int
-    ) -> Iterator[tuple[Found, Sequence[Any]]]:
+    def _due(self, windows: TimeWindows, low: int, high: int) -> Iterator[tuple[Found, Sequence[Any]]]:
         start = windows.first_start(low, high)
         if start is None:
             return
-        slices = self._visible(self.store.between(start, high, windows.common(low, high)), epoch)
+        slices = self.store.between(start, high, windows.common(low, high))
         if slices is None:
             return
         for few in [windows] if len(windows) > _FEW_KINDS else windows.one_by_one():
             due = few.due(few.kinds(slices.firsts), slices, low, high)
+            complete = self.kinds.complete(due.found)
+            due = due if complete is None else due.take(complete)
             if len(due):
                 shape = "any" if len(few) > 1 else ("disjoint" if few.is_disjoint else "sliding")
                 min_count = self.query.min_count
                 yield due.found, slices.results(due.fronts, due.stops, shape, min_count)
-
-    def _visible(self, slices: HeldSlices | None, epoch: int) -> HeldSlices | None:
-        if slices is None or not epoch:
-            return slices
-        if slices.epochs is None:
-            return None
-        kept = np.flatnonzero(slices.epochs >= epoch)
-        return slices.take(kept) if len(kept) else None
 
     def _filled(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
         """With windows without rows, for keys that have a row after them."""
         part, pieces = self, list[Piece]()
         for kind, windows in zip(self.kinds, self.windows.one_by_one(), strict=True):
             found, deferred = self.filling.of(kind.number).due(windows, low, high)
+            complete = self.kinds.complete(found)
+            if complete is not None:
+                found, deferred = found.take(complete), deferred[complete]
             if deferred.any() and self.keeps_ledger:  # what came out as a correction does not come out again
                 again = deferred & (self.ledger.places(found) >= 0)
                 found, deferred = found.take(~again), deferred[~again]
             if not len(found):
                 continue
-            between = self.store.between(int(found.starts.min()), int(found.ends.max()))
-            slices = self._visible(between, kind.epoch)
+            slices = self.store.between(int(found.starts.min()), int(found.ends.max()))
             if slices is None:
                 slices = part._any_slice()
                 fronts = stops = np.zeros(len(found), np.int64)
@@ -310,11 +320,16 @@ class TimePart:
         yield from self.filling.keys()
 
     def with_kind(self, kind: Kind) -> TimePart:
-        """With another window, which sees rows from now on."""
-        epoch = self.epoch + 1
-        kinds = Kinds((*self.kinds, replace(kind, epoch=epoch)))
+        """With another window, which starts after all rows so far. Slices were not cut at its edges: each
+        ends at the first of them behind its rows from now on, and so before that window."""
+        kinds = Kinds((*self.kinds, kind))
+
+        def ends(slices: HeldSlices) -> Ints:
+            after = slices.lasts + 1 if self.keeps_moments else kinds.edges.edges_after(slices.lasts)
+            return np.minimum(slices.ends, after)
+
         store = replace(self.store, longest=kinds.windows.longest)
-        return replace(self, kinds=kinds, epoch=epoch, store=store)
+        return replace(self, kinds=kinds, store=store.with_ends(ends))
 
     def without(self, number: int) -> TimePart:
         kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))

@@ -59,7 +59,7 @@ def _slices(bucket: int, stored: dict[str, Any], part: str, slices: dict[str, An
     from windrow.engines.times import TimeAxis
 
     state = stored["state"]
-    keys, firsts, lasts, _, _, since = read_places(slices)
+    keys, firsts, lasts, _, since = read_places(slices)
     axis = TimeAxis(state["schema"].schema.field(stored["query"]["settings"]["time"]).type)
     count = len(keys)
     columns: dict[str, Any] = {"bucket": pa.array(np.full(count, bucket), pa.int32())}

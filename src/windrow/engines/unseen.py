@@ -1,0 +1,82 @@
+"""Rows that came before an aggregate was added to the query: it has not seen them, so that over a window that
+holds one of them its result would be a part of the truth. It is null instead.
+
+Each aggregate has one count of such rows a slice, or a row; None: it has seen them all. Where no aggregate was
+added, there is nothing at all: ``()``. Cost: none until an aggregate is added; then one sum a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["Unseen", "joined_unseen", "null_where_unseen", "summed", "unseen_rows"]
+
+Ints = npt.NDArray[np.int64]
+#: for each aggregate, how many rows of each slice came before it
+Unseen = tuple[Ints | None, ...]
+
+
+def unseen_rows(arrivals: Ints, before: Sequence[int]) -> Unseen:
+    """Of rows by their arrival numbers; ``before`` says for each aggregate how many had come when it was
+    added.
+
+    >>> unseen_rows(np.array([3, 8, 4]), [0, 5])
+    (None, array([1, 0, 1]))
+    """
+    return _known((arrivals < bound).astype(np.int64) if bound else None for bound in before)
+
+
+def summed(unseen: Unseen, starts: Ints) -> Unseen:
+    """Of runs of neighbours: ``starts`` says where each run starts, and the end."""
+    return _known(None if counts is None else _totals(counts, starts[:-1], starts[1:]) for counts in unseen)
+
+
+def joined_unseen(parts: Sequence[tuple[int, Unseen]]) -> Unseen:
+    """Of slices one after the other, so many in each part."""
+    count = max((len(unseen) for _, unseen in parts), default=0)
+    return _known(
+        _joined([(size, unseen[k] if unseen else None) for size, unseen in parts]) for k in range(count)
+    )
+
+
+def null_where_unseen(columns: Iterable[Any], unseen: Unseen, fronts: Ints, stops: Ints) -> list[Any]:
+    """Result columns, one an aggregate, for ranges [front, stop) of slices or rows.
+
+    >>> [total, top] = [pa.array([5, 7]), pa.array([3, 4])]
+    >>> found = null_where_unseen(
+    ...     [total, top], (None, np.array([1, 0, 0])), np.array([0, 1]), np.array([2, 3])
+    ... )
+    >>> [column.to_pylist() for column in found]
+    [[5, 7], [None, 4]]
+    """
+    if not unseen:
+        return list(columns)
+    pairs = zip(columns, unseen, strict=True)
+    return [c if counts is None else _nulled(c, _totals(counts, fronts, stops) > 0) for c, counts in pairs]
+
+
+def _nulled(column: Any, missing: npt.NDArray[np.bool_]) -> Any:
+    return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column) if missing.any() else column
+
+
+def _totals(counts: Ints, fronts: Ints, stops: Ints) -> Ints:
+    before = np.concatenate([[0], np.cumsum(counts)])
+    return before[stops] - before[fronts]
+
+
+def _joined(parts: Sequence[tuple[int, Ints | None]]) -> Ints | None:
+    if all(counts is None for _, counts in parts):
+        return None
+    return np.concatenate([np.zeros(size, np.int64) if c is None else c for size, c in parts])
+
+
+def _known(columns: Iterable[Ints | None]) -> Unseen:
+    """Without counts that are all zero."""
+    found = tuple(None if c is None or not c.any() else c for c in columns)
+    return found if any(c is not None for c in found) else ()

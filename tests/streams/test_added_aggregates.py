@@ -1,0 +1,79 @@
+"""Aggregates that a query has more of when its state is restored: null over rows that came before them, and
+exact over all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.state import MemoryStore
+
+OLD = {"n": wr.count(), "total": wr.sum("v")}
+NEW = {
+    "mean": wr.mean("w"),
+    "known": wr.count("w"),
+    "text": wr.concat("s"),
+    "latest": wr.last("s"),
+    "middle": wr.median("w"),
+    "both": wr.together(total=wr.sum, top=wr.max)("w"),
+}
+
+
+def rows(*times: int, key: str = "a") -> pa.Table:
+    columns = {"t": list(times), "k": [key] * len(times), "v": list(times), "w": [10.0 * t for t in times]}
+    return pa.table(columns | {"s": [f"<{t}>" for t in times]})
+
+
+def listed(found: pa.Table, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in found.to_pylist()]
+
+
+@pytest.mark.parametrize("name", NEW)
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_added_aggregate_is_null_in_windows_that_began_before_it(name: str, stored: bool) -> None:
+    query = wr.query(time="t", by="k").window(ten=wr.Tumbling(10), visit=wr.Session(4))
+    more = query.agg(**OLD, new=NEW[name])
+    store = MemoryStore()
+    operator = query.agg(**OLD).open(store=store) if stored else query.agg(**OLD).open()
+    operator.push(rows(1, 2, 12))
+    operator = more.open(store=store) if stored else more.restore(operator.snapshot())
+    operator.push(rows(15, 31, 33))
+    found = operator.finish()
+    expected = more.run(pa.concat_tables([rows(1, 2, 12), rows(15, 31, 33)]))
+    complete = {(r["window"], r["window_start"]): r["new"] for r in expected.to_pylist()}
+    assert listed(found, "window", "window_start", "n", "total", "new") == [
+        ("ten", 0, 2, 3, None),
+        ("ten", 10, 2, 27, None),
+        ("ten", 30, 2, 64, complete["ten", 30]),
+        ("visit", 1, 2, 3, None),
+        ("visit", 12, 2, 27, None),
+        ("visit", 31, 2, 64, complete["visit", 31]),
+    ]
+    assert found.schema.field("new").type == expected.schema.field("new").type
+
+
+def test_a_key_without_rows_from_before_has_an_added_aggregate_at_once() -> None:
+    query = wr.query(time="t", by="k").window(wr.Tumbling(10))
+    operator = query.agg(**OLD).open()
+    operator.push(rows(1))
+    operator = query.agg(**OLD, mean=wr.mean("w")).restore(operator.snapshot())
+    operator.push(rows(2, key="b"))
+    operator.push(rows(3))
+    assert listed(operator.finish(), "k", "n", "mean") == [("a", 2, None), ("b", 1, 20.0)]
+
+
+def test_an_added_count_of_rows_is_exact_at_once() -> None:
+    query = wr.query(time="t", by="k").window(ten=wr.Tumbling(10), visit=wr.Session(4), pair=wr.Rows(2))
+    operator = query.agg(total=wr.sum("v")).open()
+    operator.push(rows(1, 2))
+    operator = query.agg(total=wr.sum("v"), n=wr.count()).restore(operator.snapshot())
+    operator.push(rows(3, 4))
+    assert listed(operator.finish(), "window", "n", "total") == [
+        ("ten", 4, 10),
+        ("visit", 4, 10),
+        ("pair", 2, 3),
+        ("pair", 2, 7),
+    ]
