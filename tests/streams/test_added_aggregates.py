@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from small_chunks import small_chunks
 from windrow.state import MemoryStore
 
 OLD = {"n": wr.count(), "total": wr.sum("v")}
@@ -77,3 +78,22 @@ def test_an_added_count_of_rows_is_exact_at_once() -> None:
         ("pair", 2, 3),
         ("pair", 2, 7),
     ]
+
+
+def test_rows_that_are_written_anew_for_an_added_aggregate_are_read_from_there() -> None:
+    store = MemoryStore()
+    query = wr.query(time="t", watermark=100).rolling(rows=2)
+    with small_chunks(1, 2):
+        query.agg(total=wr.sum("v")).open(store=store).push(rows(1, 2, 3))
+        more = query.agg(total=wr.sum("v"), text=wr.concat("s"))
+        operator = more.open(store=store, cache_bytes=0)
+        for time in (4, 5, 6):
+            operator.push(rows(time))
+        assert listed(operator.finish(), "t", "total", "text") == [
+            (1, 1, None),
+            (2, 3, None),
+            (3, 5, None),
+            (4, 7, None),
+            (5, 9, "<4><5>"),
+            (6, 11, "<5><6>"),
+        ]

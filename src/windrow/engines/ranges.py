@@ -56,9 +56,9 @@ class Ranges:
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Ranges:
         """Some of them, in the same order."""
-        columns = (self.keys, self.starts, self.ends, self.fronts, self.stops)
+        keys, starts, ends = self.keys[chosen], self.starts[chosen], self.ends[chosen]
         edgeless = None if self.without_edges is None else self.without_edges[chosen]
-        return Ranges(*(column[chosen] for column in columns), self.disjoint, edgeless)
+        return Ranges(keys, starts, ends, self.fronts[chosen], self.stops[chosen], self.disjoint, edgeless)
 
 
 @kernel

@@ -151,7 +151,7 @@ class StoredRows:
         self._stored = self._saved
         for chunk, entry in self._stored.items():
             chunk.levels = entry.levels
-            if not self.keeps and chunk.is_loaded:
+            if not self.keeps:  # also where it was read from an entry that this one replaces
                 chunk.released(entry.load, entry.load_whole, self.keeps)
 
 
