@@ -10,6 +10,7 @@ import pytest
 
 import windrow as wr
 from small_chunks import small_chunks
+from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.state import MemoryStore
 
 OLD = {"n": wr.count(), "total": wr.sum("v")}
@@ -97,3 +98,73 @@ def test_rows_that_are_written_anew_for_an_added_aggregate_are_read_from_there()
             (5, 9, "<4><5>"),
             (6, 11, "<5><6>"),
         ]
+
+
+def test_an_added_aggregate_of_columns_that_were_read_is_exact_over_rows_that_are_held() -> None:
+    for query in (wr.query(time="t").rolling(5), wr.query(time="t").window(pair=wr.Rows(2))):
+        operator = query.agg(total=wr.sum("v")).open()
+        operator.push(rows(1, 2))
+        operator = query.agg(top=wr.max("v"), mean=wr.mean("w"), total=wr.sum("v")).restore(operator.snapshot())
+        operator.push(rows(3, 4))
+        found = listed(operator.finish(), "total", "top", "mean")
+        expected = query.agg(total=wr.sum("v"), top=wr.max("v")).run(rows(1, 2, 3, 4))
+        assert [each[:2] for each in found] == listed(expected, "total", "top")
+        assert found[0][2] is None
+
+
+def test_a_later_addition_does_not_take_rows_for_held_that_an_earlier_one_has_not_seen() -> None:
+    query = wr.query(time="t").rolling(rows=3)
+    operator = query.agg(n=wr.count()).open()
+    operator.push(rows(1))
+    operator = query.agg(n=wr.count(), text=wr.concat("s")).restore(operator.snapshot())
+    operator.push(rows(2))
+    more = query.agg(n=wr.count(), text=wr.concat("s"), again=wr.concat("s"))
+    operator = more.restore(operator.snapshot())
+    operator.push(rows(3, 4, 5))
+    found = listed(more.restore(operator.snapshot()).finish(), "t", "text", "again")
+    assert found == [
+        (1, None, None),
+        (2, None, None),
+        (3, None, None),
+        (4, "<2><3><4>", None),
+        (5, "<3><4><5>", "<3><4><5>"),
+    ]
+
+
+def test_an_added_aggregate_sees_rows_in_order_where_its_columns_were_read_before() -> None:
+    query = wr.query(time="t").window(wr.Tumbling(10))
+    operator = query.agg(latest=wr.last("s")).open()
+    operator.push(rows(1))
+    operator = query.agg(latest=wr.last("s"), text=wr.concat("s")).restore(operator.snapshot())
+    for time in (19, 11, 15, 12):
+        operator.push(rows(time))
+    assert listed(operator.finish(), "latest", "text") == [("<1>", None), ("<19>", "<11><12><15><19>")]
+
+
+def test_late_rows_that_correct_windows_give_no_part_of_an_added_aggregate() -> None:
+    query = wr.query(time="t", watermark=0, allowed_lateness=50, emit="update").window(wr.Tumbling(10))
+    operator = query.agg(n=wr.count()).open()
+    operator.push(rows(1, 12))
+    operator = query.agg(n=wr.count(), mean=wr.mean("w")).restore(operator.snapshot())
+    found = [row for t in (3, 25, 21) for row in listed(operator.push(rows(t)), "window_start", "revision", "n", "mean")]
+    assert found == [(0, 1, 2, None), (10, 1, 1, None), (20, 0, 1, 250.0), (20, 1, 2, 230.0)]
+
+
+@pytest.mark.parametrize("rolls", [False, True])
+def test_a_policy_that_reads_an_added_aggregate_is_another_policy(rolls: bool) -> None:
+    def made(policy: Any, **aggregates: Any) -> Any:
+        start = wr.query(time="t")
+        return (start.rolling(policy) if rolls else start.window(heavy=policy)).agg(**aggregates)
+
+    def heavy(total: Any, old: Any) -> bool:
+        return bool(total.n - old.n >= 2)
+
+    before = made(wr.Policy(heavy), n=wr.count()).open()
+    before.push(rows(1, 2))
+    made(wr.Policy(heavy), n=wr.count(), total=wr.sum("v")).restore(before.snapshot())
+
+    def heavy(total: Any, old: Any) -> bool:  # type: ignore[no-redef]
+        return any(total.total - old.total >= limit for limit in (5,))
+
+    with pytest.raises(ChangedQuery, match=r"policy.* reads 'total', which was not there"):
+        made(wr.Policy(heavy), n=wr.count(), total=wr.sum("v")).restore(before.snapshot())

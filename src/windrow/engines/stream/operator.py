@@ -317,17 +317,18 @@ class Operator:
         return snapshot_of(self._plan, self._state)
 
     def add_window(self, **named: Window) -> None:
-        """Add windows to the running operator; they see rows that come from now on. Its windows have names.
+        """Add windows to the running operator; they see rows that come from now on, and those that may have
+        begun before do not come out. Its windows have names.
 
         >>> import pyarrow as pa, windrow as wr
         >>> running = wr.query(time="t").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
         >>> running.push(pa.table({"t": [3]})).num_rows
         0
         >>> running.add_window(twenty=wr.Tumbling(20))
-        >>> running.push(pa.table({"t": [4]})).num_rows
+        >>> running.push(pa.table({"t": [4, 25]})).num_rows
         0
-        >>> [(row["window"], row["n"]) for row in running.finish().to_pylist()]
-        [('ten', 2), ('twenty', 1)]
+        >>> [(row["window"], row["window_start"], row["n"]) for row in running.finish().to_pylist()]
+        [('ten', 0, 2), ('ten', 20, 1), ('twenty', 20, 1)]
         """
         self._check_open()
         plan, state = self._plan, self._state

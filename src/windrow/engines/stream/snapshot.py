@@ -27,6 +27,7 @@ from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
+from windrow.windows.policy import Policy, attributes_read
 
 __all__ = [
     "ChangedQuery",
@@ -198,7 +199,9 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
         for name, _ in query.aggregates
     ]
     state = _Reader(old, places, elsewhere).state(stored["state"])
-    added = [a for (_, a), place in zip(query.aggregates, places, strict=True) if place is None]
+    named = {n: a for (n, a), place in zip(query.aggregates, places, strict=True) if place is None}
+    _check_policies(old.query, set(named))
+    added = list(named.values())
     if added and (plan.moments or old.needs_moments(state, added)):
         old, state = old.with_moments(state)
     for name, window in query.windows:
@@ -227,6 +230,20 @@ def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
             f"the snapshot is of another query: {'; '.join(changes)}. Restore it with the query it was made "
             f"of; windows and aggregates may be added to that, and nothing else changed"
         )
+
+
+def _check_policies(query: Spec, added: set[str]) -> None:
+    """A policy that reads an aggregate which the state does not have is another one than before."""
+    rolling = [] if query.rolling_over is None else [("", query.rolling_over.policy)]
+    for name, policy in [*query.windows, *rolling]:
+        read = sorted(added & attributes_read(policy.fn)) if isinstance(policy, Policy) else []
+        if read:
+            where = f"the policy of window {name!r}" if name else "the policy"
+            raise ChangedQuery(
+                f"the snapshot is of another query: {where} reads {', '.join(map(repr, read))}, which was not "
+                f"there when it decided on the rows before. Add a window with that policy under another name, "
+                f"or leave it as it was"
+            )
 
 
 class _Reader:
