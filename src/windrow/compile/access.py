@@ -16,6 +16,7 @@ __all__ = [
     "at",
     "cast",
     "emit",
+    "holds_value",
     "interpret",
     "is_null",
     "load",
@@ -65,6 +66,12 @@ def at(places: Any, index: int) -> int:
 def is_null(nulls: Any, index: int) -> bool:
     """Whether the row is to be skipped; ``nulls`` is None where no row is."""
     return nulls is not None and bool(nulls[index])
+
+
+def holds_value(lasts: Any, index: int, front: int) -> bool:
+    """Whether the window from ``front`` to this row holds a value: ``lasts`` has for each row the position of
+    the last value so far; it is None where no row is skipped."""
+    return lasts is None or bool(lasts[index] >= front)
 
 
 def emit(out: Any, valid: Any, index: int, result: Any) -> None:

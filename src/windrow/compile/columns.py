@@ -17,7 +17,7 @@ import numpy as np
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["Columns", "arrow_array", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like"]
+__all__ = ["Columns", "arrow_array", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like", "with_empty"]
 
 _WIDE = {"b": "?", "i": "i8", "u": "i8", "f": "f8"}
 
@@ -162,6 +162,20 @@ def _fill(out: Any, results: np.ndarray[Any, Any]) -> Any:
             raise ValueError(f"out has shape {getattr(out, 'shape', None)}; the results have {results.shape}")
         out[:] = results
     return out
+
+
+def with_empty(out: Any, valid: Any, bare: Any, value: Any) -> tuple[Any, Any]:
+    """Results and which are valid (None: all), with ``value`` where a window is ``bare`` of values: None is
+    null, and a value that the type of the results cannot hold makes a list of Python objects."""
+    if not bare.any():
+        return out, valid
+    if value is None:
+        return out, ~bare if valid is None else valid & ~bare
+    if isinstance(value, (bool, int, float)) and out.dtype.names is None and out.dtype.type(value) == value:
+        out[bare] = value
+        return out, None if valid is None else valid | bare
+    results = _to_list(out, valid)
+    return [value if is_bare else r for r, is_bare in zip(results, bare.tolist(), strict=True)], None
 
 
 def _to_list(results: Any, valid: Any) -> list[Any]:

@@ -96,6 +96,13 @@ def _is_null(nulls, index):
     return lambda nulls, index: nulls[np.uint64(index)]
 
 
+@overload(access.holds_value, jit_options=_OPTIONS)
+def _holds_value(lasts, index, front):
+    if isinstance(lasts, types.NoneType):
+        return lambda lasts, index, front: True
+    return lambda lasts, index, front: lasts[np.uint64(index)] >= front
+
+
 @overload(access.emit, jit_options=_OPTIONS)
 def _emit(out, valid, index, result):
     if isinstance(result, types.Optional):

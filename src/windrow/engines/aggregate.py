@@ -131,9 +131,19 @@ def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
 
     @jit
     def process(
-        identity: Any, columns: Any, nulls: Any, places: Any, fronts: Any, stops: Any, out: Any, valid: Any
+        identity: Any,
+        columns: Any,
+        nulls: Any,
+        places: Any,
+        fronts: Any,
+        stops: Any,
+        bare: Any,
+        out: Any,
+        valid: Any,
     ) -> None:
         for window in range(fronts.shape[0]):
+            if is_null(bare, window):
+                continue
             total = identity
             for i in range(fronts[window], stops[window]):
                 place = at(places, i)
@@ -159,6 +169,7 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
         fronts: Any,
         stops: Any,
         targets: Any,
+        bare: Any,
         out: Any,
         valid: Any,
     ) -> None:
@@ -174,7 +185,8 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
                 place = at(places, registers[1])
                 partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
                 registers = insert(ring, mask, identity, registers, partial)
-            emit(out, valid, at(targets, window), lower(query(ring, mask, identity, registers)))
+            if not is_null(bare, window):
+                emit(out, valid, at(targets, window), lower(query(ring, mask, identity, registers)))
 
     return process
 
@@ -193,6 +205,7 @@ def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> 
         places: Any,
         runs: Any,
         size: int,
+        bare: Any,
         out: Any,
         valid: Any,
     ) -> None:
@@ -204,7 +217,8 @@ def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> 
                     registers = evict(ring, mask, identity, registers)
                 partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
                 registers = insert(ring, mask, identity, registers, partial)
-                emit(out, valid, place, lower(query(ring, mask, identity, registers)))
+                if not is_null(bare, i):
+                    emit(out, valid, place, lower(query(ring, mask, identity, registers)))
 
     return process
 
@@ -214,7 +228,7 @@ def tree_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
 
     @jit
     def process(
-        tree: Any, identity: Any, columns: Any, fronts: Any, stops: Any, out: Any, valid: Any
+        tree: Any, identity: Any, columns: Any, fronts: Any, stops: Any, bare: Any, out: Any, valid: Any
     ) -> None:
         count = row_count(columns)
         for i in range(count):
@@ -222,6 +236,8 @@ def tree_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
         for node in range(count - 1, 0, -1):
             store(tree, node, cast(identity, combine(load(tree, 2 * node), load(tree, 2 * node + 1))))
         for window in range(fronts.shape[0]):
+            if is_null(bare, window):
+                continue
             low, high = fronts[window] + count, stops[window] + count
             left = right = identity
             while low < high:
@@ -238,10 +254,13 @@ def tree_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
     return process
 
 
-def native_results(monoid: Monoid, columns: Columns, places: Any, over: Over) -> Results | None:
+def native_results(
+    monoid: Monoid, columns: Columns, places: Any, over: Over, bare: Any = None
+) -> Results | None:
     """Results and which are valid (None: all), or None where the monoid has no native form for the columns.
 
-    There is a result a range; for ranges that belong to rows, a result a row of the table, at its place."""
+    There is one result per range; for ranges that belong to rows, one per row of the table, at its place.
+    ``bare`` says which ranges hold no value (None: none): what stands there is not defined."""
     if not monoid.compiles_for or monoid.wide is not None:
         return None
     form = native(monoid, columns.dtypes)
@@ -250,21 +269,28 @@ def native_results(monoid: Monoid, columns: Columns, places: Any, over: Over) ->
     rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
     if isinstance(over, SliceRanges):
         members = _slice_partials(form, rows, over.slices)
-        return partial_results(form, members, over.fronts, over.stops, over.shape)
+        return partial_results(form, members, over.fronts, over.stops, over.shape, bare)
     count = len(columns) if over.one_a_row else len(over)
-    out = np.empty(count, form.layout.result_dtype)
-    valid = np.ones(count, np.bool_) if form.layout.may_be_null else None
+    out, valid = _outputs(form, count, bare)
     if isinstance(over, RowRanges) and over.disjoint:
-        _run(form, fold_ranges, (*rows, over.fronts, over.stops, out, valid))
+        _run(form, fold_ranges, (*rows, over.fronts, over.stops, bare, out, valid))
         return out, valid
     capacity = 1 << max(6, (over.widest - 1).bit_length())
     ring = np.zeros(capacity, form.layout.partial_dtype)
     if isinstance(over, LastRows):
-        _run(form, slide_rows, (ring, capacity - 1, *rows, over.runs, over.size, out, valid))
+        _run(form, slide_rows, (ring, capacity - 1, *rows, over.runs, over.size, bare, out, valid))
     else:
         targets = places if over.one_a_row else None
-        _run(form, slide_ranges, (ring, capacity - 1, *rows, over.fronts, over.stops, targets, out, valid))
+        ranges = (over.fronts, over.stops, targets, bare)
+        _run(form, slide_ranges, (ring, capacity - 1, *rows, *ranges, out, valid))
     return out, valid
+
+
+def _outputs(form: NativeMonoid, count: int, bare: Any) -> Results:
+    """Room for results, and for which are valid; zeros where some are not written."""
+    room = np.empty if bare is None else np.zeros
+    valid = np.ones(count, np.bool_) if form.layout.may_be_null else None
+    return room(count, form.layout.result_dtype), valid
 
 
 def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -> tuple[Any, ...]:
@@ -294,31 +320,30 @@ def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, st
 def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
     out = np.empty(len(fronts), form.layout.partial_dtype)
     keeping = _variant(form, "keeping", lower=itself)
-    _run(keeping, fold_ranges, (*rows, fronts, stops, out, None))
+    _run(keeping, fold_ranges, (*rows, fronts, stops, None, out, None))
     names = out.dtype.names
     return (out,) if names is None else tuple(np.ascontiguousarray(out[name]) for name in names)
 
 
 def partial_results(
-    form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints, shape: str
+    form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints, shape: str, bare: Any = None
 ) -> Results:
-    """Results over ranges of partials, and which are valid (None: all).
+    """Results over ranges of partials, and which are valid (None: all); ``bare`` ranges are left out.
 
     ``shape``: "disjoint" ranges are folded, "sliding" ones (neither fronts nor stops fall) go through
     Two-Stacks, and for "any" a tree over the partials answers in O(log n) combines each."""
-    out = np.empty(len(fronts), form.layout.result_dtype)
-    valid = np.ones(len(fronts), np.bool_) if form.layout.may_be_null else None
+    out, valid = _outputs(form, len(fronts), bare)
     rows = (form.identity, members, None, None)
     form = _of_partials(form)
     if shape == "disjoint":
-        _run(form, fold_ranges, (*rows, fronts, stops, out, valid))
+        _run(form, fold_ranges, (*rows, fronts, stops, bare, out, valid))
     elif shape == "sliding":
         capacity = 1 << max(6, int((stops - fronts).max(initial=1) - 1).bit_length())
         ring = np.zeros(capacity, form.layout.partial_dtype)
-        _run(form, slide_ranges, (ring, capacity - 1, *rows, fronts, stops, None, out, valid))
+        _run(form, slide_ranges, (ring, capacity - 1, *rows, fronts, stops, None, bare, out, valid))
     else:
         tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
-        _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, out, valid))
+        _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
     return out, valid
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "skipped_values",
     "value_counts",
     "with_nulls",
+    "without_values",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -46,17 +47,16 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
         counts = count_column(over.as_ranges(), min_count)
         return frame.scattered(counts) if a_row else counts
     arrays = [frame.raw(name) for name in aggregate.columns]
-    column = _native(frame, aggregate, arrays, over)
-    in_order = column is None
     skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
-    ranges = over.as_ranges() if column is None or may_be_empty else None
+    counts = value_counts(frame, skipped, over.as_ranges()) if may_be_empty else None
+    column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
+    in_order = column is None
     if column is None:
-        assert ranges is not None
         rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
-        column = result_array(monoid, plain_results(monoid, rows, ranges, frame.describe))
-    if ranges is not None:
-        values, nulls = value_counts(frame, skipped, ranges)
+        column = result_array(monoid, plain_results(monoid, rows, over.as_ranges(), frame.describe))
+    if counts is not None:
+        values, nulls = counts
         if a_row and not in_order:
             values, nulls = frame.spread(values), frame.spread(nulls)
         column = with_nulls(monoid, column, values, nulls, min_count)
@@ -82,6 +82,12 @@ def value_counts(frame: Frame, skipped: Mask | None, over: RowRanges) -> tuple[I
     return rows - nulls, nulls
 
 
+def without_values(counts: Ints) -> Mask | None:
+    """Which ranges hold no value, by how many they hold (None: none)."""
+    bare = counts == 0
+    return bare if bare.any() else None
+
+
 def skipped_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:
     """Which rows of the table the aggregate skips (None: none)."""
     return skipped_values(aggregate.monoid, [frame.raw(name) for name in aggregate.columns])
@@ -98,14 +104,14 @@ def skipped_values(monoid: Monoid, arrays: list[Any]) -> Mask | None:
     return found
 
 
-def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over) -> Any:
-    """The result column by native code, or None."""
+def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, bare: Mask | None) -> Any:
+    """The result column by native code, or None; what stands for ``bare`` ranges is not defined."""
     monoid = aggregate.monoid
     columns = frame.remembered(aggregate, lambda: native_inputs(monoid, arrays))
     if columns is None:
         return None
     try:
-        computed = native_results(monoid, columns, frame.permutation, over)
+        computed = native_results(monoid, columns, frame.permutation, over, bare)
     except Exception:
         if monoid.builtin:
             raise

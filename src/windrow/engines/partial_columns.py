@@ -23,6 +23,7 @@ from windrow.engines.inputs import (
     array_of,
     as_moments,
     result_array,
+    without_values,
 )
 from windrow.engines.picks import timed
 from windrow.engines.plain_tree import PlainTree
@@ -119,7 +120,9 @@ class NativeColumn(Column):
         if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
             return self.as_plain().results(fronts, stops, shape, values)
         try:
-            out, valid = partial_results(self.form, self.members, fronts, stops, shape)
+            out, valid = partial_results(
+                self.form, self.members, fronts, stops, shape, without_values(values)
+            )
         except Exception:
             return self._plain_instead().results(fronts, stops, shape, values)
         if self.moments is not None:
@@ -182,7 +185,8 @@ class PickColumn(Column):
         )
 
     def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
-        references, _ = partial_results(self.form, self._with_references(), fronts, stops, shape)
+        members, bare = self._with_references(), without_values(values)
+        references, _ = partial_results(self.form, members, fronts, stops, shape, bare)
         return self._values_at(references)
 
     def _with_references(self) -> Members:

@@ -13,29 +13,16 @@ native code of them when a batch is processed.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["MISSING", "Aggregate", "Monoid", "WideState", "as_monoid", "itself", "monoid"]
+__all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "itself", "monoid"]
 
 Nulls = Literal["skip", "propagate"]
 NaNs = Literal["propagate", "ignore"]
-
-
-class _Missing:
-    """The default of an argument for which None is a meaningful value."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-    def __reduce__(self) -> str:
-        """A copy that went to another process and back is the same object."""
-        return "MISSING"
-
-
-MISSING: Any = _Missing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +68,7 @@ class Monoid:
     idempotent: bool = False
     #: combine returns one of its arguments
     selection: bool = False
-    #: the result of a window in which there is no value; MISSING: what lower makes of the identity
+    #: the result of a window in which there is no value, for which lower is never asked; None: null
     empty: Any = None
     #: the fewest and the most inputs that lift takes
     arity: tuple[int, int] = (1, 1)
@@ -157,14 +144,9 @@ class Monoid:
         return tuple(name for name in names if getattr(self, name))
 
     def empty_result(self) -> Any:
-        """The result of a window without a value: null for a built-in aggregate (count: 0); for a user's own
-        what its lower makes of the identity, or null where that raises."""
-        if self.empty is not MISSING:
-            return self.empty
-        try:
-            return self.lower(self.identity)
-        except Exception:
-            return None
+        """The result of a window without a value: what the aggregate states as ``empty`` (count: 0), else null.
+        The caller may change it."""
+        return copy.deepcopy(self.empty)
 
     def skips(self, values: tuple[Any, ...]) -> bool:
         """Whether a row adds nothing to the partial: a null, or NaN under ``nan="ignore"``."""
@@ -239,16 +221,17 @@ def monoid(
     selection: bool = False,
     result_type: Any = None,
     name: str | None = None,
-    empty: Any = MISSING,
+    empty: Any = None,
     compile: bool = True,
 ) -> Monoid:
     """Your own aggregate, from three functions and an identity; any Python object may be the partial.
 
     ``lift`` takes one value a column. ``inverse``, if there is one, is either ``inverse(a)``, the element
     that cancels ``a``, or ``inverse(total, oldest)``, what is left of ``total`` without its oldest part.
-    ``empty`` is the result for a window without a value (without it: what ``lower`` makes of the identity,
-    null if that raises). Functions over numbers and flat tuples of numbers are compiled to native code when
-    a batch is processed; ``compile=False`` keeps them in Python. Check yours with :func:`windrow.laws.check`.
+    ``empty`` is the result of a window without a value: null unless you give one. ``lower`` is never called
+    for such a window, so it may divide by a number of values. Functions over numbers and flat tuples of
+    numbers are compiled to native code when a batch is processed; ``compile=False`` keeps them in Python.
+    Check yours with :func:`windrow.laws.check`.
 
     >>> import windrow as wr
     >>> spread = wr.monoid(
@@ -263,6 +246,9 @@ def monoid(
     ...     window.insert(temperature)
     >>> window.query()
     4
+    >>> window.evict_many(3)
+    >>> print(window.query())
+    None
     >>> spread("temperature")
     spread(temperature)
     """

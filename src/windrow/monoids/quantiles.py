@@ -7,8 +7,8 @@ after any number of merges, and with the true smallest and largest value for q =
 result NaN for as long as it is in the window.
 
 KLL is randomised: a compaction keeps either the odd or the even half of its values, by a coin that
-DataSketches seeds from the clock. Two runs over the same rows may return different values within the stated
-error; results for up to 64 values never differ. Combines are associative and commutative up to that error.
+DataSketches seeds from the clock. Two runs over the same rows, or two engines, may return different values
+within the stated error; results for up to 64 values never differ. Combines are associative and commutative up to that error.
 
 A partial is never changed: a combine copies a sketch before it merges into it.
 
@@ -152,12 +152,12 @@ def _make(name: str, q: Any, k: Any, **rest: Any) -> Monoid:
 
 
 def _make_quantile(q: float = 0.5, k: int = 200) -> Monoid:
-    doc = "the value below which the share q of the rows lies; exact for up to 64 rows, then a KLL sketch"
+    doc = "the value below which the share q of the values lies; exact up to 64 values, then approximate"
     return _make("quantile", q, k, make=_make_quantile, parameters={"q": q, "k": k}, doc=doc)
 
 
 def _make_median(k: int = 200) -> Monoid:
-    doc = "the middle value; exact for up to 64 rows, then a KLL sketch"
+    doc = "the middle value; exact up to 64 values, then approximate"
     return _make("median", 0.5, k, make=_make_median, parameters={"k": k}, doc=doc)
 
 

@@ -16,7 +16,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from windrow.monoids.base import MISSING, Aggregate, Monoid, as_monoid
+from windrow.monoids.base import Aggregate, Monoid, as_monoid
 from windrow.monoids.equality import magnitude, same
 
 __all__ = ["together"]
@@ -55,8 +55,6 @@ def together(**members: Any) -> Monoid:
         return record(*[subtract(x, y) for subtract, x, y in zip(inverses, total, oldest, strict=True)])
 
     def lower(a: Any) -> dict[str, Any]:
-        if a is identity:
-            return {name: member.empty_result() for name, member in monoids.items()}
         return {name: part.lower(x) for name, part, x in zip(monoids, parts, a, strict=True)}
 
     return Monoid(
@@ -68,7 +66,7 @@ def together(**members: Any) -> Monoid:
         inverse=inverse if all(_subtracts(m) for m in monoids.values()) else None,
         commutative=all(m.commutative for m in monoids.values()),
         idempotent=all(m.idempotent for m in monoids.values()),
-        empty=MISSING,
+        empty={name: member.empty_result() for name, member in monoids.items()},
         arity=(max(m.arity[0] for m in monoids.values()), max(m.arity[1] for m in monoids.values())),
         nulls=next(iter(monoids.values())).nulls,
         compiles_for="",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from windrow.compile.access import Function, cast, emit, is_null, row
-from windrow.compile.columns import Columns, shaped_like
+from windrow.compile.columns import Columns, shaped_like, with_empty
 from windrow.compile.native import NativeMonoid
 from windrow.swag.fiba_bulk import bulk_insertion
 from windrow.swag.fiba_evict import eviction
@@ -128,7 +128,8 @@ def _rolling(jit: Jit, combine: Function, mu: int, lift: Function, lower: Functi
                 insert(tree, identity, time, partial, null)
             if latest - tree.times[tree.marks[LEFT_FINGER] * width] >= size:
                 evict(tree, identity, latest - size, True, -1)
-            emit(out, valid, i, lower(whole(tree, identity)))
+            if tree.marks[SIZE] > tree.marks[NULL_COUNT]:
+                emit(out, valid, i, lower(whole(tree, identity)))
             counts[2 * i] = tree.marks[SIZE]
             counts[2 * i + 1] = tree.marks[NULL_COUNT]
             i += 1
@@ -190,9 +191,4 @@ def _nulled(window: FiBA, out: Any, valid: Any, counts: Any) -> tuple[Any, Any]:
         bare, value = counts[:, 1] > 0, None
     else:
         bare, value = counts[:, 1] == counts[:, 0], window.monoid.empty_result()
-    if not bare.any():
-        return out, valid
-    if value is not None:
-        out[bare] = value
-        return out, valid
-    return out, ~bare if valid is None else valid & ~bare
+    return with_empty(out, valid, bare, value)

@@ -262,8 +262,12 @@ class FlatFAT(FifoSwag):
         if end - front != self._size:
             self._resize(self._capacity)
             front = self._registers[0]
-        total = self._between(front + low, front + high) if low < high else HOLE
-        return self.monoid.empty_result() if total is HOLE else self.monoid.lower(total)
+        nulls = sum(front + low <= position < front + high for position in self._null_positions)
+        if nulls and self.monoid.nulls == "propagate":
+            return None
+        if nulls == high - low:
+            return self.monoid.empty_result()
+        return self.monoid.lower(self._between(front + low, front + high))
 
     def check_invariants(self) -> None:
         """Every inner node is the aggregate of its children; the live leaves are those of the window ([RA]

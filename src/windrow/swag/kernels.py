@@ -5,6 +5,9 @@ with (front, end), both positions, and a ring of partials: ``position & mask`` i
 position itself). A driver calls the steps in a loop. With ``jit`` being Numba the steps are inlined and the
 registers stay in registers; with :func:`windrow.compile.access.interpret` the same code runs on any Python
 objects.
+
+``lasts`` says for each row the position of the last value that is not skipped, up to this row (None: no row
+is skipped): a window that starts after it holds no value, and has no result.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from windrow.compile.access import Function, cast, emit, is_null, load, note, row, row_count, store
+from windrow.compile.access import Function, cast, emit, holds_value, is_null, load, note, row, row_count, store
 
 __all__ = ["Operations", "roll_count", "roll_time"]
 
@@ -63,6 +66,7 @@ def _sliding(jit: Jit, operations: Operations, lift: Function, lower: Function) 
         size: int,
         columns: Any,
         nulls: Any,
+        lasts: Any,
         out: Any,
         valid: Any,
         fronts: Any,
@@ -71,7 +75,8 @@ def _sliding(jit: Jit, operations: Operations, lift: Function, lower: Function) 
         for i in range(first, row_count(columns)):
             partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
             registers = slide(ring, mask, identity, _full(registers, size), partial)
-            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            if holds_value(lasts, i, registers[0]):
+                emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
         return registers
 
@@ -94,6 +99,7 @@ def _gliding(jit: Jit, operations: Operations, lift: Function, lower: Function) 
         size: int,
         columns: Any,
         nulls: Any,
+        lasts: Any,
         out: Any,
         valid: Any,
         fronts: Any,
@@ -104,14 +110,16 @@ def _gliding(jit: Jit, operations: Operations, lift: Function, lower: Function) 
         while i < count:
             partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
             registers = slide(ring, mask, identity, _full(registers, size), partial)
-            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            if holds_value(lasts, i, registers[0]):
+                emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
             i += 1
             stop = min(count, i + calm(registers))
             for k in range(i, stop):
                 partial = identity if is_null(nulls, k) else cast(identity, lift(*row(columns, k)))
                 registers, total = glide(ring, mask, identity, registers, partial)
-                emit(out, valid, k, lower(total))
+                if holds_value(lasts, k, registers[0]):
+                    emit(out, valid, k, lower(total))
                 note(fronts, k, registers[0])
             i = max(i, stop)
         return registers
@@ -133,6 +141,7 @@ def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function
         size: int,
         columns: Any,
         nulls: Any,
+        lasts: Any,
         out: Any,
         valid: Any,
         fronts: Any,
@@ -147,9 +156,10 @@ def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function
                 registers = evict(ring, mask, identity, registers)
             partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
             registers = insert(ring, mask, identity, registers, partial)
-            emit(out, valid, i, lower(query(ring, mask, identity, registers)))
+            if holds_value(lasts, i, registers[0]):
+                emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
-        return steady(ring, mask, identity, registers, size, columns, nulls, out, valid, fronts, singles)
+        return steady(ring, mask, identity, registers, size, columns, nulls, lasts, out, valid, fronts, singles)
 
     return process
 
@@ -174,6 +184,7 @@ def roll_time(jit: Jit, operations: Operations, lift: Function, lower: Function)
         start: int,
         columns: Any,
         nulls: Any,
+        lasts: Any,
         out: Any,
         valid: Any,
         fronts: Any,
@@ -195,7 +206,8 @@ def roll_time(jit: Jit, operations: Operations, lift: Function, lower: Function)
                 registers = insert(ring, mask, identity, registers, partial)
             total = query(ring, mask, identity, registers)
             for k in range(i, j):
-                emit(out, valid, k, lower(total))
+                if holds_value(lasts, j - 1, registers[0]):
+                    emit(out, valid, k, lower(total))
                 note(fronts, k, registers[0])
             i = j
         return registers, i

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.compile.columns import Columns, native_columns, shaped_like
+from windrow.compile.columns import Columns, native_columns, shaped_like, with_empty
 from windrow.compile.native import NativeMonoid, build, native, warn_plain
 from windrow.swag.base import AggregateError
 from windrow.swag.fifo import FifoSwag, NativeWindow
@@ -114,6 +114,7 @@ class NativeBatch:
             size,
             self.columns.arrays,
             self.columns.nulls,
+            self._lasts(fronts, first_position),
             out,
             valid,
             fronts,
@@ -137,6 +138,7 @@ class NativeBatch:
         out, valid, fronts = self._outputs()
         first_position = self.window._registers[1]
         registers = self._typed(self.window._registers)
+        lasts = self._lasts(fronts, first_position)
         done = 0
         backup = self._backup()
         while True:
@@ -152,6 +154,7 @@ class NativeBatch:
                 done,
                 self.columns.arrays,
                 self.columns.nulls,
+                lasts,
                 out,
                 valid,
                 fronts,
@@ -245,6 +248,19 @@ class NativeBatch:
         valid = np.ones(count, np.bool_) if layout.may_be_null else None
         has_nulls = self.columns.nulls is not None or bool(self.window._null_positions)
         return out, valid, np.zeros(count, np.int64) if has_nulls else None
+
+    def _lasts(self, fronts: Any, first_position: int) -> Any:
+        """For each row the position of the last value up to it; None where neither batch nor window has a
+        null."""
+        if fronts is None:
+            return None
+        nulls = set(self.window._null_positions)
+        before = range(first_position - 1, first_position - 1 - len(self.window), -1)
+        last = next((position for position in before if position not in nulls), -1)
+        positions = np.arange(len(self)) + first_position
+        if self.columns.nulls is not None:
+            positions[self.columns.nulls] = -1
+        return np.maximum(np.maximum.accumulate(positions), last)
 
     def _kernel(self, driver: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The compiled driver, or None, with one warning, if it does not compile."""
@@ -340,12 +356,7 @@ def account_for_nulls(
         bare, value = count > 0, None
     else:
         bare, value = count == ends - fronts, window.monoid.empty_result()
-    if value is not None and not isinstance(value, bytes):
-        out[bare] = value
-        return out, valid
-    if not bare.any():
-        return out, valid
-    return out, ~bare if valid is None else valid & ~bare
+    return with_empty(out, valid, bare, value)
 
 
 def power_of_two(at_least: int) -> int:

@@ -80,6 +80,7 @@ class PlainCarry:
         window = plain._window
         window._queue, window._size, window._evicted = queue, end - front, front
         window._registers = (front, end, back, carry.form.to_plain(total))
+        window._null_positions.extend(carry.nulls.tolist())
         plain._front, plain._stop = front, end
         return plain
 
@@ -114,6 +115,8 @@ class NativeCarry:
         self.ring = np.zeros(64, form.layout.partial_dtype)
         self.mask = len(self.ring) - 1
         self.registers: Any = (0, 0, 0, form.identity)
+        #: the positions of rows in the window that are skipped
+        self.nulls: Ints = np.zeros(0, np.int64)
         self._largest: tuple[Any, ...] = ()
         self._plain: PlainCarry | None = None
 
@@ -133,19 +136,28 @@ class NativeCarry:
         """Native results and which are valid (None: all)."""
         self._make_room(batch.widest)
         layout, count = self.form.layout, len(batch.fronts)
-        out = np.empty(count, layout.result_dtype)
+        out = np.zeros(count, layout.result_dtype)
         valid = np.ones(count, np.bool_) if layout.may_be_null else None
         # always a mask, so that there is one kernel and not two to compile
         nulls = np.zeros(len(columns), np.bool_) if columns.nulls is None else columns.nulls
         reached = np.zeros(1, np.int64)
         window = (self.ring, self.mask, self.form.identity, self.registers)
-        rows = (batch.base, columns.arrays, nulls, batch.fronts, batch.stops)
+        rows = (batch.base, columns.arrays, nulls, batch.fronts, batch.stops, self._without_values(nulls, batch))
         arguments = (*window, *rows, reached, out, valid)
         try:
             self.registers = _kernel(self.form, arguments)(*arguments)
         except Exception as error:
             raise self._explained(error, columns, batch, int(reached[0])) from error
+        self.nulls = self.nulls[self.nulls >= self.registers[0]]
         return out, valid
+
+    def _without_values(self, nulls: Any, batch: Batch) -> Any:
+        """Which windows of the batch hold no value; its skipped rows are noted."""
+        self.nulls = np.concatenate([self.nulls, np.flatnonzero(nulls) + batch.base])
+        if not len(self.nulls):
+            return np.zeros(len(batch.fronts), np.bool_)
+        skipped = np.searchsorted(self.nulls, batch.stops) - np.searchsorted(self.nulls, batch.fronts)
+        return skipped == batch.stops - batch.fronts
 
     def _explained(self, error: Exception, columns: Columns, batch: Batch, row: int) -> Exception:
         if self._aggregate.monoid.builtin:

@@ -58,8 +58,8 @@ def count_fronts(base: int, starts: Any, size: int, run: int, fronts: Ints) -> i
 def slide_on(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
     """Ranges of positions through a window that stays for the next batch.
 
-    ``base`` is the position of the batch's first row; ``reached`` tells which row was worked on, should a
-    user's function raise."""
+    ``base`` is the position of the batch's first row; ``bare`` says which windows hold no value, and so have
+    no result; ``reached`` tells which row was worked on, should a user's function raise."""
     insert, evict, query = steps.insert, steps.evict, steps.query
 
     @jit
@@ -73,6 +73,7 @@ def slide_on(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Fu
         nulls: Any,
         fronts: Any,
         stops: Any,
+        bare: Any,
         reached: Any,
         out: Any,
         valid: Any,
@@ -89,7 +90,8 @@ def slide_on(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Fu
                 reached[0] = i
                 partial = identity if is_null(nulls, i) else cast(identity, lift(*row(columns, i)))
                 registers = insert(ring, mask, identity, registers, partial)
-            emit(out, valid, window, lower(query(ring, mask, identity, registers)))
+            if not is_null(bare, window):
+                emit(out, valid, window, lower(query(ring, mask, identity, registers)))
         return registers
 
     return process
