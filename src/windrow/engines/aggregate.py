@@ -383,8 +383,9 @@ def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bo
     if not form.monoid.adds_integers or "i8" not in form.layout.partial:
         return True
     arrays = [a for a in inputs if a.dtype.kind == "i" and a.size]
-    largest = max((max(abs(int(a.max())), abs(int(a.min()))) for a in arrays), default=0)
-    return largest * widest < 2**63
+    largest = max((int(a.max()) for a in arrays), default=0)
+    smallest = min((int(a.min()) for a in arrays), default=0)
+    return largest * widest < 2**63 and smallest * widest >= -(2**63)
 
 
 def plain_results(

@@ -21,7 +21,14 @@ from windrow.engines.aggregate import RowRanges
 from windrow.engines.delta_windows import delta_ranges, value_type
 from windrow.engines.frame import Frame, plain_array
 from windrow.engines.guarded import Raised, guarded, guarded_policy
-from windrow.engines.inputs import count_column, result_array, skipped_rows, value_counts, with_nulls
+from windrow.engines.inputs import (
+    check_integers,
+    count_column,
+    result_array,
+    skipped_rows,
+    value_counts,
+    with_nulls,
+)
 from windrow.engines.ranges import Ranges
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.spec import Spec
@@ -174,4 +181,5 @@ def _lowered(
         return count_column(RowRanges(fronts, stops), min_count)
     counts = value_counts(frame, skipped_rows(frame, aggregate), RowRanges(fronts, stops))
     results = lowered(monoid, partials, counts[0], lambda place: frame.describe(int(stops[place]) - 1))
+    check_integers(monoid, results, lambda place: f"the window up to {frame.describe(int(stops[place]) - 1)}")
     return with_nulls(monoid, result_array(monoid, results), *counts, min_count)

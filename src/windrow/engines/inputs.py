@@ -6,6 +6,7 @@ and structs are picked natively too; largest and smallest moments go through as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,16 @@ from windrow.engines.aggregate import Over, RowRanges, native_results, plain_res
 from windrow.engines.frame import Frame
 from windrow.engines.picks import picked_input
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.slicing.slices import rows_named
+from windrow.swag.base import IntegerOverflow
 
 __all__ = [
     "aggregate_column",
     "array_of",
     "as_moments",
+    "check_integers",
     "count_column",
+    "first_beyond",
     "is_extreme_moment",
     "native_inputs",
     "result_array",
@@ -54,15 +59,43 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     in_order = column is None
     if column is None:
         rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
-        column = result_array(monoid, plain_results(monoid, rows, over.as_ranges(), frame.describe))
+        ranges = over.as_ranges()
+        results = plain_results(monoid, rows, ranges, frame.describe)
+        check_integers(monoid, results, lambda place: _rows_of(frame, ranges, place))
+        column = result_array(monoid, results)
     if counts is not None:
         values, nulls = counts
         if a_row and not in_order:
             values, nulls = frame.spread(values), frame.spread(nulls)
         column = with_nulls(monoid, column, values, nulls, min_count)
+    if is_unsigned_extreme(monoid, arrays[0]):
+        column = column.cast(pa.uint64())
     if not a_row:
         return column
     return frame.scattered(column) if in_order else frame.without_rejected(column)
+
+
+def _rows_of(frame: Frame, ranges: RowRanges, place: int) -> str:
+    """Which rows a range holds, for messages."""
+    front, stop = int(ranges.fronts[place]), int(ranges.stops[place])
+    first, last = frame.axis.column(frame.times[[front, stop - 1]])
+    row = front if frame.permutation is None else int(frame.permutation[front])
+    return rows_named(first, last, [frame.table.column(name)[row].as_py() for name in frame.by])
+
+
+def check_integers(monoid: Monoid, results: list[Any], rows: Callable[[int], str]) -> None:
+    """Raise for a result that int64 cannot hold, where results are integers; ``rows`` names those of it."""
+    place = first_beyond(monoid, results)
+    if place is not None:
+        raise IntegerOverflow.of(monoid.name, results[place], rows(place))
+
+
+def first_beyond(monoid: Monoid, results: list[Any]) -> int | None:
+    """The place of the first integer that int64 cannot hold, where an aggregate's integers are int64."""
+    if not monoid.integer_results:
+        return None
+    places = (k for k, r in enumerate(results) if isinstance(r, int) and not -(2**63) <= r < 2**63)
+    return next(places, None)
 
 
 def count_column(over: RowRanges, min_count: int) -> Any:
@@ -144,6 +177,11 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
 def is_extreme_moment(monoid: Monoid, array: Any) -> bool:
     """Whether the largest or smallest of moments is asked for, which are compared as integers."""
     return monoid.builtin and monoid.name in ("max", "min") and bool(pa.types.is_temporal(array.type))
+
+
+def is_unsigned_extreme(monoid: Monoid, array: Any) -> bool:
+    """Whether the largest or smallest of unsigned integers of 64 bits is asked for, which is one itself."""
+    return monoid.builtin and monoid.name in ("max", "min") and bool(pa.types.is_uint64(array.type))
 
 
 def as_integers(array: Any) -> Any:

@@ -22,6 +22,7 @@ from windrow.engines.aggregate import fold_partials, integers_fit, partial_resul
 from windrow.engines.inputs import (
     array_of,
     as_moments,
+    first_beyond,
     result_array,
     without_values,
 )
@@ -241,6 +242,10 @@ class PlainColumn(Column):
             answered = [self._told(self._lowered_fold, *each) for each in ranges]
         for place, result in zip(held.tolist(), answered, strict=True):
             found[place] = result
+        beyond = first_beyond(self.aggregate.monoid, found)
+        if beyond is not None:
+            name, front, stop = self.aggregate.monoid.name, int(fronts[beyond]), int(stops[beyond])
+            raise CombineRaised.overflown(name, found[beyond], front, stop)
         return result_array(self.aggregate.monoid, found)
 
     def _lowered_fold(self, front: int, stop: int) -> Any:

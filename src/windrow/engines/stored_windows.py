@@ -28,6 +28,7 @@ from windrow.engines.inputs import (
     aggregate_column,
     as_integers,
     as_moments,
+    check_integers,
     is_extreme_moment,
     result_array,
     with_nulls,
@@ -150,7 +151,9 @@ class StoredFold:
             if not aggregate.columns:
                 columns.append(pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None))
                 continue
-            column = _result_column(frame, aggregate, found.results[k])
+            results = found.results[k]
+            check_integers(aggregate.monoid, results, lambda i: f"the window up to {frame.describe(i)}")
+            column = _result_column(frame, aggregate, results)
             column = with_nulls(aggregate.monoid, column, values, rows - values, min_count)
             columns.append(_as_type(column, types[k]))
         return columns

@@ -83,6 +83,8 @@ class Monoid:
     compiles_for: str = "biuf"
     #: partials add integers up, so that a native form must prove that 64 bits suffice
     adds_integers: bool = False
+    #: results over integers are int64, whatever the values; one that does not fit is an error
+    integer_results: bool = False
     wide: WideState | None = None
     #: the same aggregate with an exact inverse, where the plain form would drift or keep NaN
     group: Monoid | None = None

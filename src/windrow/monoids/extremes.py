@@ -196,6 +196,7 @@ range = Monoid(
     commutative=True,
     idempotent=True,
     typed_identity=lambda dtype: (_native_highest(dtype), _native_lowest(dtype)),
+    integer_results=True,
     compiles_for="f",
     doc="largest minus smallest",
 )

@@ -62,6 +62,7 @@ sum = Monoid(
     identity=0,
     commutative=True,
     adds_integers=True,
+    integer_results=True,
     group=_exact_sum,
     doc="the sum; of text nothing: use concat",
 )
@@ -78,6 +79,7 @@ product = Monoid(
     lower=itself,
     identity=1,
     commutative=True,
+    integer_results=True,
     compiles_for="f",
     doc="the product",
 )

@@ -7,7 +7,7 @@ oracle.
 
 from windrow.swag.amta import AMTA
 from windrow.swag.b_int import BInt
-from windrow.swag.base import AggregateError, EmptyWindow, Swag
+from windrow.swag.base import AggregateError, EmptyWindow, IntegerOverflow, Swag
 from windrow.swag.choose import Choice, choose
 from windrow.swag.daba import DABA
 from windrow.swag.daba_lite import DABALite
@@ -33,6 +33,7 @@ __all__ = [
     "EmptyWindow",
     "FiBA",
     "FlatFAT",
+    "IntegerOverflow",
     "LogMTA",
     "Recalc",
     "SubtractOnEvict",

@@ -22,7 +22,14 @@ import pyarrow as pa
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.engines.aggregate import integers_fit
-from windrow.engines.inputs import array_of, as_moments, is_extreme_moment, native_inputs, result_array
+from windrow.engines.inputs import (
+    array_of,
+    as_moments,
+    check_integers,
+    is_extreme_moment,
+    native_inputs,
+    result_array,
+)
 from windrow.engines.picks import picked_input
 from windrow.engines.spark.carry_kernels import slide_on
 from windrow.engines.spark.tails import ArrowTail
@@ -90,6 +97,7 @@ class PlainCarry:
             self._slide(rows, batch, front, stop)
             for front, stop in zip(batch.fronts.tolist(), batch.stops.tolist(), strict=True)
         ]
+        check_integers(self._monoid, results, lambda place: f"the window up to {batch.describe(place)}")
         return result_array(self._monoid, results)
 
     def _slide(self, rows: list[tuple[Any, ...]], batch: Batch, front: int, stop: int) -> Any:

@@ -2,9 +2,9 @@
 
 Spark's own grouping, by key and slice, needs no crossing to Python for rows; what it gives are the partials
 that :mod:`windrow.engines.spark.fold_task` would, in the same columns, and the rest of the plan is the same.
-NaN is in every extreme that it takes part in, as everywhere in windrow; integers whose sum over one slice
-leaves 64 bits are Spark's own error. Expressions are SQL text: as objects of Spark's, each of their parts
-would cost a call to the JVM.
+NaN is in every extreme that it takes part in, as everywhere in windrow. Integers of 64 bits are added up in two
+halves, so that no sum of fewer than 2**31 rows overflows, with ANSI rules or without. Expressions are SQL text:
+as objects of Spark's, each of their parts would cost a call to the JVM.
 """
 
 from __future__ import annotations
@@ -32,21 +32,12 @@ _KNOWN = ("count", "sum", "mean", "max", "min", "var", "stddev")
 _FINISHED = ("count", "sum", "mean", "max", "min")
 
 
-def spark_folds(query: Spec, schema: pa.Schema, session: Any) -> bool:
+def spark_folds(query: Spec, schema: pa.Schema) -> bool:
     """Whether Spark's own aggregates give the partials of all slices."""
-    if str(session.conf.get("spark.sql.ansi.enabled")) != "true" and _may_wrap(query, schema):
-        return False
     windows = [window for _, window in query.windows]
     if not all(isinstance(w, TimeWindow) and w.edge_progressions() is not None for w in windows):
         return False
     return all(_is_known(aggregate, schema) for _, aggregate in query.aggregates)
-
-
-def _may_wrap(query: Spec, schema: pa.Schema) -> bool:
-    """Whether a sum in a slice may leave 64 bits, which Spark tells only where it follows the ANSI rules."""
-    added = [a.columns[0] for _, a in query.aggregates if a.columns and a.monoid.name in ("sum", "mean")]
-    kinds = [plain_type(schema.field(name).type) for name in added]
-    return any(pa.types.is_int64(kind) for kind in kinds)
 
 
 def _is_known(aggregate: Aggregate, schema: pa.Schema) -> bool:
@@ -83,24 +74,50 @@ def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: p
     found = [f"k{k}" for k in range(len(query.by))]
     found += [literal(name)] if query.names_windows else []
     found += [moment.format(f"(`end` - {progression.period}L)"), moment.format("`end`")]
+    made = list[str]()
     for k, ((_, aggregate), field) in enumerate(
         zip(query.aggregates, results.fields[len(found) :], strict=True)
     ):
-        found.append(f"CAST({_result(k, aggregate, query.min_count)} AS {field.dataType.simpleString()})")
-    named = zip(found, results.names, strict=True)
+        kind = None if not aggregate.columns else plain_type(schema.field(aggregate.columns[0]).type)
+        result = _result(k, aggregate, query, kind is not None and bool(pa.types.is_int64(kind)), found)
+        made.append(f"CAST({result} AS {field.dataType.simpleString()})")
+    named = zip([*found, *made], results.names, strict=True)
     return slices.selectExpr(*(f"{value} AS {quoted(name)}" for value, name in named))
 
 
-def _result(k: int, aggregate: Aggregate, min_count: int) -> str:
-    """What the aggregate makes of its partial; null where too few values are."""
+def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: list[str]) -> str:
+    """What the aggregate makes of its partial; null where too few values are. ``edges``: the columns before
+    the results, for messages; ``is_long``: sums come in two halves."""
+    min_count = query.min_count
     if not aggregate.columns:
         return f"IF(`rows` >= {min_count}, `rows`, NULL)" if min_count else "`rows`"
     result = f"a{k}_0"
+    if is_long and aggregate.monoid.name in ("sum", "mean"):
+        high, low = f"(a{k}_high + shiftright(a{k}_0, 32))", f"(a{k}_0 & 4294967295L)"
+        fits = f"{high} BETWEEN -2147483648L AND 2147483647L"
+        whole = f"(shiftleft({high}, 32) | {low})"
+        if aggregate.monoid.name == "sum":
+            result = f"IF(a{k}_0 IS NULL OR {fits}, {whole}, {_overflow(query, high, low, edges)})"
+        else:
+            result = f"IF({fits}, DOUBLE({whole}), DOUBLE({high}) * 4294967296D + DOUBLE({low}))"
     if aggregate.monoid.name == "mean":
-        result = f"IF(a{k}_1 > 0, DOUBLE(a{k}_0) / a{k}_1, NULL)"
+        result = f"IF(a{k}_1 > 0, DOUBLE({result}) / a{k}_1, NULL)"
     if min_count and (aggregate.monoid.name == "count" or min_count > 1):
         return f"IF(`rows` - a{k}_skipped >= {min_count}, {result}, NULL)"
     return result  # null where there is no value
+
+
+def _overflow(query: Spec, high: str, low: str, edges: list[str]) -> str:
+    """The error for a sum that does not fit, in the words of :class:`~windrow.swag.base.IntegerOverflow`."""
+    total = f"CAST({high} AS DECIMAL(20, 0)) * 4294967296BD + CAST({low} AS DECIMAL(20, 0))"
+    start, end = edges[-2:]
+    values = ", ".join(f"CAST({key} AS STRING)" for key in edges[: len(query.by)])
+    keys = f", ' of key ', concat_ws(', ', {values})" if query.by else ""
+    rows = f"'the rows from ', {start}, ' to before ', {end}{keys}"
+    told = ("IntegerOverflow: sum = ", " does not fit int64: ")
+    remedy = "cast the column to float64 or to a decimal, or leave such rows out"
+    text = f"concat({literal(told[0])}, {total}, ' over ', {rows}, {literal(told[1] + remedy)})"
+    return f"CAST(raise_error({text}) AS BIGINT)"
 
 
 def spark_slices(
@@ -145,14 +162,23 @@ def _members(
     """The members of an aggregate's native partial, and how many rows it skips."""
     (name,) = aggregate.columns
     value = names[name]
-    is_float = bool(pa.types.is_floating(plain_type(schema.field(name).type)))
+    kind = plain_type(schema.field(name).type)
+    is_float = bool(pa.types.is_floating(kind))
     number = f"{'DOUBLE' if is_float else 'BIGINT'}({value})"
+    partials, high = _partials(aggregate.monoid.name, number, is_float), list[str]()
+    if aggregate.monoid.name in ("sum", "mean") and not is_float:
+        upper = "0L"
+        if pa.types.is_int64(kind):
+            upper, lower = f"sum(shiftright({number}, 32))", f"sum({number} & 4294967295L)"
+            partials[0] = (lower, 0)
+            upper = upper if are_results else f"coalesce({upper}, 0L)"
+        high = [f"{upper} AS a{k}_high"]
     found = [
         member if are_results or identity is None else f"coalesce({member}, {literal(identity)})"
-        for member, identity in _partials(aggregate.monoid.name, number, is_float)
+        for member, identity in partials
     ]
     skipped = f"count(*) - count({value})"
-    return [*(f"{m} AS a{k}_{i}" for i, m in enumerate(found)), f"{skipped} AS a{k}_skipped"]
+    return [*high, *(f"{m} AS a{k}_{i}" for i, m in enumerate(found)), f"{skipped} AS a{k}_skipped"]
 
 
 def _partials(name: str, number: str, is_float: bool) -> list[tuple[str, float | int | None]]:

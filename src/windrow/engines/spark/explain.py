@@ -86,13 +86,13 @@ def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
 
 
 def _folding(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
-    if spark_folds(query, schema, frame.sparkSession):
+    if spark_folds(query, schema):
         return "Spark groups rows by key and slice itself, since it knows all of the aggregates"
     return "each task folds its rows into one partial an aggregate, key and slice"
 
 
 def _assembly(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
-    if spark_folds(query, schema, frame.sparkSession) and spark_finishes(query, schema):
+    if spark_folds(query, schema) and spark_finishes(query, schema):
         return "each slice is a window, and Spark makes its results; no row goes to Python"
     return "partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each"
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from windrow.engines.frame import Frame, build_frame
-from windrow.engines.partial_columns import PlainColumn
 from windrow.engines.partials import Partials
 from windrow.engines.spark.chunks import chunked
 from windrow.engines.spark.plans import smallest_gap
@@ -50,25 +47,10 @@ def slicer_of(query: Spec) -> Slicer:
 
 
 def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> tuple[Any, SliceRun]:
-    """The slices of a frame, and for each the position of its first row.
-
-    Integers whose sum over a slice might leave 64 bits make slices of one row each: these always fit, and
-    whoever fuses them sees to the rest."""
+    """The slices of a frame, and for each the position of its first row."""
     slices = slicer.slices(frame.times, frame.run_starts)
     aggregates = [aggregate for _, aggregate in query.aggregates]
     partials = Partials.of_rows(frame, aggregates, slices.rows)
-    starts, ends = slices.rows, slices.ends
-    if _overflown(query, frame, partials):
-        ends = np.repeat(ends, np.diff(starts))
-        starts = np.arange(len(frame) + 1)
-        partials = Partials.of_rows(frame, aggregates, starts)
-    times = frame.times
+    starts, times = slices.rows, frame.times
     keys = frame.table.select([]).slice(0, 0)
-    return starts[:-1], SliceRun(keys, times[starts[:-1]], times[starts[1:] - 1], ends, partials)
-
-
-def _overflown(query: Spec, frame: Frame, partials: Partials) -> bool:
-    """Whether an aggregate that adds integers had to be kept as Python objects."""
-    adds = [aggregate.monoid.adds_integers for _, aggregate in query.aggregates]
-    pairs = zip(adds, partials.columns, strict=True)
-    return any(a and isinstance(column, PlainColumn) for a, column in pairs) and len(frame) > len(partials)
+    return starts[:-1], SliceRun(keys, times[starts[:-1]], times[starts[1:] - 1], slices.ends, partials)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.data_windows import lowered, shared_monoid
 from windrow.engines.guarded import Raised, guarded_policy
-from windrow.engines.inputs import count_column, result_array, skipped_values, with_nulls
+from windrow.engines.inputs import check_integers, count_column, result_array, skipped_values, with_nulls
 from windrow.engines.spark.carry import Batch
 from windrow.engines.spark.chunks import conformed
 from windrow.engines.spark.counts import SkippedRows
@@ -78,6 +78,7 @@ class PolicyCarry:
         arrays = columns_of(rows.table, aggregate.columns)
         values, nulls = self._skipped[k].push(skipped_values(monoid, arrays), batch)
         results = lowered(monoid, partials, values, batch.describe)
+        check_integers(monoid, results, lambda place: f"the window up to {batch.describe(place)}")
         column = conformed(result_array(monoid, results), self._kinds[k])
         return with_nulls(monoid, column, values, nulls, min_count)
 

@@ -4,6 +4,9 @@ windows, and how it looks as a table.
 A slice lies between two window edges: it has the times of its first and last row, the first edge after it
 (``ends``), and the number of the chunk of rows that it comes from (``parts``, in order of arrival). Slices of
 a key with the same end may be fused, unless a gap of sessions lies between.
+
+A sum of integers may need more than 64 bits: it is stored as two numbers, ``high`` * 2**32 + ``low``,
+whatever each of them is. Whoever fits it into 64 bits leaves ``high`` at 0.
 """
 
 from __future__ import annotations
@@ -19,13 +22,14 @@ import pyarrow as pa
 from windrow.compile.native import NativeMonoid
 from windrow.engines.frame import plain_type
 from windrow.engines.inputs import is_extreme_moment
-from windrow.engines.partial_columns import Column, NativeColumn, PickColumn
+from windrow.engines.partial_columns import Column, NativeColumn, PickColumn, PlainColumn
 from windrow.engines.partials import Partials
 from windrow.engines.picks import picked_input
 from windrow.engines.spark.plans import native_form
+from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
 
-__all__ = ["SliceRun", "SliceTable"]
+__all__ = ["SliceRun", "SliceTable", "sums_integers"]
 
 Ints = npt.NDArray[np.int64]
 _EDGES = ("first", "last", "end", "part", "rows")
@@ -69,6 +73,8 @@ class SliceTable:
             members = _kept_members(form, picked)
             if picked is not None:
                 fields.append(pa.field(f"a{k}_value", self._kinds[k][picked]))
+            if sums_integers(form):
+                fields.append(pa.field(f"a{k}_high", pa.int64()))
             fields += [pa.field(f"a{k}_{m}", _SIGNED[kind]) for m, kind in enumerate(members)]
             fields.append(pa.field(f"a{k}_skipped", pa.int64()))
         return fields
@@ -77,9 +83,10 @@ class SliceTable:
         """Slices as a table."""
         edges = [run.firsts, run.lasts, run.ends, np.full(len(run), part), run.partials.rows]
         columns = [*keys, *map(pa.array, edges)]
-        for column in run.partials.columns:
+        for column, form in zip(run.partials.columns, self._forms, strict=True):
             if column is not None:
-                columns += _stored(column, len(run))
+                assert form is not None
+                columns += _stored(column, form, len(run))
         return pa.table(columns, schema=self.schema)
 
     def run(self, table: pa.Table) -> SliceRun:
@@ -104,6 +111,8 @@ class SliceTable:
         if picked is not None:
             values = table.column(f"a{k}_value").combine_chunks()
             return PickColumn(aggregate, skipped, form, members, values)
+        if sums_integers(form):
+            return _summed(aggregate, skipped, form, members, _integers(table.column(f"a{k}_high")))
         kind = self._kinds[k][0]
         moments = kind if is_extreme_moment(aggregate.monoid, pa.nulls(0, kind)) else None
         return NativeColumn(aggregate, skipped, form, members, moments)
@@ -119,12 +128,42 @@ def _kept_members(form: NativeMonoid, picked: int | None) -> tuple[str, ...]:
 _SIGNED = {"i8": pa.int64(), "u8": pa.int64(), "f8": pa.float64(), "?": pa.bool_()}
 
 
-def _stored(column: Any, count: int) -> list[Any]:
+def sums_integers(form: NativeMonoid) -> bool:
+    """Whether the first member of the partials is a sum of integers, which may need more than 64 bits."""
+    return form.monoid.adds_integers and form.layout.partial[0] == "i8"
+
+
+def _summed(aggregate: Aggregate, skipped: Ints | None, form: NativeMonoid, members: Any, high: Ints) -> Column:
+    """Sums from two numbers each: native if 64 bits suffice for all, otherwise Python's integers."""
+    low, *others = members
+    if not high.any():
+        return NativeColumn(aggregate, skipped, form, members)
+    high, low = high + (low >> 32), low & 0xFFFFFFFF
+    if ((high >= -(2**31)) & (high < 2**31)).all():
+        return NativeColumn(aggregate, skipped, form, ((high << 32) | low, *others))
+    sums = [(h << 32) + lower for h, lower in zip(high.tolist(), low.tolist(), strict=True)]
+    tuples = zip(sums, *(member.tolist() for member in others), strict=True)
+    return PlainColumn(aggregate, skipped, list(tuples) if form.layout.is_tuple else sums)
+
+
+def _plainly_stored(column: PlainColumn, form: NativeMonoid) -> list[Any]:
+    """Sums of integers that 64 bits may not hold, and what is beside them."""
+    partials = column.objects if form.layout.is_tuple else [(value,) for value in column.objects]
+    sums = [partial[0] for partial in partials]
+    others = [pa.array([p[m] for p in partials], pa.int64()) for m in range(1, len(form.layout.partial))]
+    high = pa.array([value >> 32 for value in sums], pa.int64())
+    return [high, pa.array([value & 0xFFFFFFFF for value in sums], pa.int64()), *others]
+
+
+def _stored(column: Any, form: NativeMonoid, count: int) -> list[Any]:
+    skipped = pa.array(np.zeros(count, np.int64) if column.skipped is None else column.skipped)
+    if isinstance(column, PlainColumn):
+        return [*_plainly_stored(column, form), skipped]
     assert isinstance(column, (NativeColumn, PickColumn))
     values = [column.values] if isinstance(column, PickColumn) else []
     members = [pa.array(m.view(np.int64) if m.dtype.kind == "u" else m) for m in column.members]
-    skipped = np.zeros(count, np.int64) if column.skipped is None else column.skipped
-    return [*values, *members, pa.array(skipped)]
+    high = [pa.array(np.zeros(count, np.int64))] if sums_integers(form) else []
+    return [*values, *high, *members, skipped]
 
 
 def _integers(column: Any) -> Ints:

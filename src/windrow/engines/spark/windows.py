@@ -86,7 +86,7 @@ def _by_slices(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
         context = TaskContext.get()
         return fold_batches(payload, 0 if context is None else context.partitionId(), batches)
 
-    folds = spark_folds(query, source, rows.sparkSession)
+    folds = spark_folds(query, source)
     alone = folds and each_slice_is_a_window(query)
 
     def assemble(batches: Iterable[Any]) -> Iterator[Any]:
