@@ -73,7 +73,9 @@ QUERIES = {
 
 @pytest.mark.parametrize("kind", QUERIES)
 @pytest.mark.parametrize("make", [spread, average])
-@pytest.mark.parametrize("options", [{}, {"empty": -1.0}, {"compile": False}, {"compile": False, "empty": -1.0}])
+@pytest.mark.parametrize(
+    "options", [{}, {"empty": -1.0}, {"compile": False}, {"compile": False, "empty": -1.0}]
+)
 def test_no_values_give_null_or_what_the_aggregate_states(rows, kind, make, options):
     query = QUERIES[kind]().agg(s=make(**options)("v"), n=wr.count())
     expected = evaluate(query, rows)
@@ -124,7 +126,9 @@ def test_a_bare_window_without_values_gives_null_or_what_the_aggregate_states(al
 def test_an_empty_result_of_another_type_is_not_rounded():
     most = wr.monoid(name="most", lift=lambda v: v, combine=lambda a, b: max(a, b), identity=-1, empty=0.5)
     assert wr.swag.DABALite(most).roll([1, None, None], size=2) == [1, 1, 0.5]
-    named = wr.monoid(name="named", lift=lambda v: v, combine=lambda a, b: max(a, b), identity=-1, empty="none")
+    named = wr.monoid(
+        name="named", lift=lambda v: v, combine=lambda a, b: max(a, b), identity=-1, empty="none"
+    )
     assert wr.swag.DABALite(named).roll([1, None, None], size=2) == [1, 1, "none"]
     assert wr.swag.FiBA(most).roll_unordered(np.array([0, 10]), [1, None], 5) == [1, 0.5]
 

@@ -17,7 +17,16 @@ import numpy as np
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["Columns", "arrow_array", "as_array", "inputs_of", "native_columns", "rows_of", "shaped_like", "with_empty"]
+__all__ = [
+    "Columns",
+    "arrow_array",
+    "as_array",
+    "inputs_of",
+    "native_columns",
+    "rows_of",
+    "shaped_like",
+    "with_empty",
+]
 
 _WIDE = {"b": "?", "i": "i8", "u": "i8", "f": "f8"}
 

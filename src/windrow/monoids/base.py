@@ -146,8 +146,8 @@ class Monoid:
         return tuple(name for name in names if getattr(self, name))
 
     def empty_result(self) -> Any:
-        """The result of a window without a value: what the aggregate states as ``empty`` (count: 0), else null.
-        The caller may change it."""
+        """The result of a window without a value: what the aggregate states as ``empty`` (count: 0), else
+        null. The caller may change it."""
         return copy.deepcopy(self.empty)
 
     def skips(self, values: tuple[Any, ...]) -> bool:

@@ -8,7 +8,8 @@ result NaN for as long as it is in the window.
 
 KLL is randomised: a compaction keeps either the odd or the even half of its values, by a coin that
 DataSketches seeds from the clock. Two runs over the same rows, or two engines, may return different values
-within the stated error; results for up to 64 values never differ. Combines are associative and commutative up to that error.
+within the stated error; results for up to 64 values never differ. Combines are associative and commutative up
+to that error.
 
 A partial is never changed: a combine copies a sketch before it merges into it.
 

@@ -15,7 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from windrow.compile.access import Function, cast, emit, holds_value, is_null, load, note, row, row_count, store
+from windrow.compile.access import (
+    Function,
+    cast,
+    emit,
+    holds_value,
+    is_null,
+    load,
+    note,
+    row,
+    row_count,
+    store,
+)
 
 __all__ = ["Operations", "roll_count", "roll_time"]
 
@@ -159,7 +170,9 @@ def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function
             if holds_value(lasts, i, registers[0]):
                 emit(out, valid, i, lower(query(ring, mask, identity, registers)))
             note(fronts, i, registers[0])
-        return steady(ring, mask, identity, registers, size, columns, nulls, lasts, out, valid, fronts, singles)
+        return steady(
+            ring, mask, identity, registers, size, columns, nulls, lasts, out, valid, fronts, singles
+        )
 
     return process
 

@@ -150,8 +150,8 @@ class NativeCarry:
         nulls = np.zeros(len(columns), np.bool_) if columns.nulls is None else columns.nulls
         reached = np.zeros(1, np.int64)
         window = (self.ring, self.mask, self.form.identity, self.registers)
-        rows = (batch.base, columns.arrays, nulls, batch.fronts, batch.stops, self._without_values(nulls, batch))
-        arguments = (*window, *rows, reached, out, valid)
+        rows = (batch.base, columns.arrays, nulls, batch.fronts, batch.stops)
+        arguments = (*window, *rows, self._without_values(nulls, batch), reached, out, valid)
         try:
             self.registers = _kernel(self.form, arguments)(*arguments)
         except Exception as error:

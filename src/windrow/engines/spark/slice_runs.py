@@ -133,7 +133,9 @@ def sums_integers(form: NativeMonoid) -> bool:
     return form.monoid.adds_integers and form.layout.partial[0] == "i8"
 
 
-def _summed(aggregate: Aggregate, skipped: Ints | None, form: NativeMonoid, members: Any, high: Ints) -> Column:
+def _summed(
+    aggregate: Aggregate, skipped: Ints | None, form: NativeMonoid, members: Any, high: Ints
+) -> Column:
     """Sums from two numbers each: native if 64 bits suffice for all, otherwise Python's integers."""
     low, *others = members
     if not high.any():

@@ -22,6 +22,7 @@ from windrow.engines.ranges import counting_sort
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.batch import JOINERS, Batch, fold_batch
 from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.overflow import with_slices_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
@@ -78,7 +79,8 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[Sta
     nothing = np.empty(0, np.int64)
     batch = Batch(slices, nothing, nothing, late_before(plan, state))
     found = take_slices(plan, replace(state, keys=keys), batch)
-    return corrected(plan, _counted(found.state, slices, found.taken, found.inside), found.due)
+    state = _counted(found.state, slices, found.taken, found.inside)
+    return corrected(plan, with_slices_reach(plan, state, slices, found.due), found.due)
 
 
 def _in_order(parts: list[HeldSlices], keys: int) -> HeldSlices:

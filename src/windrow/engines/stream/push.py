@@ -19,6 +19,7 @@ from windrow.engines.stream.ahead import too_far_ahead
 from windrow.engines.stream.batch import fold_batch
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import late_before, take_slices
@@ -78,7 +79,8 @@ def read_rows(
 
 def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
     """The state after rows, at the same watermark, and what they touched."""
-    return _Taking(plan, state, rows.table, rows.times, rows.arrivals).result(Counter())
+    state, due = _Taking(plan, state, rows.table, rows.times, rows.arrivals).result(Counter())
+    return with_rows_reach(plan, state, rows.table, due), due
 
 
 def _arrivals(table: pa.Table, time: str, before: int) -> Ints:

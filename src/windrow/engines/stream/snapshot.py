@@ -118,6 +118,7 @@ def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
         "watermark": state.watermark,
         "earliest": state.earliest,
         "largest": state.largest,
+        "reach": state.reach,
         "advanced_by_integer": state.advanced_by_integer,
         "counts": asdict(state.counts),
         "keys": state.keys.values,
@@ -264,6 +265,8 @@ class _Reader:
             watermark=stored["watermark"],
             earliest=stored["earliest"],
             largest=stored["largest"],
+            # states that were written before there was one are looked through by the next step
+            reach=stored.get("reach", 1.0),
             advanced_by_integer=stored["advanced_by_integer"],
             late=LateRows(tuple(stored["late"])),
             counts=Counts(**stored["counts"]),

@@ -59,6 +59,8 @@ class State:
     largest: int = START_OF_TIME
     #: whether the watermark was given as an integer, while no table has told what times are
     advanced_by_integer: bool | None = None
+    #: how much of int64 the sizes of the values of one key can fill at most, which integer results must fit
+    reach: float = 0.0
     late: LateRows = field(default_factory=LateRows)
     counts: Counts = field(default_factory=Counts)
 
