@@ -47,7 +47,7 @@ def test_every_aggregate_of_windrow_can_be_written() -> None:
 
 def test_own_aggregates_are_known_by_name() -> None:
     total = wr.monoid(name="total", lift=float, combine=lambda a, b: a + b, identity=0.0)
-    assert repr(aggregate_of("total(len)", {"total": total})) == "total(len)"
+    assert repr(aggregate_of("total(len)", {"total": total})) == "total('len')"
     with pytest.raises(SpecTextError, match="use one of"):
         aggregate_of("total(len)")
 

@@ -66,7 +66,7 @@ __version__ = "0.1.0"
 _SKETCHES = ("approx_distinct", "bloom", "count_min", "median", "quantile")
 
 #: parts that load more than numbers, loaded on first use
-_MODULES = ("spark",)
+_MODULES = ("spark", "state", "testing")
 
 #: what operators are, give and raise, by where it is; loaded on first use
 _OF_OPERATORS = {
@@ -133,9 +133,11 @@ __all__ = [
     "range",
     "register",
     "spark",
+    "state",
     "stddev",
     "sum",
     "swag",
+    "testing",
     "together",
     "var",
     "windows",
@@ -149,4 +151,24 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_OF_OPERATORS[name]), name)
     if name in _MODULES:
         return import_module(f"windrow.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(_without(name))
+
+
+def __dir__() -> list[str]:
+    """What completion offers: every public name, loaded or not."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
+def _without(name: str) -> str:
+    """What to say of a name that is not here: the word of another library, or the nearest name."""
+    if name.startswith("_"):
+        return f"module {__name__!r} has no attribute {name!r}"
+    from windrow.names import nearest
+    from windrow.words import said
+
+    found = said(name)
+    if found is not None:
+        return f"windrow has no {name!r}: it is {found}"
+    meant = nearest(name, __all__)
+    hint = "; dir(windrow) lists all names" if meant is None else f": did you mean wr.{meant}?"
+    return f"windrow has no {name!r}{hint}"

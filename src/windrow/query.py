@@ -10,17 +10,22 @@ remedy.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from time import time as wall_clock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
-from windrow.monoids.base import Aggregate, Monoid
+from windrow.arguments import check_window, named_aggregates
+from windrow.monoids.base import Aggregate
+from windrow.names import check_keywords
 from windrow.result_names import check_names
 from windrow.spec import Rolling, Spec
 from windrow.windows import Policy, Session, TimeWindow, Window, parse_duration
 from windrow.windows.durations import Duration, fixed_duration
+from windrow.words import KEYWORDS
 
 if TYPE_CHECKING:
     from windrow.engines.stream import Operator
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Events", "Query", "events", "query"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Query(Spec):
     """What to compute; see :func:`query`."""
 
@@ -46,10 +51,7 @@ class Query(Spec):
         if not found:
             raise TypeError("window() needs at least one window, such as wr.Tumbling('1h')")
         for name, window in found:
-            if not isinstance(window, Window):
-                raise TypeError(
-                    f"window {name or window!r} is a {type(window).__name__}: give a wr.Tumbling or the like"
-                )
+            check_window(name, window)
             self._check_time_kind(window)
             if self.corrects and isinstance(window, Session) and window.late_by == "row":
                 raise ValueError(
@@ -77,6 +79,11 @@ class Query(Spec):
         self._check_open()
         if isinstance(size, Policy):
             size, policy = None, size
+        if isinstance(size, Window):
+            raise TypeError(
+                f"{size!r} is a window: write .window({size!r}) for one result per window, or "
+                f".rolling('24h') for one per row"
+            )
         if sum(given is not None for given in (size, rows, policy)) != 1:
             raise TypeError("rolling takes one of a size ('24h'), rows=n, or a wr.Policy(fn)")
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
@@ -89,29 +96,23 @@ class Query(Spec):
         )
         return _with_free_names(replace(self, rolling_over=over))
 
-    def agg(self, **aggregates: Aggregate) -> Query:
+    def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Query:
         """What to compute, each under the name of its result column.
 
+        Without a keyword, the name is that of the columns and of the aggregate.
+
         >>> import windrow as wr
-        >>> wr.query(time="ts").rolling(rows=3).agg(total=wr.sum("len")).aggregates
-        (('total', sum(len)),)
+        >>> wr.query(time="ts").rolling(rows=3).agg(wr.mean("len"), total=wr.sum("len"))
+        wr.query(time='ts').rolling(rows=3).agg(len_mean=mean('len'), total=sum('len'))
         """
         if not self.windows and self.rolling_over is None:
             raise TypeError(
                 "say which rows belong together first: .window(...) or .rolling(...), then .agg(...)"
             )
-        if not aggregates:
+        found = named_aggregates(aggregates, named)
+        if not found:
             raise TypeError("agg() needs at least one aggregate, as in .agg(total=wr.sum('len'))")
-        for name, aggregate in aggregates.items():
-            if isinstance(aggregate, Monoid):
-                raise TypeError(
-                    f"{name}={aggregate.name} has no column: write {name}=wr.{aggregate.name}('column')"
-                )
-            if not isinstance(aggregate, Aggregate):
-                raise TypeError(
-                    f"{name}={aggregate!r} is no aggregate: write for instance {name}=wr.sum('column')"
-                )
-        return _with_free_names(replace(self, aggregates=tuple(aggregates.items())))
+        return _with_free_names(replace(self, aggregates=tuple(found.items())))
 
     def run(self, data: Any) -> Any:
         """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
@@ -259,15 +260,36 @@ class Query(Spec):
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
 
     def _check_time_kind(self, window: Window) -> None:
-        kinds = [
-            d.kind == "integer" for d in (self.watermark, self.allowed_lateness) if d is not None and d.amount
-        ]
-        if isinstance(window, (TimeWindow, Session)) and kinds and window.uses_integer_time != kinds[0]:
-            raise ValueError(
-                f"{window!r} and the watermark count time differently: use integers in both or in neither"
-            )
+        if not isinstance(window, (TimeWindow, Session)):
+            return
+        for name in ("watermark", "allowed_lateness"):
+            wait = getattr(self, name)
+            if wait is not None and wait.amount and (wait.kind == "integer") != window.uses_integer_time:
+                given = "a plain number" if wait.kind == "integer" else "a duration"
+                raise ValueError(
+                    f"{name}={wait.argument} is {given} and {window!r} counts time differently: give "
+                    f"durations such as '10m' in both for timestamps, or integers in both for integer times"
+                )
 
 
+_P = ParamSpec("_P")
+
+
+def _with_known_keywords(function: Callable[_P, Query]) -> Callable[_P, Query]:
+    """A misspelt keyword is an error that names the nearest one."""
+    known = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*arguments: _P.args, **options: _P.kwargs) -> Query:
+        if arguments:
+            raise TypeError(f"query() takes keywords alone, as in wr.query(time={arguments[0]!r})")
+        check_keywords("query", options, known, KEYWORDS)
+        return function(*arguments, **options)
+
+    return checked
+
+
+@_with_known_keywords
 def query(
     *,
     time: str,
@@ -394,8 +416,12 @@ class Events:
     ) -> Events:
         return replace(self, query=self.query.rolling(size, rows=rows, policy=policy, store=store))
 
-    def agg(self, **aggregates: Aggregate) -> Any:
-        return self.query.agg(**aggregates).run(self.data)
+    def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Any:
+        return self.query.agg(*aggregates, **named).run(self.data)
+
+    def __repr__(self) -> str:
+        text = repr(self.query).removeprefix("wr.query(")
+        return f"wr.events(<{type(self.data).__module__.split('.')[0]} {type(self.data).__name__}>, {text}"
 
 
 def events(data: Any, **options: Any) -> Events:
@@ -406,4 +432,14 @@ def events(data: Any, **options: Any) -> Events:
     >>> wr.events(calls, time="ts").window(wr.Tumbling(10)).agg(longest=wr.max("len")).to_pylist()[0]
     {'window_start': 0, 'window_end': 10, 'longest': 9}
     """
+    check_keywords("events", options, tuple(inspect.signature(query).parameters), KEYWORDS)
     return Events(data, query(**options))
+
+
+#: what completion and help() show: the settings of a query after the data
+events.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        *inspect.signature(query).parameters.values(),
+    ]
+)

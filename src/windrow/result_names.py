@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator
 from windrow.spec import Spec
 from windrow.windows import Session
 
-__all__ = ["LATE", "check_columns", "check_names", "extra_columns"]
+__all__ = ["LATE", "check_table_names", "check_names", "extra_columns"]
 
 #: the column of late rows among results
 LATE = "late"
@@ -51,10 +51,10 @@ def check_names(query: Spec) -> None:
         _check_aggregates(query, set(carried))
     for name, _ in query.aggregates:
         if name in (*added, *query.by):
-            raise ValueError(f"the result column {name!r} would stand twice: choose another name")
+            raise ValueError(f"duplicate result column {name!r}: choose another name")
 
 
-def check_columns(query: Spec, columns: Iterable[str], *, endless: bool) -> None:
+def check_table_names(query: Spec, columns: Iterable[str], *, endless: bool) -> None:
     """Refuse a table with columns that come back and have names which are added to them. ``endless``: it is
     one of many, so that there are late rows and corrections."""
     found = set(columns)

@@ -3,8 +3,10 @@ engine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+import keyword
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Window
@@ -34,8 +36,15 @@ class Rolling:
     def uses_integer_time(self) -> bool | None:
         return None if self.size is None else self.size.kind == "integer"
 
+    @property
+    def arguments(self) -> str:
+        """What ``rolling(...)`` was given, as source text."""
+        over = self.policy if self.policy is not None else f"rows={self.rows}"
+        text = str(over) if self.size is None else self.size.argument
+        return text if self.store is None else f"{text}, store=<{type(self.store).__name__}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Spec:
     """The settings of a query; :func:`windrow.query` says what they mean."""
 
@@ -63,3 +72,46 @@ class Spec:
     def names_windows(self) -> bool:
         """Whether results have a ``window`` column."""
         return any(name for name, _ in self.windows)
+
+    def __repr__(self) -> str:
+        """The query as it would be written."""
+        calls = [f"wr.query({', '.join(self._settings())})"]
+        if self.windows:
+            calls.append(f"window({_keywords(self.windows)})")
+        if self.rolling_over is not None:
+            calls.append(f"rolling({self.rolling_over.arguments})")
+        if self.aggregates:
+            calls.append(f"agg({_keywords(self.aggregates)})")
+        return ".".join(calls)
+
+    def _settings(self) -> Iterator[str]:
+        """The settings that are not the default, as keywords."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name not in _METHODS and (each.default is MISSING or value != each.default):
+                yield f"{each.name}={_shown(value)}"
+
+
+#: what is not a keyword of query() but has a method
+_METHODS = ("windows", "rolling_over", "aggregates")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Duration):
+        return value.argument
+    if isinstance(value, tuple):  # columns
+        return repr(value[0]) if len(value) == 1 else repr(list(value))
+    return repr(value)
+
+
+def _keywords(pairs: Sequence[tuple[str, Any]]) -> str:
+    """Windows or aggregates by their names; names that are no keywords stand in a mapping."""
+    plain = [
+        f"{name}={value!r}" if name else repr(value) for name, value in pairs if not name or _is_keyword(name)
+    ]
+    others = [f"{name!r}: {value!r}" for name, value in pairs if name and not _is_keyword(name)]
+    return ", ".join([*plain, *([f"**{{{', '.join(others)}}}"] if others else [])])
+
+
+def _is_keyword(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)

@@ -7,14 +7,15 @@ and for policies arithmetic over ``total`` and ``old``. Everything else is an er
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from windrow import monoids, windows
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.names import nearest
 from windrow.windows import Policy, Window
+from windrow.words import word
 
 __all__ = ["AGGREGATES", "WINDOWS", "SpecTextError", "aggregate_of", "policy_of", "window_of"]
 
@@ -61,10 +62,10 @@ def aggregate_of(text: Any, own: Mapping[str, Monoid] | None = None) -> Aggregat
     """An aggregate from its text, in which columns need no quotes. ``own``: more monoids, by name.
 
     >>> aggregate_of("arg_max(len, caller)")
-    arg_max(len, caller)
-    >>> aggregate_of("len(s)")
+    arg_max('len', 'caller')
+    >>> aggregate_of("avg(s)")
     Traceback (most recent call last):
-    windrow.spec_text.SpecTextError: aggregate 'len(s)': use one of all, any, ...
+    windrow.spec_text.SpecTextError: aggregate 'avg(s)': did you mean mean(...)? use one of all, any, ...
     """
     own = own or {}
     call = _call(text, "aggregate", (*AGGREGATES, *own))
@@ -113,8 +114,9 @@ def _call(text: Any, what: str, known: tuple[str, ...]) -> ast.Call:
 def _nearest(tree: ast.expr, known: tuple[str, ...]) -> str:
     """What may have been meant by a name that is not known."""
     name = ast.unparse(tree.func if isinstance(tree, ast.Call) else tree)
-    found = difflib.get_close_matches(name, known, 1, 0.7)
-    return f"did you mean {found[0]}(...)? " if found else ""
+    same = word(name)
+    found = same if same in known else nearest(name, known, 0.7)
+    return f"did you mean {found}(...)? " if found else ""
 
 
 def _parsed(text: Any, what: str) -> ast.expr:

@@ -59,12 +59,16 @@ def test_an_aggregate_that_raises_names_itself_the_row_and_the_key(compile_: boo
         (
             lambda: wr.events([1, 2], time="ts").window(wr.Tumbling(5)).agg(n=wr.count()),
             TypeError,
-            "no table",
+            "not a table",
         ),
         (lambda: wr.query(time="ts").agg(n=wr.count()), TypeError, "first"),
         (lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(), TypeError, "at least one"),
         (lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(n=wr.sum), TypeError, "no column"),
-        (lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(window_end=wr.count()), ValueError, "twice"),
+        (
+            lambda: wr.query(time="ts").window(wr.Tumbling(5)).agg(window_end=wr.count()),
+            ValueError,
+            "duplicate",
+        ),
         (lambda: wr.query(time="ts").window(wr.Tumbling(5), wr.Tumbling(6)), TypeError, "names"),
         (lambda: wr.query(time="ts").window(5), TypeError, "wr.Tumbling"),  # type: ignore[arg-type]
         (lambda: wr.query(time="ts").window(wr.Tumbling(5)).window(wr.Tumbling(6)), TypeError, "already"),

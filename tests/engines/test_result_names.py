@@ -38,7 +38,7 @@ def test_a_key_with_the_name_of_a_result_column_is_refused(
 def test_an_aggregate_with_the_name_of_a_result_column_is_refused(
     name: str, options: dict[str, Any], windows: Any
 ) -> None:
-    with pytest.raises(ValueError, match=f"the result column '{name}' would stand twice: choose another"):
+    with pytest.raises(ValueError, match=f"duplicate result column '{name}': choose another"):
         with_windows(wr.query(time="t", **options), windows).agg(**{name: wr.count()})
 
 

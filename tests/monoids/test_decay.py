@@ -78,7 +78,8 @@ def test_it_says_that_it_needs_a_half_life():
     with pytest.raises(TypeError, match="half_life"):
         exp_decay.lift(1.0, 0)
     assert (
-        repr(exp_decay("value", "time", half_life=60)) == "exp_decay(value, time, half_life=60, mean=False)"
+        repr(exp_decay("value", "time", half_life=60))
+        == "exp_decay('value', 'time', half_life=60, mean=False)"
     )
 
 

@@ -295,7 +295,7 @@ def test_several_inputs_nulls_and_bound_aggregates():
     assert check(wr.max("len"), np.array([1, 2]))
     with pytest.raises(ValueError, match="no samples"):
         check(wr.max, [None])
-    with pytest.raises(TypeError, match="no aggregate"):
+    with pytest.raises(TypeError, match="not an aggregate"):
         check(max, [1])
 
 

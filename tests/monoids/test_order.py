@@ -87,7 +87,7 @@ def test_concat_refuses_numbers_and_a_wrong_separator():
 
 
 def test_concat_binds_columns_and_keeps_its_separator():
-    assert repr(concat("name", sep=", ")) == "concat(name, sep=', ')"
+    assert repr(concat("name", sep=", ")) == "concat('name', sep=', ')"
     assert concat("name", sep=", ").monoid.combine("a", "b") == "a, b"
 
 

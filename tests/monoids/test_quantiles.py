@@ -137,6 +137,6 @@ def test_k_is_checked(wrong):
 
 
 def test_binding():
-    assert repr(quantile("len", 0.99)) == repr(quantile("len", q=0.99)) == "quantile(len, q=0.99, k=200)"
+    assert repr(quantile("len", 0.99)) == repr(quantile("len", q=0.99)) == "quantile('len', q=0.99, k=200)"
     assert quantile(0.99).parameters == {"q": 0.99, "k": 200}
-    assert repr(median("len", k=400)) == "median(len, k=400)"
+    assert repr(median("len", k=400)) == "median('len', k=400)"

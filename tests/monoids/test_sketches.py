@@ -250,7 +250,7 @@ def test_wrong_parameters_are_named(make, message):
 
 
 def test_parameters_can_be_given_with_columns():
-    assert repr(bloom("user", bits=1024)) == "bloom(user, bits=1024, hashes=4)"
+    assert repr(bloom("user", bits=1024)) == "bloom('user', bits=1024, hashes=4)"
     assert approx_distinct("user", 10).monoid.wide.width == 1024
     assert approx_distinct(10).parameters == {"precision": 10}
 

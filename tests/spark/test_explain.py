@@ -18,8 +18,8 @@ def test_rolling(spark: Any) -> None:
     )
     assert "a result a row" in text
     assert "sorted by region, then ts, then arrival" in text
-    assert "m = max(len): native code; int64" in text
-    assert "c = concat(note): plain Python; string" in text
+    assert "m = max('len'): native code; int64" in text
+    assert "c = concat('note'): plain Python; string" in text
     assert "MapInArrow" in text.split("Spark's plan:")[1]
 
 
@@ -30,6 +30,6 @@ def test_windows_by_slices_and_in_order(spark: Any) -> None:
     assert "windows by slices: Sliding(10, slide=2)" in sliced
     assert "shuffle: partials only, by region" in sliced
     ordered = query.agg(c=wr.collect("len")).explain(frame)
-    assert "why: c = collect(len) depends on the order of rows" in ordered
+    assert "why: c = collect('len') depends on the order of rows" in ordered
     by_rows = wr.query(time="ts").window(r=wr.Rows(3)).agg(n=wr.count()).explain(frame)
     assert "why: r is decided by the rows of a key in their order" in by_rows

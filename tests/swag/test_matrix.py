@@ -114,7 +114,7 @@ def test_nan_leaves_with_its_row(algorithm: type[wr.swag.Swag]) -> None:
 
 
 def test_what_is_no_aggregate_is_refused() -> None:
-    with pytest.raises(TypeError, match="is no aggregate"):
+    with pytest.raises(TypeError, match="is not an aggregate"):
         wr.swag.DABA(max)
     with pytest.raises(TypeError, match="has no inverse"):
         wr.swag.SubtractOnEvict(wr.max)

@@ -27,7 +27,7 @@ def explain(query: Spec) -> str:
     >>> print(q.explain())
     rows: sorted by region, then ts; each window is a range of neighbouring rows
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
-      n = sum(len): Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window; \
+      n = sum('len'): Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window; \
 native code where sum compiles for the data
     state: none is kept after the table is done
     on endless input, open() keeps:

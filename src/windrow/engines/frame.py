@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from windrow.engines.key_values import canonical_array, canonical_value, holds_floats
 from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
+from windrow.names import check_columns
 from windrow.spec import Spec
 from windrow.state.errors import StateError
 from windrow.windows import Delta, Punctuation
@@ -151,11 +152,7 @@ def needed_columns(query: Spec) -> list[str]:
 
 
 def require_columns(table: pa.Table, names: list[str]) -> None:
-    for name in names:
-        if name not in table.column_names:
-            raise KeyError(
-                f"there is no column {name!r}; the table has {', '.join(map(repr, table.column_names))}"
-            )
+    check_columns(names, table.column_names)
 
 
 def plain_type(kind: Any) -> Any:

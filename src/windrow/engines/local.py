@@ -26,7 +26,7 @@ from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ra
 from windrow.engines.stored_windows import rolled_in_store
 from windrow.engines.tables import read_table
 from windrow.engines.times import check_time_kind, concat_results
-from windrow.result_names import check_columns
+from windrow.result_names import check_table_names
 from windrow.slicing import Slicer, Slices
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.time_windows import TimeWindows
@@ -42,7 +42,7 @@ def run(query: Spec, data: Any) -> Any:
     """Evaluate a query on a finite table; the result is the kind of table that came in."""
     table, back = read_table(data)
     require_columns(table, [c for _, a in query.aggregates for c in a.columns])
-    check_columns(query, table.column_names, endless=False)
+    check_table_names(query, table.column_names, endless=False)
     frame = build_frame(query, table)
     check_time_kind(query, frame.axis)
     if frame.rejected:

@@ -224,7 +224,7 @@ def _shared_monoid(query: Spec) -> Monoid:
 
 
 def _described(aggregate: Aggregate) -> str:
-    return f"{aggregate!r}, nulls={aggregate.monoid.nulls}, nan={aggregate.monoid.nan}"
+    return f"{aggregate.identity_text}, nulls={aggregate.monoid.nulls}, nan={aggregate.monoid.nan}"
 
 
 # -- columns in and out --------------------------------------------------------------------------------------

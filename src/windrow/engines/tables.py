@@ -10,8 +10,9 @@ as it is in all other tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -28,20 +29,43 @@ def read_table(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
         return data, _same
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _same
-    if library == "pandas":
+    if library == "pandas" and hasattr(data, "columns") and hasattr(data, "iloc"):
         table = pa.Table.from_pandas(data, preserve_index=False)
         return table.replace_schema_metadata(None), partial(to_pandas, table.schema)
-    if library == "polars":
+    if library == "polars" and type(data).__name__ in ("DataFrame", "LazyFrame"):
         frame = data.collect() if hasattr(data, "collect") else data
         return frame.to_arrow(), _to_polars
     if library in ("duckdb", "_duckdb") and hasattr(data, "to_arrow_table"):
         return data.to_arrow_table(), _to_duckdb
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data).read_all(), _same
-    raise TypeError(
-        f"{type(data).__module__}.{type(data).__name__} is no table: give an Arrow, pandas, Polars or "
-        f"DuckDB table, or anything with __arrow_c_stream__"
-    )
+        return _reader(data).read_all(), _same
+    raise TypeError(_not_a_table(data))
+
+
+def _reader(data: Any) -> Any:
+    try:
+        return pa.RecordBatchReader.from_stream(data)
+    except pa.ArrowInvalid as error:  # one column, and not a table
+        raise TypeError(_not_a_table(data)) from error
+
+
+def _not_a_table(data: Any) -> str:
+    """What to say of data that is not a table: its type, and how to make a table of it."""
+    kind = type(data)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    if isinstance(data, (str, PathLike)):
+        remedy = "read the file first, as in pyarrow.parquet.read_table(path)"
+    elif isinstance(data, Mapping):
+        remedy = "make one with pyarrow.table(data), whose keys are the columns"
+    elif isinstance(data, (list, tuple)) and all(isinstance(row, Mapping) for row in data[:10]):
+        remedy = "make one with pyarrow.Table.from_pylist(rows)"
+    elif name == "numpy.ndarray":
+        remedy = "name its columns, as in pyarrow.table({'ts': a[:, 0], 'x': a[:, 1]})"
+    elif hasattr(data, "__next__"):
+        remedy = "open() the query and push() each batch"
+    else:
+        remedy = "give an Arrow, pandas, Polars, DuckDB or Spark table, or anything with __arrow_c_stream__"
+    return f"a {name} is not a table: {remedy}"
 
 
 def _same(table: pa.Table) -> pa.Table:

@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, Literal
+
+from windrow.monoids.described import OwnDoc, OwnSignature, call_text
 
 __all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "itself", "monoid"]
 
@@ -53,8 +56,10 @@ class Monoid:
     >>> wr.max.combine(3, 5)
     5
     >>> wr.max("len")
-    max(len)
+    max('len')
     """
+
+    __signature__ = OwnSignature()
 
     name: str
     lift: Callable[..., Any]
@@ -91,13 +96,22 @@ class Monoid:
     #: makes this monoid with other parameters
     make: Callable[..., Monoid] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    #: what the columns are called in the signature; empty: what lift calls them
+    inputs: tuple[str, ...] = ()
+    #: the aggregates that this one is made of, by name
+    members: Mapping[str, Monoid] = field(default_factory=dict[str, Any])
     #: equality of two partials for the laws; None: structural, with a tolerance for floats
     equal: Callable[[Any, Any], bool] | None = None
     builtin: bool = True
+    #: what help() shows below the signature
     doc: str = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = OwnDoc(cls.__doc__)  # type: ignore[assignment]
 
     def __call__(self, *columns: Any, **options: Any) -> Any:
         """Bind to columns; with parameters and no column, the monoid with those parameters."""
+        _refuse_data(self, columns)
         names = [c for c in columns if isinstance(c, str)]
         values = [c for c in columns if not isinstance(c, str)]
         target = self._configured(values, options)
@@ -178,6 +192,9 @@ class Monoid:
         return f"{self.name}{f'({shown})' if shown else ''} ({', '.join(self.properties) or 'associative'})"
 
 
+Monoid.__doc__ = OwnDoc(Monoid.__doc__)  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """A monoid bound to the columns it reads."""
@@ -195,9 +212,31 @@ class Aggregate:
                 f"{self.monoid.name} reads {wanted} column(s); got {len(self.columns)}: {list(self.columns)}"
             )
 
-    def __repr__(self) -> str:
+    @property
+    def identity_text(self) -> str:
+        """What stored state calls this aggregate, without its rules for nulls and NaN. It never changes, so
+        that state of earlier versions is known again; for people there is ``repr``.
+
+        >>> import windrow as wr
+        >>> wr.quantile("len", 0.99).identity_text, wr.quantile("len", 0.99)
+        ('quantile(len, q=0.99, k=200)', quantile('len', q=0.99, k=200))
+        """
         shown = [*self.columns, *(f"{k}={v!r}" for k, v in self.monoid.parameters.items())]
         return f"{self.monoid.name}({', '.join(shown)})"
+
+    @property
+    def default_name(self) -> str:
+        """The name of the result column where none is given: the columns, then the name of the aggregate.
+
+        >>> import windrow as wr
+        >>> wr.mean("len").default_name, wr.arg_max("len", "caller").default_name, wr.count().default_name
+        ('len_mean', 'len_caller_arg_max', 'count')
+        """
+        return "_".join([*self.columns, self.monoid.name])
+
+    def __repr__(self) -> str:
+        text = call_text(self.monoid, self.columns)
+        return text if text.endswith(")") else f"{text}()"
 
 
 def as_monoid(what: Any) -> Monoid:
@@ -207,7 +246,7 @@ def as_monoid(what: Any) -> Monoid:
     if isinstance(what, Monoid):
         return what
     raise TypeError(
-        f"{what!r} is no aggregate: pass one of windrow's (wr.max) or your own from wr.monoid(...)"
+        f"{what!r} is not an aggregate: pass one of windrow's (wr.max) or your own from wr.monoid(...)"
     )
 
 
@@ -252,7 +291,7 @@ def monoid(
     >>> print(window.query())
     None
     >>> spread("temperature")
-    spread(temperature)
+    spread('temperature')
     """
     for what, function in (("lift", lift), ("combine", combine), ("lower", lower), ("inverse", inverse)):
         if function is not None and not callable(function):
@@ -274,6 +313,24 @@ def monoid(
         compiles_for="biuf" if compile else "",
         builtin=False,
     )
+
+
+#: libraries whose columns and expressions are not names of columns
+_LIBRARIES = ("_duckdb", "duckdb", "numpy.ndarray", "pandas", "polars", "pyarrow", "pyspark")
+
+
+def _refuse_data(target: Monoid, given: Sequence[Any]) -> None:
+    """Columns are named: neither their data nor an expression of another library can stand for them."""
+    for value in given:
+        kind = type(value)
+        library, full = kind.__module__.split(".")[0], f"{kind.__module__}.{kind.__name__}"
+        is_data = not isinstance(value, timedelta) and (library in _LIBRARIES or full in _LIBRARIES)
+        if is_data or isinstance(value, (list, tuple)):
+            shown = kind.__name__ if library == "builtins" else f"{library} {kind.__name__}"
+            raise TypeError(
+                f"{target.name} takes the name of a column and not a {shown}: write for instance "
+                f"{'wr.' if target.builtin else ''}{target.name}('column')"
+            )
 
 
 def itself(value: Any) -> Any:

@@ -17,7 +17,7 @@ Source: Cormode, Shkapenyuk, Srivastava and Xu, Forward decay (ICDE 2009).
 >>> window.query()
 5.0
 >>> wr.exp_decay("price", "seconds", half_life=60, mean=True)
-exp_decay(price, seconds, half_life=60, mean=True)
+exp_decay('price', 'seconds', half_life=60, mean=True)
 """
 
 from __future__ import annotations
@@ -85,11 +85,25 @@ def _make_exp_decay(half_life: Any, mean: bool = False) -> Monoid:
         compiles_for="" if is_duration else "biuf",
         make=_make_exp_decay,
         parameters={"half_life": half_life, "mean": mean},
+        inputs=_INPUTS,
         doc=_DOC,
     )
 
 
-_DOC = "the sum (or mean) of a column in which a row counts half for each half_life of age, by a time column"
+_DOC = """The sum of a column, or with ``mean=True`` its mean, in which old rows count less and less.
+
+    A row that is ``half_life`` older than the newest row of the window counts half, one of twice that age a
+    quarter. The second column has the times: numbers in the unit of ``half_life``; with a ``timedelta`` also
+    timestamps. Rows with a null in either column are skipped, and without a row the result is null. NaN in
+    either makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> load = pa.table({"t": [0, 10], "load": [8.0, 1.0]})
+    >>> twenty = wr.events(load, time="t").window(wr.Tumbling(20))
+    >>> twenty.agg(recent=wr.exp_decay("load", "t", half_life=10))["recent"].to_pylist()
+    [5.0]
+    """
+_INPUTS = ("value", "time")
 _REMEDY = "exp_decay needs a half_life in the unit of the times: exp_decay('value', 'time', half_life=60)"
 
 
@@ -116,5 +130,6 @@ exp_decay: Monoid = _WithoutHalfLife(
     arity=(2, 2),
     compiles_for="",
     make=_make_exp_decay,
+    inputs=_INPUTS,
     doc=_DOC,
 )

@@ -71,7 +71,7 @@ def _smaller(a: Any, b: Any) -> Any:
     return b if a == a else a
 
 
-def _extreme(name: str, combine: Any, identity: Any, native: Any) -> Monoid:
+def _extreme(name: str, combine: Any, identity: Any, native: Any, doc: str) -> Monoid:
     return Monoid(
         name=name,
         lift=itself,
@@ -82,12 +82,42 @@ def _extreme(name: str, combine: Any, identity: Any, native: Any) -> Monoid:
         idempotent=True,
         selection=True,
         typed_identity=native,
-        doc="the largest value" if name == "max" else "the smallest value",
+        doc=doc,
     )
 
 
-max = _extreme("max", _larger, LOWEST, _native_lowest)
-min = _extreme("min", _smaller, HIGHEST, _native_highest)
+max = _extreme(
+    "max",
+    _larger,
+    LOWEST,
+    _native_lowest,
+    """The largest value of a column of numbers, times or text.
+
+    Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the window;
+    ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(longest=wr.max("len"))["longest"].to_pylist()
+    [9, 4]
+    """,
+)
+min = _extreme(
+    "min",
+    _smaller,
+    HIGHEST,
+    _native_highest,
+    """The smallest value of a column of numbers, times or text.
+
+    Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the window;
+    ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(least=wr.min("len"))["least"].to_pylist()
+    [5, 4]
+    """,
+)
 
 
 def _counted(value: Any) -> tuple[Any, int]:
@@ -110,7 +140,7 @@ def _smaller_counted(a: tuple[Any, int], b: tuple[Any, int]) -> tuple[Any, int]:
     return a if (a[0] < b[0] or a[0] != a[0]) else b
 
 
-def _counted_extreme(name: str, combine: Any, identity: Any, native: Any) -> Monoid:
+def _counted_extreme(name: str, combine: Any, identity: Any, native: Any, doc: str) -> Monoid:
     return Monoid(
         name=name,
         lift=_counted,
@@ -119,12 +149,42 @@ def _counted_extreme(name: str, combine: Any, identity: Any, native: Any) -> Mon
         identity=(identity, 0),
         commutative=True,
         typed_identity=lambda dtype: (native(dtype), 0),
-        doc=f"how often the {'largest' if name == 'max_count' else 'smallest'} value occurs",
+        doc=doc,
     )
 
 
-max_count = _counted_extreme("max_count", _larger_counted, LOWEST, _native_lowest)
-min_count = _counted_extreme("min_count", _smaller_counted, HIGHEST, _native_highest)
+max_count = _counted_extreme(
+    "max_count",
+    _larger_counted,
+    LOWEST,
+    _native_lowest,
+    """How often the largest value of a column occurs.
+
+    Nulls are skipped, and without a value the result is null. Where there are NaNs, they are counted;
+    ``nan="ignore"`` skips them.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 3, 11], "len": [9, 5, 9, 4]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(ties=wr.max_count("len"))["ties"].to_pylist()
+    [2, 1]
+    """,
+)
+min_count = _counted_extreme(
+    "min_count",
+    _smaller_counted,
+    HIGHEST,
+    _native_highest,
+    """How often the smallest value of a column occurs.
+
+    Nulls are skipped, and without a value the result is null. Where there are NaNs, they are counted;
+    ``nan="ignore"`` skips them.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 3, 11], "len": [5, 9, 5, 4]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(ties=wr.min_count("len"))["ties"].to_pylist()
+    [2, 1]
+    """,
+)
 
 # (has a row, key, argument): without the flag no key could be an identity, since a row may hold the extreme
 # key itself
@@ -155,7 +215,7 @@ def _zero(dtype: Any) -> Any:
     return {"f": 0.0, "b": False}.get(dtype.kind, 0)
 
 
-def _argument_of_extreme(name: str, combine: Any) -> Monoid:
+def _argument_of_extreme(name: str, combine: Any, doc: str) -> Monoid:
     return Monoid(
         name=name,
         lift=_with_argument,
@@ -166,13 +226,41 @@ def _argument_of_extreme(name: str, combine: Any) -> Monoid:
         idempotent=True,
         arity=(2, 2),
         typed_identity=lambda key, argument: (False, _zero(key), _zero(argument)),
-        doc=f"the second column where the first is {'largest' if name == 'arg_max' else 'smallest'}; the "
-        f"first such row",
+        inputs=("column", "value"),
+        doc=doc,
     )
 
 
-arg_max = _argument_of_extreme("arg_max", _first_larger)
-arg_min = _argument_of_extreme("arg_min", _first_smaller)
+arg_max = _argument_of_extreme(
+    "arg_max",
+    _first_larger,
+    """The value of the second column where the first is largest; of several such rows, the first.
+
+    The second column may be of any type. Rows with a null in either column are skipped, and without a row the
+    result is null. NaN in the first column counts as the largest; ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(who=wr.arg_max("len", "caller"))["who"].to_pylist()
+    ['bob', 'cy']
+    """,
+)
+arg_min = _argument_of_extreme(
+    "arg_min",
+    _first_smaller,
+    """The value of the second column where the first is smallest; of several such rows, the first.
+
+    The second column may be of any type. Rows with a null in either column are skipped, and without a row the
+    result is null. NaN in the first column counts as the smallest; ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(who=wr.arg_min("len", "caller"))["who"].to_pylist()
+    ['ann', 'cy']
+    """,
+)
 
 
 def _both(value: Any) -> tuple[Any, Any]:
@@ -198,7 +286,15 @@ range = Monoid(
     typed_identity=lambda dtype: (_native_highest(dtype), _native_lowest(dtype)),
     integer_results=True,
     compiles_for="f",
-    doc="largest minus smallest",
+    doc="""The largest value minus the smallest.
+
+    Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> rooms = pa.table({"t": [1, 2, 11], "celsius": [19.5, 23.0, 20.0]})
+    >>> wr.events(rooms, time="t").window(wr.Tumbling(10)).agg(span=wr.range("celsius"))["span"].to_pylist()
+    [3.5, 0.0]
+    """,
 )
 
 
@@ -238,5 +334,15 @@ m4 = Monoid(
     identity=(False, None, None, None, None),
     idempotent=True,
     typed_identity=lambda dtype: (False, _zero(dtype), _zero(dtype), _zero(dtype), _zero(dtype)),
-    doc="first, last, smallest and largest value: what a line chart needs",
+    doc="""The first, last, smallest and largest value, as a struct: what a line chart needs of the rows that
+    fall on one column of pixels.
+
+    Nulls are skipped, and without a value the result is null. NaN comes through as the smallest and the
+    largest value; ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> load = pa.table({"t": [1, 2, 3], "load": [5, 9, 4]})
+    >>> wr.events(load, time="t").window(wr.Tumbling(10)).agg(line=wr.m4("load"))["line"].to_pylist()
+    [{'first': 5, 'last': 4, 'min': 4, 'max': 9}]
+    """,
 )

@@ -49,5 +49,31 @@ def _quantifier(name: str, combine: Any, identity: bool, doc: str) -> Monoid:
     )
 
 
-any = _quantifier("any", _either, False, "whether a value is true")
-all = _quantifier("all", _both, True, "whether all values are true")
+any = _quantifier(
+    "any",
+    _either,
+    False,
+    """Whether a value of a column is true; numbers are true unless they are 0, text unless it is empty.
+
+    Nulls are skipped, and without a value the result is null. NaN counts as true; ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "dropped": [False, True, False]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(bad=wr.any("dropped"))["bad"].to_pylist()
+    [True, False]
+    """,
+)
+all = _quantifier(
+    "all",
+    _both,
+    True,
+    """Whether all values of a column are true; numbers are true unless they are 0, text unless it is empty.
+
+    Nulls are skipped, and without a value the result is null. NaN counts as true; ``nan="ignore"`` skips it.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "answered": [False, True, True]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(good=wr.all("answered"))["good"].to_pylist()
+    [False, True]
+    """,
+)

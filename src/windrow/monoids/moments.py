@@ -91,6 +91,30 @@ def _two_product(a: float, b: float) -> ExactSum:
     return total, error, 0, 0, 0
 
 
+_VAR = """The variance of a column of numbers: of a sample with ``ddof=1``, of a population with ``ddof=0``.
+
+    Null for ``ddof`` values or fewer. Nulls are skipped. NaN, and an infinity, make the result NaN while they
+    are in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> rooms = pa.table({"t": [1, 2, 3], "celsius": [20.0, 22.0, 24.0]})
+    >>> tens = wr.events(rooms, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(sample=wr.var("celsius"), all=wr.var("celsius", ddof=0))["sample"].to_pylist()
+    [4.0]
+    """
+_STDDEV = """The standard deviation of a column of numbers: of a sample with ``ddof=1``, of a population with
+    ``ddof=0``.
+
+    Null for ``ddof`` values or fewer. Nulls are skipped. NaN, and an infinity, make the result NaN while they
+    are in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> rooms = pa.table({"t": [1, 2, 3], "celsius": [20.0, 22.0, 24.0]})
+    >>> wr.events(rooms, time="t").window(wr.Tumbling(10)).agg(sd=wr.stddev("celsius"))["sd"].to_pylist()
+    [2.0]
+    """
+
+
 def _make(name: str, ddof: Any, root: bool) -> Monoid:
     if not isinstance(ddof, int) or ddof < 0:
         raise ValueError(
@@ -126,7 +150,7 @@ def _make(name: str, ddof: Any, root: bool) -> Monoid:
         ),
         make=_make_stddev if root else _make_var,
         parameters={"ddof": ddof},
-        doc=f"the {'standard deviation' if root else 'variance'}; null for fewer than ddof + 1 values",
+        doc=_STDDEV if root else _VAR,
     )
 
 

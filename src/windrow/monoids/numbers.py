@@ -39,7 +39,16 @@ count = Monoid(
     commutative=True,
     empty=0,
     arity=(1, 1),
-    doc="rows; with a column, rows in which it is not null",
+    doc="""How many rows there are; with a column, in how many of them it is not null.
+
+    NaN counts as a value, unless ``nan="ignore"``. A window without rows counts 0.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, None, 4]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(rows=wr.count(), known=wr.count("len")).select(["rows", "known"]).to_pylist()
+    [{'rows': 2, 'known': 1}, {'rows': 1, 'known': 1}]
+    """,
 )
 
 _exact_sum = Monoid(
@@ -64,7 +73,15 @@ sum = Monoid(
     adds_integers=True,
     integer_results=True,
     group=_exact_sum,
-    doc="the sum; of text nothing: use concat",
+    doc="""The sum of a column of numbers; for text use ``concat``. Sums of integers are exact.
+
+    Nulls are skipped, and without a value the sum is null. NaN makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(total=wr.sum("len"))["total"].to_pylist()
+    [14, 4]
+    """,
 )
 
 
@@ -81,7 +98,15 @@ product = Monoid(
     commutative=True,
     integer_results=True,
     compiles_for="f",
-    doc="the product",
+    doc="""The product of a column of numbers.
+
+    Nulls are skipped, and without a value the product is null. NaN makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> growth = pa.table({"t": [1, 2, 11], "factor": [2.0, 3.0, 5.0]})
+    >>> wr.events(growth, time="t").window(wr.Tumbling(10)).agg(p=wr.product("factor"))["p"].to_pylist()
+    [6.0, 5.0]
+    """,
 )
 
 
@@ -138,7 +163,15 @@ mean = Monoid(
         commutative=True,
         compiles_for="",
     ),
-    doc="the arithmetic mean",
+    doc="""The arithmetic mean of a column of numbers.
+
+    Nulls are skipped, and without a value the mean is null. NaN makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(usual=wr.mean("len"))["usual"].to_pylist()
+    [7.0, 4.0]
+    """,
 )
 
 
@@ -181,5 +214,13 @@ geo_mean = Monoid(
         commutative=True,
         compiles_for="",
     ),
-    doc="the geometric mean; 0 if a value is 0, NaN if one is negative",
+    doc="""The geometric mean of a column of numbers: 0 if a value is 0, NaN if one is negative.
+
+    Nulls are skipped, and without a value the mean is null. NaN makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> growth = pa.table({"t": [1, 2, 11], "factor": [0.0, 3.0, 1.0]})
+    >>> wr.events(growth, time="t").window(wr.Tumbling(10)).agg(m=wr.geo_mean("factor"))["m"].to_pylist()
+    [0.0, 1.0]
+    """,
 )

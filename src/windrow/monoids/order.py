@@ -50,7 +50,7 @@ def _nothing_kept(dtype: Any) -> Kept:
     return False, {"f": 0.0, "b": False}.get(dtype.kind, 0)
 
 
-def _end(name: str, combine: Any) -> Monoid:
+def _end(name: str, combine: Any, doc: str) -> Monoid:
     return Monoid(
         name=name,
         lift=_keep,
@@ -60,12 +60,36 @@ def _end(name: str, combine: Any) -> Monoid:
         idempotent=True,
         selection=True,
         typed_identity=_nothing_kept,
-        doc=f"the {name} value in window order",
+        doc=doc,
     )
 
 
-first = _end("first", _earlier)
-last = _end("last", _later)
+first = _end(
+    "first",
+    _earlier,
+    """The first value of a column of any type, by time, then by ``order=``.
+
+    Nulls are skipped, so that it is the first known value; without one the result is null. NaN is a value.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> trades = pa.table({"t": [2, 1, 11], "price": [9, 5, 4]})
+    >>> wr.events(trades, time="t").window(wr.Tumbling(10)).agg(open=wr.first("price"))["open"].to_pylist()
+    [5, 4]
+    """,
+)
+last = _end(
+    "last",
+    _later,
+    """The last value of a column of any type, by time, then by ``order=``.
+
+    Nulls are skipped, so that it is the last known value; without one the result is null. NaN is a value.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> trades = pa.table({"t": [2, 1, 11], "price": [9, 5, 4]})
+    >>> wr.events(trades, time="t").window(wr.Tumbling(10)).agg(close=wr.last("price"))["close"].to_pylist()
+    [9, 4]
+    """,
+)
 
 
 def _alone(value: Any) -> tuple[Any, ...]:
@@ -83,7 +107,15 @@ collect = Monoid(
     lower=list,
     identity=(),
     compiles_for="",
-    doc="all values, as a list in window order",
+    doc="""All values of a column, as a list in order of time.
+
+    Nulls are skipped; NaN is a value. Partials grow with the window: for small windows.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [2, 1, 11], "caller": ["bob", "ann", "ann"]})
+    >>> wr.events(calls, time="t").window(wr.Tumbling(10)).agg(who=wr.collect("caller"))["who"].to_pylist()
+    [['ann', 'bob'], ['ann']]
+    """,
 )
 
 
@@ -111,7 +143,17 @@ collect_distinct = Monoid(
     identity=(),
     idempotent=True,
     compiles_for="",
-    doc="the distinct values, as a list in the order of their first appearance; NaNs are one value",
+    doc="""The distinct values of a column, as a list in the order of their first appearance.
+
+    Nulls are skipped; all NaNs are one value. Partials grow with the window: for few distinct values, or use
+    ``approx_distinct`` to count them.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 3], "caller": ["bob", "ann", "bob"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(who=wr.collect_distinct("caller"))["who"].to_pylist()
+    [['bob', 'ann']]
+    """,
 )
 
 
@@ -148,7 +190,17 @@ def _make_concat(sep: str | bytes = "") -> Monoid:
         compiles_for="",
         make=_make_concat,
         parameters={"sep": sep} if sep else {},
-        doc="the texts one after the other, with a separator between them",
+        doc="""The texts (or bytes) of a column in order of time, with ``sep`` between them.
+
+    Nulls are skipped, and without a value the result is null. Partials grow with the window: for small
+    windows.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "caller": ["ann", "bob", "cy"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(who=wr.concat("caller", sep=", "))["who"].to_pylist()
+    ['ann, bob', 'cy']
+    """,
     )
 
 

@@ -54,5 +54,14 @@ longest_run = Monoid(
     # the two values are never read while there are no rows
     identity=(0, 0, 0, 0, 0, 0),
     result_type="int64",
-    doc="the length of the longest strictly increasing run of consecutive rows",
+    doc="""How many consecutive rows rise strictly, at most: the length of the longest run.
+
+    Rows with a null are not there, so that the rows around them are neighbours; without a value the result is
+    null. NaN ends a run, and is a run of length 1.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> load = pa.table({"t": [1, 2, 3, 4], "load": [5, 6, 8, 2]})
+    >>> wr.events(load, time="t").window(wr.Tumbling(10)).agg(run=wr.longest_run("load"))["run"].to_pylist()
+    [3]
+    """,
 )

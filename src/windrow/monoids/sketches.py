@@ -128,7 +128,19 @@ def _make_bloom(bits: int = 16384, hashes: int = 4) -> Monoid:
         result_type="binary",
         make=_make_bloom,
         parameters={"bits": bits, "hashes": hashes},
-        doc="a Bloom filter of the values, as bytes; ask it with bloom_contains",
+        doc="""A Bloom filter of the values of a column, as bytes.
+    ``windrow.monoids.sketches.bloom_contains`` says whether a value may be among them.
+
+    ``bits`` (a multiple of 64) and ``hashes`` decide how often it says so wrongly; it never misses a value.
+    Nulls are skipped, and without a value the result is null. All NaNs are one value.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> from windrow.monoids.sketches import bloom_contains
+    >>> calls = pa.table({"t": [1, 2], "caller": ["ann", "bob"]})
+    >>> found = wr.events(calls, time="t").window(wr.Tumbling(10)).agg(seen=wr.bloom("caller"))
+    >>> [bloom_contains(found["seen"][0].as_py(), name) for name in ("ann", "cy")]
+    [True, False]
+    """,
     )
 
 
@@ -227,7 +239,17 @@ def _make_approx_distinct(precision: int = 12) -> Monoid:
         result_type="int64",
         make=_make_approx_distinct,
         parameters={"precision": precision},
-        doc="about how many distinct values there are (HyperLogLog)",
+        doc="""About how many distinct values a column has (HyperLogLog).
+
+    The standard error is 1.04 / sqrt(2 ** precision): 1.6 % with the default. Nulls are skipped, and without
+    a value the result is 0. All NaNs are one value.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 3, 11], "caller": ["ann", "bob", "ann", "cy"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(callers=wr.approx_distinct("caller"))["callers"].to_pylist()
+    [2, 1]
+    """,
     )
 
 
@@ -273,7 +295,20 @@ def _make_count_min(width: int = 2048, depth: int = 4) -> Monoid:
         result_type="binary",
         make=_make_count_min,
         parameters={"width": width, "depth": depth},
-        doc="how often each value occurs, as bytes; ask it with count_min_estimate",
+        doc="""How often each value of a column occurs, as the bytes of a Count-Min sketch.
+    ``windrow.monoids.sketches.count_min_estimate`` reads the count of a value out of it.
+
+    An estimate is never too low. It is too high by more than e / ``width`` of all rows with a probability of
+    exp(-``depth``) at most. Nulls are skipped, and without a value the result is null. All NaNs are one
+    value.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> from windrow.monoids.sketches import count_min_estimate
+    >>> calls = pa.table({"t": [1, 2, 3], "caller": ["ann", "bob", "ann"]})
+    >>> found = wr.events(calls, time="t").window(wr.Tumbling(10)).agg(often=wr.count_min("caller"))
+    >>> count_min_estimate(found["often"][0].as_py(), "ann")
+    2
+    """,
     )
 
 

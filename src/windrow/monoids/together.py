@@ -73,6 +73,7 @@ def together(**members: Any) -> Monoid:
         equal=_equal_parts(monoids),
         group=_group(monoids),
         parameters={name: member.name for name, member in monoids.items()},
+        members=monoids,
         doc="several aggregates over one window; the result is a dict",
     )
 

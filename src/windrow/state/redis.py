@@ -1,4 +1,4 @@
-"""A store on a Redis server, through redis-py (``pip install windrow[redis]``).
+"""A store on a Redis server, through redis-py (the extra ``redis``).
 
 Reads are one MGET, writes one transaction (MULTI/EXEC), so that a crash on either side leaves all of a write
 or nothing. A server that is away is asked again, with growing pauses, for ``wait`` seconds; then the error
@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from windrow.packages import how_to_install
 from windrow.state.errors import StateError, StoreUnavailable
 from windrow.state.store import Guard, Item, Store, check_guards
 
@@ -50,7 +51,7 @@ class RedisStore(Store):
         try:
             import redis
         except ImportError as error:
-            raise ImportError("RedisStore needs redis-py: pip install 'windrow[redis]'") from error
+            raise ImportError(f"RedisStore needs redis-py: {how_to_install('redis')}") from error
         self._redis: Any = redis
         self._is_own = isinstance(server, str)
         self._client = _connected(redis, server, options) if self._is_own else server

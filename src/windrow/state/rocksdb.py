@@ -1,4 +1,4 @@
-"""A store on disk, in this process: RocksDB through rocksdict (``pip install windrow[rocksdb]``).
+"""A store on disk, in this process: RocksDB through rocksdict (the extra ``rocksdb``).
 
 Raw mode only: keys and values are bytes, and rocksdict, which can pickle, is given no way to. Writes go to a
 log first: one that returned survives the death of the process, and with ``sync`` that of the machine.
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike, fspath
 from typing import Any
 
+from windrow.packages import how_to_install
 from windrow.state.errors import CorruptState, StateError, StoreUnavailable
 from windrow.state.store import Guard, Item, Store, check_guards
 
@@ -34,7 +35,7 @@ class RocksDBStore(Store):
         try:
             import rocksdict
         except ImportError as error:
-            raise ImportError("RocksDBStore needs rocksdict: pip install 'windrow[rocksdb]'") from error
+            raise ImportError(f"RocksDBStore needs rocksdict: {how_to_install('rocksdb')}") from error
         self.path = fspath(path)
         self._rocks = rocksdict
         self._lock = threading.Lock()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
+from windrow.windows.base import Window
 from windrow.windows.duration_text import counted_units
 from windrow.windows.integers import DAY_US, as_integer, fit_int64
 from windrow.windows.numpy_scalars import NumpyScalar, count_and_unit, is_timedelta64
@@ -106,8 +107,24 @@ def parse_duration(value: DurationLike, name: str = "duration", *, local_days: b
     if is_timedelta64(value):
         count, unit = count_and_unit(value, name)
         return _from_counts({_FROM_NUMPY.get(unit, unit): count}, repr(value), name, local_days)
+    if isinstance(value, Window) or (isinstance(value, type) and issubclass(value, Window)):
+        shown = value.__name__ if isinstance(value, type) else repr(value)
+        raise TypeError(f"{name} {shown} is a window where a duration is wanted: give one such as '10m'")
     amount = as_integer(value, name, "a duration such as '10m', a timedelta, or an integer")
     return Duration(amount, "integer", repr(value))
+
+
+def is_duration(value: object) -> bool:
+    """Whether a value can be read as a duration.
+
+    >>> is_duration("10m"), is_duration(10), is_duration("often"), is_duration(None)
+    (True, True, False, False)
+    """
+    try:
+        parse_duration(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def positive_duration(value: DurationLike, name: str, *, local_days: bool = False) -> Duration:

@@ -3,12 +3,12 @@ nearest known one."""
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+from windrow import names
 from windrow.cli.errors import JobError
 from windrow.cli.job.places import Places
 from windrow.cli.job.secrets import Setting
@@ -27,8 +27,8 @@ def nearest(name: str, known: Sequence[str]) -> str:
     >>> nearest("fromat", ["format", "path"]), nearest("xyz", ["format", "path"])
     ("did you mean 'format'?", 'known are format, path')
     """
-    found = difflib.get_close_matches(name.lower(), known, 1, 0.6)
-    return f"did you mean {found[0]!r}?" if found else f"known are {', '.join(known)}"
+    found = names.nearest(name, known)
+    return f"did you mean {found!r}?" if found else f"known are {', '.join(known)}"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import Job
 from windrow.cli.job.secrets import SECRET_NAMES, Setting
+from windrow.packages import how_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +58,7 @@ def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
         from pyspark.sql import SparkSession
     except ImportError:
         raise JobError(
-            "pyspark is not installed: pip install 'windrow[spark]', or use --engine local"
+            f"pyspark is not installed: {how_to_install('spark')}, or use --engine local"
         ) from None
     running = SparkSession.getActiveSession()
     if running is not None:

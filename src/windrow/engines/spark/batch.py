@@ -10,7 +10,8 @@ from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling import roll
 from windrow.engines.times import TimeAxis, check_time_kind
-from windrow.result_names import check_columns, check_names
+from windrow.names import check_columns
+from windrow.result_names import check_names, check_table_names
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
@@ -35,11 +36,7 @@ def run(query: Spec, frame: DataFrame) -> DataFrame:
 
 def check(query: Spec, frame: DataFrame) -> None:
     """Raise what can be known to be wrong from the query and the schema alone."""
-    for name in needed_columns(query):
-        if name not in frame.columns:
-            raise KeyError(
-                f"the DataFrame has no column {name!r}; it has {', '.join(map(repr, frame.columns))}"
-            )
+    check_columns(needed_columns(query), frame.columns, "the DataFrame")
     _check_names(query, frame)
     kind = arrow_schema(frame, [query.time]).field(0).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
@@ -51,7 +48,7 @@ def check(query: Spec, frame: DataFrame) -> None:
 
 def _check_names(query: Spec, frame: DataFrame) -> None:
     check_names(query)
-    check_columns(query, frame.columns, endless=frame.isStreaming)
+    check_table_names(query, frame.columns, endless=frame.isStreaming)
     own = next((name for name in frame.columns if name.startswith("__windrow_")), None)
     if own is not None:
         raise ValueError(

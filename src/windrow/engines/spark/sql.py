@@ -22,6 +22,7 @@ import pyarrow as pa
 from windrow.engines.spark.rolling_task import RollingTask
 from windrow.engines.spark.shipped import packed, unpacked
 from windrow.engines.spark.types import result_type
+from windrow.names import no_column
 from windrow.spec import Rolling, Spec
 from windrow.spec_text import aggregate_of
 from windrow.windows.durations import fixed_duration
@@ -150,5 +151,4 @@ def _table_function() -> type:
 def _check_columns(query: Spec, schema: pa.Schema) -> None:
     for name in [query.time, *(c for _, a in query.aggregates for c in a.columns)]:
         if name not in schema.names:
-            known = ", ".join(schema.names)
-            raise ValueError(f"{_NAME}: the table has no column {name!r}; it has {known}")
+            raise ValueError(f"{_NAME}: {no_column(name, schema.names)}")

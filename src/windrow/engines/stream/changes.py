@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from windrow.arguments import check_window
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.time_part import Kind, TimePart
@@ -18,8 +19,7 @@ __all__ = ["with_window", "without_window"]
 def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Plan, State]:
     """With a window that sees rows from now on: what may hold rows from before does not come out."""
     query = plan.query
-    if not isinstance(window, Window):
-        raise TypeError(f"window {name!r} is a {type(window).__name__}: give a wr.Tumbling or the like")
+    check_window(name, window)
     if query.rolling_over is not None or not query.names_windows:
         raise ValueError(
             "windows can be added to an operator whose windows have names: "

@@ -100,6 +100,24 @@ class Operator:
         """The query as it runs now, with windows that were added and without those that were removed."""
         return self._plan.query
 
+    def __repr__(self) -> str:
+        """What runs, and how far it is.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> tens = wr.query(time="t", by="k", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+        >>> tens.push(pa.table({"t": [1, 4, 8], "k": ["a", "b", "a"]})).num_rows
+        0
+        >>> tens
+        <Operator of wr.query(time='t', by='k', watermark=2).window(Tumbling(10)).agg(n=count()):
+        2 keys, 2 slices, watermark 6>
+        """
+        state, watermark = self._state, self._watermark
+        held = [_counted(len(state.keys), "key"), _counted(state.slices, "slice")]
+        held += [f"{state.rows_held:,} rows held"] if state.rows_held else []
+        held.append("no watermark yet" if watermark is None else f"watermark {watermark}")
+        held += ["finished"] if self._is_finished else []
+        return f"<Operator of {self.query!r}: {', '.join(held)}>"
+
     # -- rows in, results out --------------------------------------------------------------------------------
 
     def push(self, batch: Any) -> pa.Table:
@@ -284,17 +302,22 @@ class Operator:
         (3, {'no_time': 1}, 1, 1, 25)
         """
         state = self._state
-        watermark = None
-        if START_OF_TIME < state.watermark < END_OF_TIME:
-            watermark = _shown(state.watermark, state.axis)
         return Metrics(
             **asdict(state.counts),
             slices=state.slices,
             rows_held=state.rows_held,
             keys=len(state.keys),
             state_bytes=state.nbytes,
-            watermark=watermark,
+            watermark=self._watermark,
         )
+
+    @property
+    def _watermark(self) -> Any:
+        """The watermark as a value of the time column; None before there is one, and after the last."""
+        state = self._state
+        if not START_OF_TIME < state.watermark < END_OF_TIME:
+            return None
+        return _shown(state.watermark, state.axis)
 
     def snapshot(self) -> bytes:
         """The whole state as bytes, for ``query.restore``.
@@ -362,3 +385,7 @@ def _shown(watermark: int, axis: TimeAxis | None) -> Any:
         return axis.column(np.array([watermark]))[0].as_py()
     except (OverflowError, ValueError):
         return watermark
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

@@ -26,7 +26,7 @@ from windrow.engines.stream.take import late_before, take_slices
 from windrow.engines.taken import arrived
 from windrow.engines.times import read_times
 from windrow.engines.views import filter_rows, take_rows
-from windrow.result_names import check_columns
+from windrow.result_names import check_table_names
 from windrow.slicing.slicer import START_OF_TIME
 from windrow.windows import Delta
 
@@ -58,7 +58,7 @@ def read_rows(
 ) -> tuple[Plan, State, Rows]:
     """The rows of a table that windows may take; others are counted. ``now`` tells the seconds since 1970;
     without it, no row is too far ahead."""
-    check_columns(plan.query, table.column_names, endless=True)
+    check_table_names(plan.query, table.column_names, endless=True)
     plan, state = plan.settled(state, table)
     assert state.columns is not None
     table = state.columns.conform(table)

@@ -108,7 +108,7 @@ def _rolling(query: Spec) -> str:
 def _told(aggregate: Aggregate) -> str:
     monoid = aggregate.monoid
     rules = f", nulls={monoid.nulls}" if monoid.nulls != "skip" else ""
-    return repr(aggregate) + rules + (f", nan={monoid.nan}" if monoid.nan != "propagate" else "")
+    return aggregate.identity_text + rules + (f", nan={monoid.nan}" if monoid.nan != "propagate" else "")
 
 
 def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:

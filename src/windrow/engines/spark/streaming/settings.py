@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from windrow.packages import how_to_install
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -43,8 +45,10 @@ def session(settings: Mapping[str, Any] | None = None, **options: Any) -> SparkS
     session runs already it is used, and of the settings only those are made that nobody has made. A new one
     on ``local[n]`` has n partitions of a shuffle.
     """
-    from pyspark.sql import SparkSession
-
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise ImportError(f"a Spark session needs pyspark: {how_to_install('spark')}") from error
     given = {name: str(value) for name, value in (settings or {}).items()}
     running = SparkSession.getActiveSession()
     if running is not None:

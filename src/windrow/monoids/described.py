@@ -1,0 +1,104 @@
+"""What an aggregate says about itself: the signature of a call, the documentation that ``help()`` shows, and
+the source text that makes it again.
+
+An aggregate is a value of one class, so that Python would show the same signature and the same documentation
+for all of them. Both are made when they are asked for: ``import windrow`` pays nothing for them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from windrow.monoids.base import Monoid
+
+__all__ = ["OwnDoc", "OwnSignature", "call_text", "signature_of"]
+
+_RULES = {"nulls": "skip", "nan": "propagate"}
+
+
+class OwnSignature:
+    """The attribute ``__signature__``, which instances have and their class does not."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Signature:
+        if instance is None:
+            raise AttributeError("__signature__")
+        return signature_of(instance)
+
+
+class OwnDoc:
+    """The attribute ``__doc__``: of an instance its own, of its class what the class says."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self.of_class = of_class
+
+    def __get__(self, instance: Any, owner: Any = None) -> str | None:
+        if instance is None or not instance.doc:
+            return self.of_class
+        return f"{instance.name}{signature_of(instance)}\n\n{inspect.cleandoc(instance.doc)}\n"
+
+
+def signature_of(monoid: Monoid) -> Signature:
+    """How an aggregate is called: its columns, then its parameters, then the rules for nulls and NaN.
+
+    >>> import windrow as wr
+    >>> str(signature_of(wr.quantile)), str(signature_of(wr.count))
+    ("(column, /, q=0.5, k=200, *, nulls='skip', nan='propagate')",
+     "(column=None, /, *, nulls='skip', nan='propagate')")
+    """
+    made = list(inspect.signature(monoid.make).parameters.values()) if monoid.make else []
+    parameters = [
+        Parameter(p.name, p.POSITIONAL_OR_KEYWORD, default=monoid.parameters.get(p.name, p.default))
+        for p in made
+    ]
+    rules = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(monoid, name), annotation=Parameter.empty)
+        for name in _RULES
+    ]
+    columns = _columns(monoid)
+    if columns and columns[-1].kind is Parameter.VAR_POSITIONAL:
+        parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
+    return Signature([*columns, *parameters, *rules])
+
+
+def _columns(monoid: Monoid) -> list[Parameter]:
+    """The columns that a call names; all but ``count`` need theirs."""
+    low, high = monoid.arity
+    if high > 16:
+        return [Parameter("columns", Parameter.VAR_POSITIONAL)]
+    low = 0 if monoid.builtin and monoid.name == "count" else low
+    return [
+        Parameter(name, Parameter.POSITIONAL_ONLY, default=Parameter.empty if place < low else None)
+        for place, name in enumerate(_column_names(monoid, high))
+    ]
+
+
+def _column_names(monoid: Monoid, count: int) -> list[str]:
+    if monoid.inputs:
+        return list(monoid.inputs)
+    if count == 1:
+        return ["column"]
+    try:
+        found = [p.name for p in inspect.signature(monoid.lift).parameters.values()]
+    except (TypeError, ValueError):
+        found = []
+    return found[:count] if len(found) >= count else [f"column{k + 1}" for k in range(count)]
+
+
+def call_text(monoid: Monoid, columns: tuple[str, ...] = ()) -> str:
+    """The source text that makes an aggregate of these columns.
+
+    >>> import windrow as wr
+    >>> call_text(wr.max, ("len",)), call_text(wr.quantile(0.9)), call_text(wr.max)
+    ("max('len')", 'quantile(q=0.9, k=200)', 'max')
+    """
+    rules = {name: getattr(monoid, name) for name, usual in _RULES.items() if getattr(monoid, name) != usual}
+    if monoid.members:
+        made = f"together({', '.join(f'{name}={call_text(m)}' for name, m in monoid.members.items())})"
+        rest = [*map(repr, columns), *(f"{name}={value!r}" for name, value in rules.items())]
+        return f"{made}({', '.join(rest)})" if rest else made
+    named = dict(monoid.parameters) | rules
+    arguments = [*map(repr, columns), *(f"{name}={value!r}" for name, value in named.items())]
+    return f"{monoid.name}({', '.join(arguments)})" if arguments else monoid.name

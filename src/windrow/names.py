@@ -1,0 +1,89 @@
+"""Names that somebody got wrong: the nearest known one, and the known ones in a list that stays short.
+
+Every "did you mean" of windrow is made here, so that columns, attributes, keywords and keys of job files are
+answered alike. Cost: only when something is wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["UnknownColumn", "check_columns", "check_keywords", "listed", "nearest", "no_column"]
+
+_MOST_LISTED = 20
+
+
+class UnknownColumn(KeyError):
+    """A column that a table does not have."""
+
+    def __str__(self) -> str:
+        # KeyError would show its message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that is most like this one, upper and lower case alike; None: none is like it.
+
+    >>> nearest("Lenght", ["ts", "length"]), nearest("xyz", ["ts", "length"])
+    ('length', None)
+    """
+    by_lower = {each.lower(): each for each in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, 1, cutoff)
+    return by_lower[found[0]] if found else None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the first twenty of them.
+
+    >>> listed(["ts", "len"]), listed([f"c{k}" for k in range(1_000)])[-27:]
+    ("'ts', 'len'", "'c18', 'c19' and 980 others")
+    """
+    shown = ", ".join(map(repr, names[:_MOST_LISTED]))
+    rest = len(names) - _MOST_LISTED
+    return f"{shown} and {rest:,} others" if rest > 0 else shown or "no columns"
+
+
+def no_column(name: str, columns: Sequence[str], where: str = "the table") -> str:
+    """What to say of a column that is not there.
+
+    >>> no_column("lenn", ["ts", "len"])
+    "there is no column 'lenn': did you mean 'len'? The table has 'ts', 'len'"
+    >>> no_column("v", ["ts", "len"])
+    "there is no column 'v'; the table has 'ts', 'len'"
+    """
+    meant = nearest(name, columns)
+    if meant is None:
+        return f"there is no column {name!r}; {where} has {listed(columns)}"
+    return (
+        f"there is no column {name!r}: did you mean {meant!r}? "
+        f"{where[0].upper()}{where[1:]} has {listed(columns)}"
+    )
+
+
+def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str = "the table") -> None:
+    """Refuse a column that is not among those of a table.
+
+    >>> check_columns(["ts", "Len"], ["ts", "len"])
+    Traceback (most recent call last):
+    windrow.names.UnknownColumn: there is no column 'Len': did you mean 'len'? The table has 'ts', 'len'
+    """
+    for name in wanted:
+        if name not in columns:
+            raise UnknownColumn(no_column(name, columns, where))
+
+
+def check_keywords(
+    function: str, given: Iterable[str], known: Sequence[str], elsewhere: Mapping[str, str]
+) -> None:
+    """Refuse a keyword that a function does not have; ``elsewhere``: what others call its keywords.
+
+    >>> check_keywords("query", ["key"], ["time", "by"], {"key": "by"})
+    Traceback (most recent call last):
+    TypeError: query() has no keyword 'key': did you mean 'by'? It takes time, by
+    """
+    for name in given:
+        if name not in known:
+            meant = elsewhere.get(name.lower()) or nearest(name, known)
+            hint = f": did you mean {meant!r}?" if meant else "."
+            raise TypeError(f"{function}() has no keyword {name!r}{hint} It takes {', '.join(known)}")

@@ -1,0 +1,25 @@
+"""Packages that windrow works without, and what to type where one is missing.
+
+windrow is on no package index, so that its extras can only be installed from a clone; the packages
+themselves are named instead, which works everywhere. A test compares the list with ``pyproject.toml``.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXTRAS", "how_to_install"]
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "cli": ("rich>=13",),
+    "redis": ("redis>=5",),
+    "rocksdb": ("rocksdict>=0.3.23",),
+    "spark": ("pyspark>=4.3", "protobuf>=6"),
+}
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs what an extra needs.
+
+    >>> how_to_install("spark")
+    "pip install 'pyspark>=4.3' 'protobuf>=6'"
+    """
+    return f"pip install {' '.join(map(repr, EXTRAS[extra]))}"

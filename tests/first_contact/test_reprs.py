@@ -1,0 +1,116 @@
+"""A query, an operator and the parts of a query print as code that makes them again."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.state import MemoryStore
+
+
+def old_enough(total: Any, old: Any) -> bool:
+    return bool(total.n - old.n >= 3)
+
+
+def again(text: str) -> Any:
+    lazy = {"quantile": wr.quantile, "wr": wr, "old_enough": old_enough}
+    return eval(text, vars(wr) | lazy)
+
+
+QUERIES = {
+    "wr.query(time='ts', by='region', watermark='10m').window(day=Sliding('24h', slide='1m'))"
+    ".agg(longest=max('len'))": wr.query(time="ts", by="region", watermark="10 minutes")
+    .window(day=wr.Sliding("24h", slide="1m"))
+    .agg(longest=wr.max("len")),
+    "wr.query(time='t', by=['a', 'b'], watermark=2, allowed_lateness=5, late='emit', order='o', "
+    "empty='emit', min_count=3, emit='update', max_ahead=100).window(Tumbling(10))"
+    ".agg(n=count(), p=quantile('v', q=0.9, k=200))": wr.query(
+        time="t",
+        by=["a", "b"],
+        watermark=2,
+        allowed_lateness=5,
+        late="emit",
+        order="o",
+        empty="emit",
+        min_count=3,
+        emit="update",
+        max_ahead=100,
+    )
+    .window(wr.Tumbling(10))
+    .agg(n=wr.count(), p=wr.quantile("v", 0.9)),
+    "wr.query(time='t').rolling('24h').agg(v_sum=sum('v', nan='ignore'))": wr.query(time="t")
+    .rolling("1d")
+    .agg(wr.sum("v", nan="ignore")),
+    "wr.query(time='t').rolling(rows=100).agg(n=count())": wr.query(time="t")
+    .rolling(rows=100)
+    .agg(n=wr.count()),
+    "wr.query(time='t').rolling(Policy(old_enough)).agg(n=count())": wr.query(time="t")
+    .rolling(wr.Policy(old_enough))
+    .agg(n=wr.count()),
+    "wr.query(time='t').window(**{'last hour': Tumbling('1h')}).agg(n=count())": wr.query(time="t")
+    .window(**{"last hour": wr.Tumbling("1h")})
+    .agg(n=wr.count()),
+    "wr.query(time='t')": wr.query(time="t"),
+}
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_query_prints_as_the_code_that_makes_it(text: str) -> None:
+    assert repr(QUERIES[text]) == text
+    assert repr(again(text)) == text
+
+
+def test_a_monoid_of_ones_own_prints_by_its_name() -> None:
+    spread = wr.monoid(name="spread", lift=float, combine=max, identity=0.0)
+    query = wr.query(time="t").rolling(rows=2).agg(s=spread("v"))
+    assert repr(query).endswith(".agg(s=spread('v'))")
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        wr.Tumbling("1d", offset="6h", timezone="Europe/Berlin"),
+        wr.Sliding(10, slide=4),
+        wr.Session("30m", max_size="2h"),
+        wr.Session("30m", late_by="row"),
+        wr.Cumulative("24h", step="1h"),
+        wr.Fixed("2024-05-01", "1d"),
+        wr.Fixed("2024-05-01", "1d", timezone="Europe/Berlin"),
+        wr.Fixed(5, 10),
+        wr.Rows(10, slide=5),
+        wr.Delta("km", size=10, slide=2.5),
+        wr.Punctuation("is done"),
+        wr.Policy(old_enough),
+    ],
+    ids=repr,
+)
+def test_a_window_prints_as_the_code_that_makes_it(window: Any) -> None:
+    assert again(repr(window)) == window
+
+
+def test_events_print_as_their_query_with_the_kind_of_data() -> None:
+    events = wr.events(pa.table({"t": [1]}), time="t").window(wr.Tumbling(10))
+    assert repr(events) == "wr.events(<pyarrow Table>, time='t').window(Tumbling(10))"
+
+
+def test_the_signature_of_events_lists_the_settings_of_a_query() -> None:
+    assert list(inspect.signature(wr.events).parameters) == ["data", *inspect.signature(wr.query).parameters]
+
+
+def test_an_operator_prints_its_query_and_what_it_holds() -> None:
+    query = wr.query(time="t", by="k", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count())
+    operator = query.open()
+    assert repr(operator) == f"<Operator of {query!r}: 0 keys, 0 slices, no watermark yet>"
+    operator.push(pa.table({"t": [1, 4, 8], "k": ["a", "b", "a"]}))
+    assert repr(operator) == f"<Operator of {query!r}: 2 keys, 2 slices, watermark 6>"
+    operator.finish()
+    assert repr(operator).endswith("finished>")
+
+
+def test_a_store_prints_by_its_kind_alone() -> None:
+    query = wr.query(time="t").rolling(rows=3, store=MemoryStore()).agg(n=wr.count())
+    assert repr(query) == "wr.query(time='t').rolling(rows=3, store=<MemoryStore>).agg(n=count())"
