@@ -128,6 +128,9 @@ def test_no_text_says_that_windrow_is_on_an_index() -> None:
     files = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")]
     files += [*ROOT.glob("src/**/*.py"), *ROOT.glob("examples/**/*.py")]
     wrong = [
-        str(f) for f in files for text in ("install windrow", "install 'windrow") if text in f.read_text()
+        str(f)
+        for f in files
+        for text in ("pip install windrow", "pip install 'windrow")
+        if text in f.read_text()
     ]
     assert wrong == []
