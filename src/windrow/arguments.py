@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.monoids.described import example_call
 from windrow.names import nearest
 from windrow.spec_text import AGGREGATES
 from windrow.windows import Window
@@ -83,12 +84,7 @@ def _checked(name: str, given: Any) -> Aggregate:
         return given
     label = f"{name}=" if name else ""
     if isinstance(given, Monoid):
-        columns = "" if given.name == "count" and given.builtin else "'column'"
-        prefix = "wr." if given.builtin else ""
-        raise TypeError(
-            f"{label}{given.name} has no column: write {label}{prefix}{given.name}({columns})"
-            + (", or name a column to count its values that are not null" if not columns else "")
-        )
+        raise TypeError(f"{label}{given.name} has no column: write {label}{example_call(given)}")
     raise TypeError(f"{label}{_shown(given)} is not an aggregate: write {_instead(name, given)}")
 
 

@@ -102,6 +102,13 @@ def test_two_aggregates_of_one_name_are_to_be_named_by_keyword(build: Any) -> No
         (lambda: wr.sum(pd.Series([1])), "sum takes the name of a column and not a pandas Series"),
         (lambda: wr.quantile(np.array([1.0]), 0.5), "quantile takes the name of a column and not a numpy"),
         (lambda: wr.sum(["len", "other"]), "sum takes the name of a column and not a list"),
+        (lambda: wr.sum(), "sum reads 1 column and got none: write for instance wr.sum('column')"),
+        (
+            lambda: wr.arg_max("len"),
+            "arg_max reads 2 columns and got 'len': write for instance wr.arg_max('column', 'value')",
+        ),
+        (lambda: wr.stddev("len", ddoff=0), "stddev has no parameter 'ddoff': did you mean 'ddof'?"),
+        (lambda: wr.sum("len", skipna=True), "sum has no parameter 'skipna'. It takes nulls, nan"),
     ],
 )
 def test_what_is_not_an_aggregate_is_shown_as_windrow_spells_it(build: Any, remedy: str) -> None:

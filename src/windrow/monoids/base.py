@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Literal
 
-from windrow.monoids.described import OwnDoc, OwnSignature, call_text
+from windrow.monoids.described import OwnDoc, OwnSignature, call_text, example_call
+from windrow.names import nearest
 
 __all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "itself", "monoid"]
 
@@ -129,7 +130,10 @@ class Monoid:
         given = dict(zip(known, positional, strict=False)) | options
         unknown = [key for key in given if key not in known]
         if unknown:
-            raise TypeError(f"{self.name} has no parameter {unknown[0]!r}; it takes {known or 'none'}")
+            takes = [*known, "nulls", "nan"]
+            meant = nearest(unknown[0], takes)
+            hint = f": did you mean {meant!r}?" if meant else "."
+            raise TypeError(f"{self.name} has no parameter {unknown[0]!r}{hint} It takes {', '.join(takes)}")
         result = self.make(**(dict(self.parameters) | given)) if self.make and given else self
         return result.with_rules(**rules) if rules else result
 
@@ -208,8 +212,10 @@ class Aggregate:
             return
         if not low <= len(self.columns) <= high:
             wanted = f"{low}" if low == high else f"{low} to {high}"
+            given = ", ".join(map(repr, self.columns)) or "none"
             raise TypeError(
-                f"{self.monoid.name} reads {wanted} column(s); got {len(self.columns)}: {list(self.columns)}"
+                f"{self.monoid.name} reads {wanted} column{'' if wanted == '1' else 's'} and got {given}: "
+                f"write for instance {example_call(self.monoid)}"
             )
 
     @property
@@ -329,7 +335,7 @@ def _refuse_data(target: Monoid, given: Sequence[Any]) -> None:
             shown = kind.__name__ if library == "builtins" else f"{library} {kind.__name__}"
             raise TypeError(
                 f"{target.name} takes the name of a column and not a {shown}: write for instance "
-                f"{'wr.' if target.builtin else ''}{target.name}('column')"
+                f"{example_call(target)}"
             )
 
 

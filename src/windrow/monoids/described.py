@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from windrow.monoids.base import Monoid
 
-__all__ = ["OwnDoc", "OwnSignature", "call_text", "signature_of"]
+__all__ = ["OwnDoc", "OwnSignature", "call_text", "example_call", "signature_of"]
 
 _RULES = {"nulls": "skip", "nan": "propagate"}
 
@@ -85,6 +85,17 @@ def _column_names(monoid: Monoid, count: int) -> list[str]:
     except (TypeError, ValueError):
         found = []
     return found[:count] if len(found) >= count else [f"column{k + 1}" for k in range(count)]
+
+
+def example_call(monoid: Monoid) -> str:
+    """A call to show to somebody who made a wrong one.
+
+    >>> import windrow as wr
+    >>> example_call(wr.arg_max), example_call(wr.count)
+    ("wr.arg_max('column', 'value')", 'wr.count()')
+    """
+    needed = [p.name for p in _columns(monoid) if p.default is Parameter.empty]
+    return f"{'wr.' if monoid.builtin else ''}{monoid.name}({', '.join(map(repr, needed))})"
 
 
 def call_text(monoid: Monoid, columns: tuple[str, ...] = ()) -> str:
