@@ -103,11 +103,11 @@ def _instead(name: str, given: Any) -> str:
     """How windrow spells what was meant."""
     if isinstance(given, Mapping) and given:
         pairs = [(str(c), f) for c, fs in given.items() for f in (fs if isinstance(fs, list) else [fs])]
-        return f".agg({', '.join(_keyword(column, function) for column, function in pairs[:3])})"
-    if (
-        isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str)
-    ):  # pandas' named aggregation
-        return f"{name or given[0]}={_call(given[1], given[0])}"
+        calls = ", ".join(_keyword(column, function) for column, function in pairs[:3])
+        return f"{_hedge(*(function for _, function in pairs[:3]))}.agg({calls})"
+    # pandas' named aggregation
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
+        return f"{_hedge(given[1])}{name or given[0]}={_call(given[1], given[0])}"
     if isinstance(given, str):
         known = _word(given)
         # the name of an aggregate, or else of a column
@@ -124,9 +124,18 @@ def _keyword(column: str, function: Any) -> str:
     return f"{column}_{suffix}={call}"
 
 
+def _hedge(*functions: Any) -> str:
+    """What stands before a call that is only an example, since an aggregate is not known."""
+    return "" if all(_word(_name(function)) for function in functions) else "for instance "
+
+
+def _name(function: Any) -> str:
+    return function if isinstance(function, str) else str(getattr(function, "__name__", ""))
+
+
 def _call(function: Any, column: str) -> str:
-    """A call of the aggregate that is called so elsewhere; without one, of your own."""
-    name = function if isinstance(function, str) else str(getattr(function, "__name__", ""))
+    """A call of the aggregate that is called so elsewhere; of another one where none is known."""
+    name = _name(function)
     with_parameters = re.fullmatch(r"(wr\.\w+)\('x'(.*)\)", said(name) or "")
     if with_parameters:
         return f"{with_parameters[1]}({column!r}{with_parameters[2]})"

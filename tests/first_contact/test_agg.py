@@ -80,6 +80,8 @@ def test_two_aggregates_of_one_name_are_to_be_named_by_keyword(build: Any) -> No
             "write .agg(len_mean=wr.mean('len'), len_stddev=wr.stddev('len'))",
         ),
         (lambda: query().agg({"len": "p95"}), "write .agg(len_quantile=wr.quantile('len', 0.95))"),
+        (lambda: query().agg({"len": "zzz"}), "write for instance .agg(len_mean=wr.mean('len'))"),
+        (lambda: query().agg(n=("len", "zzz")), "write for instance n=wr.mean('len')"),
         (lambda: query().agg({"len": np.mean}), "write .agg(len_mean=wr.mean('len'))"),
         (lambda: query().agg(n=("len", "mean")), "write n=wr.mean('len')"),
         (lambda: query().agg(n=("len", "nunique")), "write n=wr.approx_distinct('len')"),
