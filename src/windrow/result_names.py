@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator
 from windrow.spec import Spec
 from windrow.windows import Session
 
-__all__ = ["LATE", "check_table_names", "check_names", "extra_columns"]
+__all__ = ["LATE", "check_names", "check_table_names", "extra_columns"]
 
 #: the column of late rows among results
 LATE = "late"
