@@ -11,8 +11,9 @@ needs around them. Nothing here imports pyspark before it is called.
 from __future__ import annotations
 
 from windrow.engines.spark.observed import counted
+from windrow.engines.spark.streaming.checkpoint import check_checkpoint
 from windrow.engines.spark.streaming.inspect import inspect_state
 from windrow.engines.spark.streaming.late import sink_both, split_late
 from windrow.engines.spark.streaming.settings import SETTINGS, session
 
-__all__ = ["SETTINGS", "counted", "inspect_state", "session", "sink_both", "split_late"]
+__all__ = ["SETTINGS", "check_checkpoint", "counted", "inspect_state", "session", "sink_both", "split_late"]

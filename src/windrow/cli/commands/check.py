@@ -1,11 +1,12 @@
 """``windrow check``: what is wrong with a job, found before it runs.
 
 The file is read and checked; the user's own monoids are tried on the laws; the job runs on its first rows,
-on the local engine, and writes nothing."""
+on the local engine, and writes nothing; a checkpoint that is there is held against the job."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError, JobFailed
@@ -24,6 +25,7 @@ def execute(options: argparse.Namespace) -> int:
         rows, origin = _first_rows(job, options.rows)
         _check_laws(job, rows)
         _dry_run(job, rows, origin)
+        _check_checkpoint(job)
     except JobFailed as error:
         raise JobError(f"{options.job}: {error}") from error
     return 0
@@ -105,3 +107,30 @@ def _dry_run(job: Job, rows: Any, origin: str) -> None:
     for warning in caught:
         print(f"note  {warning.message}")
     print(text_table(result, 3))
+
+
+def _check_checkpoint(job: Job) -> None:
+    """Whether the job goes on from what it left behind. Only Spark can read that: it is started if there is
+    something to read, and if it starts on this machine."""
+    checkpoint = job.sink.checkpoint
+    if checkpoint is None or not job.source.is_stream:
+        return
+    if "://" not in checkpoint and not _has_begun(Path(checkpoint.removeprefix("file:"))):
+        return
+    from windrow.cli.spark.failures import guarded
+    from windrow.cli.spark.run import check_goes_on
+    from windrow.cli.spark.session import master_of, missing, open_session
+
+    why = "it is not on this machine" if "://" in checkpoint else missing()
+    if why is None and not master_of(job).startswith("local"):
+        why = f"Spark would be started at {master_of(job)}"
+    if why is not None:
+        print(f"skip  checkpoint: windrow run checks it at its start; here {why}")
+        return
+    with open_session(job) as spark:
+        guarded(check_goes_on, job, spark)
+    print("ok    checkpoint: the job goes on from it")
+
+
+def _has_begun(checkpoint: Path) -> bool:
+    return (checkpoint / "commits").is_dir() and any((checkpoint / "commits").iterdir())

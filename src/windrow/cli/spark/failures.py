@@ -1,12 +1,30 @@
-"""What Spark and windrow refuse, in one line."""
+"""What Spark and windrow refuse, in one line.
+
+An error that was raised in a Python worker reaches the driver as text: pages of Spark's, with the worker's
+traceback inside. What the traceback ends in is what went wrong, whatever the class is called; an error of
+windrow's own is a sentence that needs no name before it.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from windrow.cli.errors import JobFailed, JobInterrupted
+from windrow.cli.errors import JobError, JobFailed, JobInterrupted
 
 __all__ = ["first_line", "guarded"]
+
+_TRACEBACK = "Traceback (most recent call last):"
+#: an exception as Python writes it: its class, with the module unless it is built in, and what it says
+_RAISED = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
+_OWN = re.compile(r"(?:.*: )?(windrow(?:\.\w+)+): (.*)$")
+#: where an error of Python's ends and Spark goes on
+_END = re.compile(
+    r"\s*$|\s*SQLSTATE:|\s+at |\s*\.\.\. \d+ more|Driver stacktrace:|=== |The above exception|During handling"
+)
+#: what is shown of errors that are not windrow's
+_LONGEST = 500
 
 
 def guarded(work: Any, *arguments: Any) -> Any:
@@ -15,6 +33,8 @@ def guarded(work: Any, *arguments: Any) -> Any:
         return work(*arguments)
     except KeyboardInterrupt:
         raise JobInterrupted from None
+    except JobError:
+        raise
     except Exception as error:
         raise JobFailed(first_line(error)) from error
 
@@ -22,7 +42,43 @@ def guarded(work: Any, *arguments: Any) -> Any:
 def first_line(error: BaseException) -> str:
     """The line of an error that says what is wrong; Spark's go on for pages."""
     text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
-    lines = [line.strip().lstrip(": ") for line in text.splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith("An error occurred while calling")]
-    python = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Violation"))]
-    return (python[-1] if python else lines[0] if lines else type(error).__name__)[:500]
+    lines = text.splitlines()
+    raised = list(_raised(lines))
+    own = [message for name, message in raised if name.startswith("windrow.")]
+    if own:
+        return own[-1]
+    if raised:
+        name, message = raised[-1]
+        return ": ".join(part for part in (name.rpartition(".")[2], message) if part)[:_LONGEST]
+    return _plain_line(lines, type(error).__name__)[:_LONGEST]
+
+
+def _raised(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What tracebacks in a text end in, and errors of windrow's without one: (class, message)."""
+    in_trace = False
+    for number, line in enumerate(lines):
+        if line.rstrip().endswith(_TRACEBACK):
+            in_trace = True
+        elif in_trace and line[:1].isspace():
+            continue
+        elif found := (_RAISED if in_trace else _OWN).match(line):
+            in_trace = False
+            yield found[1], _message(found[2] or "", lines[number + 1 :])
+
+
+def _message(first: str, following: Sequence[str]) -> str:
+    """What an error says may take several lines."""
+    found = [first]
+    for line in following:
+        if _END.match(line):
+            break
+        found.append(line)
+    return " ".join(line.strip() for line in found).strip()
+
+
+def _plain_line(lines: Sequence[str], otherwise: str) -> str:
+    """The line that says most, of an error that did not come from Python."""
+    told = [line.strip().lstrip(": ") for line in lines if line.strip()]
+    told = [line for line in told if not line.startswith("An error occurred while calling")]
+    named = [line for line in told if line.split(":")[0].endswith(("Error", "Exception", "Violation"))]
+    return named[-1] if named else told[0] if told else otherwise

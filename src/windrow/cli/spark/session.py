@@ -8,24 +8,26 @@ own pages and logs they are redacted. What Spark's JVM logs goes to a file, not 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import shutil
 import sys
 import tempfile
+import traceback
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import Job
-from windrow.cli.job.secrets import SECRET_NAMES, Setting
+from windrow.cli.job.secrets import SECRET_NAMES, Setting, scrubbed
 from windrow.packages import how_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["NO_JAVA", "open_session", "spark_log"]
+__all__ = ["NO_JAVA", "master_of", "missing", "open_session", "spark_log"]
 
 NO_JAVA = (
     "Spark needs Java 17 or newer, and there is none: install it (Debian, Ubuntu: apt install "
@@ -53,22 +55,21 @@ def spark_log() -> str:
 @contextlib.contextmanager
 def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
     """The running session if there is one, else one of its own that ends with the job."""
-    _check_java()
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise JobError(
-            f"pyspark is not installed: {how_to_install('spark')}, or use --engine local"
-        ) from None
+    if (why := missing()) is not None:
+        raise JobError(why)
+    from pyspark.sql import SparkSession
+
     running = SparkSession.getActiveSession()
     if running is not None:
         from windrow.spark import session
 
-        yield session({setting.name: setting.value for setting in job.spark.conf})
+        with _whole_errors_in_the_log(job, verbose):
+            yield session({setting.name: setting.value for setting in job.spark.conf})
         return
     started = _started(job, verbose)
     try:
-        yield started
+        with _whole_errors_in_the_log(job, verbose):
+            yield started
         with contextlib.suppress(OSError):  # all went well: nobody needs what the JVM logged
             os.unlink(spark_log())
     finally:
@@ -76,10 +77,34 @@ def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
             started.stop()
 
 
-def _check_java() -> None:
+@contextlib.contextmanager
+def _whole_errors_in_the_log(job: Job, verbose: bool) -> Iterator[None]:
+    """A failure is told in one line, which names the file that has all of it, secrets left out."""
+    try:
+        yield
+    except JobFailed as failure:
+        if verbose:
+            raise
+        lines = traceback.format_exception(failure.__cause__ or failure)
+        log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(log, "w", encoding="utf-8") as file:
+            file.write(scrubbed("".join(lines), job.settings))
+        raise JobFailed(f"{failure} (the whole error: {spark_log()})") from failure.__cause__
+
+
+def missing() -> str | None:
+    """What Spark needs and is not there, with the remedy."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
-        raise JobError(NO_JAVA)
+        return NO_JAVA
+    if importlib.util.find_spec("pyspark") is None:
+        return "pyspark is not installed: pip install 'windrow[spark]', or use --engine local"
+    return None
+
+
+def master_of(job: Job) -> str:
+    """Where a job starts Spark."""
+    return job.spark.master or os.environ.get("MASTER") or "local[*]"
 
 
 def _started(job: Job, verbose: bool) -> SparkSession:
@@ -88,7 +113,7 @@ def _started(job: Job, verbose: bool) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # what pyspark thinks of the installed pandas is nothing that a job could change
     warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
-    master = job.spark.master or os.environ.get("MASTER") or "local[*]"
+    master = master_of(job)
     plain = {s.name: s.value for s in job.spark.conf if not s.is_secret}
     settings = _ALWAYS | (_LOCAL if master.startswith("local") else {}) | _redaction(job) | plain
     try:

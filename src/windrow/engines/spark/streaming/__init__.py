@@ -3,5 +3,6 @@
 rows -> ``pack_task`` (folded into slices where they lie, one blob a bucket of keys) -> ``processor``
 (transformWithState: each ``step`` loads a bucket's operator from Spark's state and saves what it changed) ->
 ``unpack_task`` (result blobs into columns). ``run`` puts them together; ``settings`` makes a session ready,
-``inspect`` reads a checkpoint, ``late`` takes late rows and results apart.
+``inspect`` reads a checkpoint, ``checkpoint`` holds one against a query, ``late`` takes late rows and results
+apart.
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.engines.spark.streaming.checkpoint import entries_of, running_session
 from windrow.engines.stream.snapshot import read_places
 from windrow.engines.stream.stored import is_of_rows, read_block, read_header
 from windrow.slicing.slicer import START_OF_TIME
@@ -23,18 +24,11 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
     ``part`` says what a slice is for: ``time`` (all windows that time decides share it), or ``session n`` for
     the n-th window of the query. Times are those of the slice's first and last row, in the stream's own
     type. The stream need not run; only its checkpoint is read."""
-    from pyspark.sql import SparkSession
+    from windrow.engines.spark.streaming.processor import HEADER
 
-    from windrow.engines.spark.streaming.processor import ENTRIES, HEADER
-
-    spark = spark or SparkSession.getActiveSession()
-    if spark is None:
-        raise RuntimeError("there is no Spark session: start one with wr.spark.session()")
-    reader = spark.read.format("statestore").option("path", checkpoint).option("stateVarName", ENTRIES)
-    columns = ("key.bucket", "user_map_key.name", "user_map_value.value")
     headers: dict[int, bytes] = {}
     blocks: dict[int, list[bytes]] = {}
-    for bucket, name, data in reader.load().select(*columns).collect():
+    for bucket, name, data in entries_of(checkpoint, running_session(spark)).collect():
         if name == HEADER:
             headers[bucket] = bytes(data)
         elif not name.endswith("w") and not is_of_rows(name):

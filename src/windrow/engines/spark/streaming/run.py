@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.pack_task import AHEAD, REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.spark.streaming.unpack_task import unpack_batches
@@ -107,8 +108,7 @@ def _even_buckets(session: Any, has_keys: bool) -> list[int]:
     several in a partition would gain nothing."""
     from pyspark.sql import functions
 
-    partitions = int(session.conf.get("spark.sql.shuffle.partitions"))
-    wanted = partitions if has_keys else 1
+    partitions, wanted = bucket_count(session, True), bucket_count(session, has_keys)
     numbers = session.range(64 * wanted + 64).select(functions.col("id").cast("int").alias("id"))
     place = functions.pmod(functions.hash("id"), functions.lit(partitions)).alias("place")
     first: dict[int, int] = {}

@@ -25,7 +25,7 @@ from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored import Entries, StoredState
 from windrow.engines.stream.together import taken
 
-__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "step"]
+__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "kept_by", "step"]
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
@@ -74,7 +74,7 @@ def step(
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
     many keys are spread, which must never change."""
     fresh, nothing = begin(payload, schema)
-    bucket = StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD})
+    bucket = kept_by(entries, buckets)
     loaded = bucket.load(fresh)
     plan, state = loaded or (fresh, nothing)
     before = state.counts
@@ -90,6 +90,11 @@ def step(
     bucket.save(plan, state)
     counts = (*_difference(before, state.counts), bucket.bytes_read, bucket.bytes_written)
     return Stepped(results, late, counts, has_moved)
+
+
+def kept_by(entries: Entries, buckets: int) -> StoredState:
+    """The state of a bucket among so many."""
+    return StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD})
 
 
 def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:

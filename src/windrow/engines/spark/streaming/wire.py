@@ -20,7 +20,7 @@ from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 from windrow.windows import Session, TimeWindow
 
-__all__ = ["begin", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
+__all__ = ["begin", "on_spark", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
 
 _FOLDED = "folded"
 
@@ -32,12 +32,15 @@ def sends_rows(query: Spec) -> bool:
     return not all(isinstance(window, (TimeWindow, Session)) for _, window in query.windows)
 
 
+def on_spark(query: Spec) -> Spec:
+    """The query as a bucket runs it: Spark's watermark is the only one."""
+    return replace(query, watermark=None, idle_timeout=None)
+
+
 @lru_cache(maxsize=32)
 def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
     """The plan of a query for rows of a schema, and the state before the first of them."""
-    query = unpacked(payload)
-    # Spark's watermark is the only one here
-    query = replace(query, watermark=None, idle_timeout=None)
+    query = on_spark(unpacked(payload))
     return Plan.of(query).begun(State(Keys(query.by), None, (), {}), schema.empty_table())
 
 

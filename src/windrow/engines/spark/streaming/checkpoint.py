@@ -1,0 +1,137 @@
+"""A checkpoint, held against the query that is to go on from it: before a stream starts, not when rows come.
+
+A stream on a checkpoint of another query refuses at its first micro-batch, which is run when there is data.
+Here the headers of its state are read with Spark's own reader and loaded as that micro-batch would load them:
+what it would refuse is refused, in the same words. Nothing is written. Cost: Spark loads the state once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from windrow.engines.spark.streaming.step import kept_by
+from windrow.engines.spark.streaming.wire import on_spark
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.spec import Spec
+from windrow.state.errors import CorruptState
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["bucket_count", "check_checkpoint", "entries_of", "running_session"]
+
+#: what Spark's reader says where no micro-batch was completed
+_NOTHING_YET = "STDS_COMMITTED_BATCH_UNAVAILABLE"
+
+
+def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = None) -> None:
+    """Raise what a stream of this query would raise on this checkpoint, once it had rows.
+
+    That is a ``ValueError`` which says what has changed: the query, except for windows and aggregates that
+    were added, or the number of partitions of a shuffle. A checkpoint that is not there, or in which nothing
+    was completed yet, is fine; one of something else than a windrow query is not."""
+    spark = running_session(spark)
+    operators = _operators(checkpoint, spark)
+    if not operators:
+        return
+    refused = [_refused(query, checkpoint, spark, number) for number in operators]
+    if all(refused):  # a stream may have several queries of windrow's: this one fits none
+        raise refused[0]  # type: ignore[misc]
+
+
+def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -> ChangedQuery | None:
+    from windrow.engines.spark.streaming.processor import HEADER
+
+    plan, buckets = Plan.of(on_spark(query)), bucket_count(spark, bool(query.by))
+    headers = entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'")
+    for _, _, data in headers.collect():
+        try:
+            kept_by(_Header(bytes(data)), buckets).load(plan)
+        except ChangedQuery as changed:
+            return changed
+    return None
+
+
+def bucket_count(session: SparkSession, has_keys: bool) -> int:
+    """Over how many buckets a stream in this session spreads its keys."""
+    return int(str(session.conf.get("spark.sql.shuffle.partitions"))) if has_keys else 1
+
+
+def running_session(spark: SparkSession | None) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    found = spark or SparkSession.getActiveSession()
+    if found is None:
+        raise RuntimeError("there is no Spark session: start one with wr.spark.session()")
+    return found
+
+
+def entries_of(checkpoint: str, spark: SparkSession, operator: int = 0) -> DataFrame:
+    """The entries of all buckets: bucket, name, value."""
+    columns = ("key.bucket AS bucket", "user_map_key.name AS name", "user_map_value.value AS value")
+    return _reader(checkpoint, spark, operator).load().selectExpr(*columns)
+
+
+def _reader(checkpoint: str, spark: SparkSession, operator: int) -> Any:
+    from windrow.engines.spark.streaming.processor import ENTRIES
+
+    reader = spark.read.format("statestore").option("path", checkpoint).option("stateVarName", ENTRIES)
+    return reader.option("operatorId", operator)
+
+
+def _operators(checkpoint: str, spark: SparkSession) -> list[int]:
+    """Which stateful operators of a stream are windrow's; none: it has completed nothing yet."""
+    told = spark.read.format("state-metadata").load(checkpoint)
+    found = told.select("operatorId", "operatorName", "operatorProperties").collect()
+    own = sorted({number for number, _, properties in found if _is_own(properties)})
+    if own or (not found and _is_fresh(checkpoint, spark)):
+        return own
+    others = ", ".join(sorted({name for _, name, _ in found}))
+    held = f"state of {others}" if others else "a stream without state"
+    raise ValueError(
+        f"the checkpoint {checkpoint!r} is not of a windrow query: it holds {held}. "
+        f"Give each stream a checkpoint of its own"
+    )
+
+
+def _is_own(properties: str | None) -> bool:
+    from windrow.engines.spark.streaming.processor import ENTRIES
+
+    variables = json.loads(properties or "{}").get("stateVariables", [])
+    return any((v["stateName"], v["stateVariableType"]) == (ENTRIES, "MapState") for v in variables)
+
+
+def _is_fresh(checkpoint: str, spark: SparkSession) -> bool:
+    """Whether no micro-batch was completed, of whatever query."""
+    from pyspark.errors import PySparkException
+
+    try:
+        _reader(checkpoint, spark, 0).load().schema  # noqa: B018 (on Spark Connect nothing is read before)
+    except PySparkException as error:
+        return error.getCondition() == _NOTHING_YET
+    return False
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The entries of a bucket of which only the header is looked at: blocks are loaded when they are used."""
+
+    data: bytes
+
+    def header(self) -> bytes:
+        return self.data
+
+    def block(self, name: str) -> bytes:
+        raise CorruptState(f"block {name!r} of a bucket is not read to check a query")
+
+    def set_header(self, data: bytes) -> None:
+        raise AssertionError("checking writes nothing")
+
+    def set_block(self, name: str, data: bytes) -> None:
+        raise AssertionError("checking writes nothing")
+
+    def delete_block(self, name: str) -> None:
+        raise AssertionError("checking writes nothing")
