@@ -14,6 +14,15 @@ from windrow.engines.spark.observed import counted
 from windrow.engines.spark.streaming.checkpoint import check_checkpoint
 from windrow.engines.spark.streaming.inspect import inspect_state
 from windrow.engines.spark.streaming.late import sink_both, split_late
-from windrow.engines.spark.streaming.settings import SETTINGS, session
+from windrow.engines.spark.streaming.settings import SETTINGS, DefaultPartitions, session
 
-__all__ = ["SETTINGS", "check_checkpoint", "counted", "inspect_state", "session", "sink_both", "split_late"]
+__all__ = [
+    "SETTINGS",
+    "DefaultPartitions",
+    "check_checkpoint",
+    "counted",
+    "inspect_state",
+    "session",
+    "sink_both",
+    "split_late",
+]

@@ -53,7 +53,9 @@ JVM = (
     + "{raised}\n\n\tat org.apache.spark\n"
 )
 #: where the user has asked Spark to leave the traceback out
-WITHOUT_TRACE = "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {raised}\n SQLSTATE: 38000"
+WITHOUT_TRACE = (
+    "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {raised}\n SQLSTATE: 38000"
+)
 TEXTS = [EXCEPTION, STREAM_FAILED, BATCH, JVM, WITHOUT_TRACE]
 CHANGED = (
     "the snapshot is of another query: the window was Tumbling(10), is Tumbling(20). Restore it with the query "

@@ -37,7 +37,6 @@ NO_JAVA = (
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
 }
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -110,7 +109,6 @@ def master_of(job: Job) -> str:
 def _started(job: Job, verbose: bool) -> SparkSession:
     from windrow.spark import session
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # what pyspark thinks of the installed pandas is nothing that a job could change
     warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
     master = master_of(job)

@@ -16,6 +16,7 @@ from windrow.engines.spark.frames import arrow_schema, column, mapped, microseco
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.pack_task import AHEAD, REJECTED, pack_batches
+from windrow.engines.spark.streaming.settings import warn_of_partitions
 from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.spark.streaming.unpack_task import unpack_batches
 from windrow.engines.spark.types import result_type
@@ -46,6 +47,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
     _check(query, frame)
+    warn_of_partitions(frame.sparkSession, 5)
     buckets = _even_buckets(frame.sparkSession, bool(query.by))
     judged = rows
     if query.max_ahead is not None:

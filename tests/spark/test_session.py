@@ -1,0 +1,130 @@
+"""Sessions: which Python the workers run, and how many partitions a shuffle has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import windrow as wr
+from windrow.engines.spark.streaming import settings
+from windrow.engines.spark.streaming.settings import _for_master, _master
+
+QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Tumbling(10)).agg(s=wr.sum("v"))
+LINE = 'spark.conf.set("spark.sql.shuffle.partitions", "2")'
+PROGRAM = """
+import windrow as wr
+
+if __name__ == "__main__":
+    local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": False}
+    spark = wr.spark.session(local, master="local[1]")
+    rows = spark.createDataFrame([(1, "a", 1.0), (2, "a", 2.0)], "ts long, key string, v double")
+    query = wr.query(time="ts", by="key").rolling(10).agg(s=wr.sum("v"))
+    print([row.s for row in query.run(rows).orderBy("ts").collect()])
+    print(spark.conf.get("spark.sql.shuffle.partitions"))
+"""
+
+
+def test_workers_of_a_local_session_run_the_python_that_has_windrow(tmp_path: Path) -> None:
+    """Whatever ``python3`` is on the path: here, one that says what it is asked and ends."""
+    fake = tmp_path / "python3"
+    fake.write_text("#!/bin/sh\necho this is not the python of the test >&2\nexit 7\n")
+    fake.chmod(0o755)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    given = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    given |= {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    given.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    command = [sys.executable, str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, env=given, check=False)
+    assert done.stdout.split("\n") == ["[1.0, 3.0]", "1", ""], done.stderr
+
+
+def test_a_python_that_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    _for_master("local[2]", {})
+    assert os.environ["PYSPARK_PYTHON"] == "/opt/python"
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    _for_master("local[2]", {"spark.pyspark.python": "/opt/other"})
+    assert os.environ["PYSPARK_PYTHON"] == "/opt/other"
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    assert _for_master("spark://host:7077", {}) == {}
+    assert _for_master(None, {}) == {}
+    assert "PYSPARK_PYTHON" not in os.environ
+    monkeypatch.setenv("PYSPARK_PYTHON", "")  # so that monkeypatch puts back what was there
+
+
+def test_a_session_without_a_master_is_on_this_machine_unless_that_is_said_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("MASTER", *settings._ELSEWHERE):
+        monkeypatch.delenv(name, raising=False)
+    assert _master({}, {}) == "local[*]"
+    assert _master({}, {"spark.master": "yarn"}) == "yarn"
+    assert _master({"master": "local[3]"}, {"spark.master": "yarn"}) == "local[3]"
+    assert _master({}, {"spark.remote": "sc://host"}) is None
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master yarn pyspark-shell")
+    assert _master({}, {}) is None
+    monkeypatch.setenv("MASTER", "spark://host:7077")
+    assert _master({}, {}) == "spark://host:7077"
+
+
+@pytest.fixture
+def own(spark: Any) -> Any:
+    """A session as a user starts it: nobody has set the number of partitions."""
+    found = spark.newSession()
+    found.conf.unset("spark.sql.shuffle.partitions")
+    assert found.conf.get("spark.sql.shuffle.partitions") == "200"
+    return found
+
+
+def stream_of(session: Any, folder: Path) -> Any:
+    return session.readStream.schema("ts long, key string, v double").parquet(str(folder))
+
+
+def test_a_stream_with_sparks_200_partitions_on_one_machine_warns_once(own: Any, tmp_path: Path) -> None:
+    for name, (value, _) in wr.spark.SETTINGS.items():
+        own.conf.set(name, value)
+    with pytest.warns(wr.spark.DefaultPartitions) as caught:
+        QUERY.run(stream_of(own, tmp_path))
+    (warning,) = [w for w in caught if issubclass(w.category, wr.spark.DefaultPartitions)]
+    assert LINE in str(warning.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", wr.spark.DefaultPartitions)
+        QUERY.run(stream_of(own, tmp_path))
+
+
+def test_a_session_that_is_completed_and_keeps_200_partitions_warns(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: own)
+    with pytest.warns(wr.spark.DefaultPartitions, match="partitions of a shuffle, Spark's default") as caught:
+        assert wr.spark.session() is own
+    assert LINE in str(caught[0].message)
+
+
+def test_a_number_that_somebody_has_set_is_nothing_to_warn_of(own: Any, tmp_path: Path) -> None:
+    own.conf.set("spark.sql.shuffle.partitions", "200")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", wr.spark.DefaultPartitions)
+        settings.warn_of_partitions(own)
+
+
+class ClusterConf:
+    getAll = {"spark.master": "yarn"}  # noqa: N815
+
+
+class ClusterSession:
+    """A session of which nothing but ``conf`` may be used, as on Spark Connect."""
+
+    conf = ClusterConf()
+
+
+def test_200_partitions_on_a_cluster_are_nothing_to_warn_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", wr.spark.DefaultPartitions)
+        settings.warn_of_partitions(ClusterSession())  # type: ignore[arg-type]
