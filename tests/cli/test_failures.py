@@ -1,4 +1,4 @@
-"""What Spark says of an error in a Python worker becomes windrow's own sentence: texts as Spark wrote them."""
+"""What Spark says of an error in a Python worker becomes windrow's own sentence. Texts are Spark's."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ BATCH = (
 )
 JVM = (
     "An error occurred while calling o91.save.\n"
-    ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, "
-    "most recent failure: Lost task 0.0 in stage 3.0: org.apache.spark.api.python.PythonException: "
+    ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times,"
+    " most recent failure: Lost task 0.0 in stage 3.0: org.apache.spark.api.python.PythonException: "
     "Traceback (most recent call last):\n" + FRAMES + "{raised}\n\n"
-    "\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala)\n"
-    "\t... 1 more\n\nDriver stacktrace:\n\tat org.apache.spark.scheduler.DAGScheduler.failJobAndIndependentStages\n"
+    "\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(P.scala)\n"
+    "\t... 1 more\n\nDriver stacktrace:\n\tat org.apache.spark.scheduler.DAGScheduler.failJob\n"
     "Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
     + FRAMES
     + "{raised}\n\n\tat org.apache.spark\n"
@@ -58,8 +58,8 @@ WITHOUT_TRACE = (
 )
 TEXTS = [EXCEPTION, STREAM_FAILED, BATCH, JVM, WITHOUT_TRACE]
 CHANGED = (
-    "the snapshot is of another query: the window was Tumbling(10), is Tumbling(20). Restore it with the query "
-    "it was made of; windows and aggregates may be added to that, and nothing else changed"
+    "the snapshot is of another query: the window was Tumbling(10), is Tumbling(20). Restore it with the "
+    "query it was made of; windows and aggregates may be added to that, and nothing else changed"
 )
 
 
@@ -105,8 +105,8 @@ def test_an_exception_of_the_users_own_is_found_whatever_it_is_called(text: str)
 def test_of_errors_that_raised_each_other_windrows_is_shown() -> None:
     raised = (
         "KeyError: 'x'\n\nThe above exception was the direct cause of the following exception:\n\n"
-        f"Traceback (most recent call last):\n{FRAMES}windrow.swag.base.AggregateError: aggregate 'bad' raised\n\n"
+        f"Traceback (most recent call last):\n{FRAMES}windrow.swag.base.AggregateError: 'bad' raised\n\n"
         f"During handling of the above exception, another exception occurred:\n\n"
         f"Traceback (most recent call last):\n{FRAMES}RuntimeError: generator raised StopIteration"
     )
-    assert first_line(ValueError(EXCEPTION.format(raised=raised))) == "aggregate 'bad' raised"
+    assert first_line(ValueError(EXCEPTION.format(raised=raised))) == "'bad' raised"

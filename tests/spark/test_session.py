@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ PROGRAM = """
 import windrow as wr
 
 if __name__ == "__main__":
-    local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": False}
+    local = dict.fromkeys(["spark.driver.host", "spark.driver.bindAddress"], "127.0.0.1")
     spark = wr.spark.session(local, master="local[1]")
     rows = spark.createDataFrame([(1, "a", 1.0), (2, "a", 2.0)], "ts long, key string, v double")
     query = wr.query(time="ts", by="key").rolling(10).agg(s=wr.sum("v"))
@@ -114,14 +115,10 @@ def test_a_number_that_somebody_has_set_is_nothing_to_warn_of(own: Any, tmp_path
         settings.warn_of_partitions(own)
 
 
-class ClusterConf:
-    getAll = {"spark.master": "yarn"}  # noqa: N815
-
-
 class ClusterSession:
     """A session of which nothing but ``conf`` may be used, as on Spark Connect."""
 
-    conf = ClusterConf()
+    conf = SimpleNamespace(getAll={"spark.master": "yarn"})
 
 
 def test_200_partitions_on_a_cluster_are_nothing_to_warn_of() -> None:
