@@ -98,12 +98,12 @@ def test_secrets_are_never_shown(
 
 
 def test_check_makes_up_rows_where_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = GOOD.replace('format = "csv"\npath = "data"', 'format = "kafka"')
+    text = GOOD.replace('format = "csv"', 'format = "orc"')
     assert main(["check", str(write_job(tmp_path, text))]) == 0
     assert "8 rows (made up from the schema)" in capsys.readouterr().out
     schema = text[text.index("[source.schema]") : text.index("[events]")]
     assert main(["check", str(write_job(tmp_path, text.replace(schema, "")))]) == 0
-    assert "skip  dry run: 'kafka' can only be read on Spark" in capsys.readouterr().out
+    assert "skip  dry run: 'orc' can only be read on Spark" in capsys.readouterr().out
 
 
 def test_check_names_a_column_that_the_data_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,7 +158,7 @@ def test_a_value_of_the_wrong_type_fails_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('format = "csv"', 'format = "rate"', "the local engine reads parquet, csv, json, not 'rate'"),
+        ('format = "csv"', 'format = "orc"', "the local engine reads parquet, csv, json, not 'orc'"),
         ('path = "data"', 'path = "nothing"', "there are no csv files"),
         ('path = "data"', 'path = "s3://b/data"', "the local engine reads local files"),
         ('format = "parquet"', 'format = "delta"', "the local engine writes parquet, csv, json, console"),

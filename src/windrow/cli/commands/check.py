@@ -21,6 +21,9 @@ def execute(options: argparse.Namespace) -> int:
         raise JobError("--rows: give 1 or more")
     job = read_job(options.job, own_monoids(options.monoids))
     print(f"ok    file: {_described(job)}")
+    from windrow.cli.spark.packages import check_packages
+
+    check_packages(job)
     try:
         rows, origin = _first_rows(job, options.rows)
         _check_laws(job, rows)

@@ -48,7 +48,8 @@ class Places:
 
     def at(self, table: str, key: str = "", number: int = 0) -> str:
         """The place of a key, or else of its table, in words."""
-        line = self.lines.get((table, number, key)) or self.lines.get((table, number, ""))
+        line = self.lines.get((table, number, key)) or self.lines.get((f"{table}.{key}", 0, ""))
+        line = line or self.lines.get((table, number, ""))
         shown = f"[[{table}]]" if table == "window" else f"[{table}]" if table else ""
         place = f"{self.file}:{line}:" if line else f"{self.file}:"
         return " ".join(part for part in (place, shown, key) if part)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError
 from windrow.cli.job.column_types import check_type
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
+from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, check_source, known_columns
 from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source, SparkSettings
 from windrow.cli.job.places import Places
 from windrow.cli.job.windows import with_windows
@@ -83,6 +84,7 @@ def _source(fields: Fields, file: Path) -> Source:
         options=fields.settings("options"),
         schema=tuple(schema.items()),
     )
+    check_source(found, fields)
     if found.format in FILE_FORMATS and found.path is None:
         fields.refuse("path", f"this key is missing: say where the {found.format} files are")
     if found.format in FILE_FORMATS and found.is_stream and not schema:
@@ -117,10 +119,24 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
 
 def _check_output(asked: Query, source: Source, sink: Sink, fields: Fields, events: Fields) -> None:
     """Whether the sink can hold what the query gives."""
+    check_sink(sink, source, _result_columns(asked, source), fields)
     if asked.late == "emit" and source.is_stream and sink.format == "csv":
         fields.refuse("format", "csv cannot hold late rows, which are a struct: write parquet or json")
-    if asked.emit == "update" and source.is_stream and sink.format in FILE_FORMATS:
-        events.refuse("emit", "'update' corrects what came out, and files cannot be corrected: use 'final'")
+    if asked.emit == "update" and source.is_stream and sink.format in APPEND_ONLY:
+        why = (
+            "and files cannot be corrected"
+            if sink.format in FILE_FORMATS
+            else f"which {sink.format!r} cannot"
+        )
+        events.refuse("emit", f"'update' corrects what came out, {why}: use 'final'")
+
+
+def _result_columns(asked: Query, source: Source) -> list[str]:
+    """The columns of the results; none: they are not known."""
+    kept = [*asked.by, *(["window"] if asked.names_windows else []), "window_start", "window_end"]
+    if asked.rolling_over is not None:
+        kept = list(known_columns(source))
+    return [*kept, *(name for name, _ in asked.aggregates)] if kept else []
 
 
 def _placed(path: str | None, file: Path) -> str | None:
@@ -184,14 +200,23 @@ def _aggregated(asked: Query, data: dict[str, Any], places: Places, own: Mapping
 
 
 def _check_columns(asked: Query, source: Source, events: Fields) -> None:
-    """Where the schema is known, columns that are not in it are errors of the file."""
-    names = [name for name, _ in source.schema]
+    """Where columns are known, others are errors of the file."""
+    names = known_columns(source)
     if not names:
         return
-    read = [("events", "time", [asked.time]), ("events", "by", asked.by), ("events", "order", asked.order)]
-    read += [("agg", name, aggregate.columns) for name, aggregate in asked.aggregates]
-    for table, key, columns in read:
+    read = [("events", "time", 0, [asked.time]), ("events", "by", 0, asked.by)]
+    read += [("events", "order", 0, asked.order)]
+    for number, (_, window) in enumerate(asked.windows):
+        read += [("window", "column", number, [window.column])] if hasattr(window, "column") else []
+    read += [("agg", name, 0, aggregate.columns) for name, aggregate in asked.aggregates]
+    for table, key, number, columns in read:
         for column in columns:
             if column not in names:
-                place = events.places.at(table, key)
-                raise JobError(f"{place}: the source has no column {column!r}: {nearest(column, names)}")
+                place = events.places.at(table, key, number)
+                raise JobError(f"{place}: {_no_column(source, column, names)}")
+
+
+def _no_column(source: Source, column: str, names: Sequence[str]) -> str:
+    if source.format.lower() == "kafka":
+        return f"a row of Kafka has no column {column!r}: it has {', '.join(names)}; {KAFKA_VALUE}"
+    return f"the source has no column {column!r}: {nearest(column, names)}"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import Job
 from windrow.cli.job.secrets import SECRET_NAMES, Setting, scrubbed
+from windrow.cli.spark.packages import check_packages
 from windrow.packages import how_to_install
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
         with _whole_errors_in_the_log(job, verbose):
             yield session({setting.name: setting.value for setting in job.spark.conf})
         return
+    check_packages(job)
     started = _started(job, verbose)
     try:
         with _whole_errors_in_the_log(job, verbose):
@@ -97,7 +99,7 @@ def missing() -> str | None:
     if shutil.which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
         return NO_JAVA
     if importlib.util.find_spec("pyspark") is None:
-        return "pyspark is not installed: pip install 'windrow[spark]', or use --engine local"
+        return f"pyspark is not installed: {how_to_install('spark')}, or use --engine local"
     return None
 
 
