@@ -24,6 +24,12 @@ WINDOWS = ("Cumulative", "Delta", "Fixed", "Punctuation", "Rows", "Session", "Sl
 _OTHERS = ("Aggregate", "Monoid", "laws", "monoid", "together")
 AGGREGATES = tuple(name for name in monoids.__all__ if name not in _OTHERS)
 _LONGEST = 1_000
+#: how each is written
+_FORMS = {
+    "window": "write a name and sizes, as in Tumbling('1h')",
+    "aggregate": "write a name and columns, as in max(len) or quantile(len, 0.99), and count() for rows",
+    "policy": "write one comparison, as in total.n - old.n >= 3",
+}
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -105,6 +111,8 @@ def policy_of(text: Any) -> Policy:
 
 def _call(text: Any, what: str, known: tuple[str, ...]) -> ast.Call:
     tree = _parsed(text, what)
+    if isinstance(tree, ast.Name) and tree.id in known:
+        _refuse(what, text, _FORMS[what])
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in known):
         _refuse(what, text, _nearest(tree, known) + f"use one of {', '.join(known)}")
     assert isinstance(tree, ast.Call)
@@ -127,7 +135,7 @@ def _parsed(text: Any, what: str) -> ast.expr:
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _refuse(what, text, "this is no expression")
+        return _refuse(what, text, f"this cannot be read: {_FORMS[what]}")
 
 
 def _arguments(
@@ -139,7 +147,7 @@ def _arguments(
             raise ValueError
         return [read(argument) for argument in call.args], named
     except ValueError:
-        return _refuse(what, text, "arguments are numbers, text, true or false, and columns of aggregates")
+        return _refuse(what, text, f"arguments are numbers, text, true or false, and columns: {_FORMS[what]}")
 
 
 def _literal(node: ast.expr) -> Any:

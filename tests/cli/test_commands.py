@@ -117,9 +117,19 @@ def test_check_names_a_column_that_the_data_lacks(tmp_path: Path, capsys: pytest
     assert "'lenn'" in capsys.readouterr().err
 
 
+def test_check_of_a_stream_whose_files_are_yet_to_come(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    assert main(["check", str(write_job(tmp_path))]) == 0
+    assert "skip  dry run: the source has no files yet" in capsys.readouterr().out
+    assert main(["check", str(write_job(tmp_path, GOOD.replace('"data"', '"dat"')))]) == 2
+    assert "[source] path: there are no csv files at" in capsys.readouterr().err
+
+
 def test_state_of_no_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["state", str(tmp_path)]) == 2
-    assert "no checkpoint" in capsys.readouterr().err
+    assert "name the folder that is checkpoint in [sink]" in capsys.readouterr().err
 
 
 def test_replay_at_full_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,11 +60,19 @@ def test_rolling_and_policies(tmp_path: Path) -> None:
     assert "Policy" in repr(read_job(write_job(tmp_path, head + policy + tail)).query.windows)
 
 
+PUNCTUATION = 'kind = "punctuation"\ncolumn = "callr"'
+POLICY = 'kind = "policy"\nevict_while = "total.m - old.n >= 3"'
 WRONG = [
     ("an unknown key", 'format = "csv"', 'fromat = "csv"', ":2: [source] fromat", "did you mean 'format'?"),
     ("an unknown table", "[spark]", "[sprak]", ":42: [sprak]", "did you mean 'spark'?"),
-    ("no table", GOOD[GOOD.index("[sink]") : GOOD.index("[spark]")], "", "calls.toml:", "[sink] is missing"),
-    ("no TOML", 'time = "ts"', 'time = "ts', "calls.toml:", "this is no TOML"),
+    (
+        "no table",
+        GOOD[GOOD.index("[sink]") : GOOD.index("[spark]")],
+        "",
+        "calls.toml:",
+        "[sink] is missing: say where results go",
+    ),
+    ("no TOML", 'time = "ts"', 'time = "ts', "calls.toml:16:", "this is not TOML"),
     ("a number for text", 'path = "data"', "path = 3", ":3: [source] path", "3 is a whole number: give text"),
     ("text for a flag", "stream = true", 'stream = "yes"', ":4: [source] stream", "give true or false"),
     ("an empty text", 'path = "data"', 'path = ""', ":3: [source] path", "this is empty"),
@@ -78,7 +86,7 @@ WRONG = [
         "[source.options] p",
         "NO_SUCH is not set",
     ),
-    ("no time", 'time = "ts"\n', "", ":15: [events] time", "this key is missing: give text"),
+    ("no time", 'time = "ts"\n', "", ":15: [events] time", "missing: write for instance time = "),
     (
         "an unknown time",
         'time = "ts"',
@@ -95,7 +103,7 @@ WRONG = [
     ("bad lateness", 'watermark = "10m"', 'watermark = "10m"\nlateness = "-1m"', "lateness", "negative"),
     ("bad choice", 'watermark = "10m"', 'watermark = "10m"\nlate = "emitt"', ":19: [events] late", "'emit'?"),
     ("negative count", 'watermark = "10m"', 'watermark = "10m"\nmin_count = -1', "min_count", "too small"),
-    ("no kind", 'kind = "sliding"\n', "", "[[window]] kind", "this key is missing"),
+    ("no kind", 'kind = "sliding"\n', "", "[[window]] kind", "give one of tumbling, sliding, session"),
     ("an unknown kind", '"sliding"', '"slding"', ":22: [[window]] kind", "did you mean 'sliding'?"),
     ("a missing slide", 'slide = "5m"\n', "", ":20: [[window]] slide", "this key is missing"),
     (
@@ -109,8 +117,20 @@ WRONG = [
     ("integer time", 'slide = "5m"', "slide = 5", "[[window]]", "5"),
     ("a name twice", 'name = "spell"', 'name = "hour"', ":27: [[window]] name", "'hour' is there twice"),
     ("no name", 'name = "spell"\n', "", ":26: [[window]] name", "this key is missing"),
-    ("one bracket", '[[window]]\nname = "hour"', '[window]\nname = "hour"', "calls.toml:", ""),
-    ("both", "[agg]", "[rolling]\nrows = 3\n\n[agg]", "calls.toml:", "[[window]] (one or more) or [rolling]"),
+    (
+        "one bracket",
+        GOOD[GOOD.index("[[w") : GOOD.index("[agg]")],
+        "[window]\n\n",
+        ":20: [[w",
+        "two brackets",
+    ),
+    (
+        "both",
+        "[agg]",
+        "[rolling]\nrows = 3\n\n[agg]",
+        "calls.toml:",
+        "give one or more windows, or rolling, and not both",
+    ),
     ("an unknown aggregate", '"max(len)"', '"maxx(len)"', ":32: [agg] longest", "did you mean max(...)?"),
     ("code", '"max(len)"', "\"__import__('os').getcwd()\"", ":32: [agg] longest", "use one of"),
     ("no column", '"max(len)"', '"max()"', ":32: [agg] longest", "max"),
@@ -141,6 +161,44 @@ WRONG = [
         "this is for streams",
     ),
     ("a setting of no one", 'master = "local[2]"', "[spark.conf]\nx = 1", "[spark.conf] x", '"spark.x"'),
+    ("no size", 'size = "1h"\n', "", ":20: [[window]] size", 'missing: write for instance size = "1h"'),
+    ("no gap", 'gap = "5m"\n', "", ":26: [[window]] gap", 'missing: write for instance gap = "30m"'),
+    ("a size that is not one", '"1h"', '"one hour"', ":23: [[window]] size", "'one hour' is not a duration"),
+    ("a size of nothing", '"1h"', '"0m"', ":23: [[window]] size", "give a duration longer than zero"),
+    ("no such zone", 'slide = "5m"', 'slide = "5m"\ntimezone = "Berlin"', ":25: [[window]] timezone", "IANA"),
+    (
+        "no window",
+        GOOD[GOOD.index("[[w") : GOOD.index("[agg]")],
+        "",
+        "calls.toml: there",
+        "kind = 'tumbling'",
+    ),
+    ("a key of no table", "[source]\n", 'name = "x"\n[source]\n', ":1: name", "write it below one"),
+    ("a list of sources", "[source]\n", "[[source]]\n", "calls.toml:1: [source]", "write it as one table"),
+    (
+        "text without quotes",
+        '"ts"',
+        "ts",
+        "calls.toml:16: this is not TOML: time = ts",
+        "text stands in quotes",
+    ),
+    ("a key twice", 'time = "ts"', 'time = "ts"\ntime = "ts"', "calls.toml:17:", "this key is there twice"),
+    ("a date", '"1h"', "2024-05-01", ":23: [[window]] size: 2024-05-01 is a date", "in quotes"),
+    ("a type of others", '"string"', '"str"', ":11: [source.schema] region", "did you mean 'string'?"),
+    ("time that is text", 'time = "ts"', 'time = "caller"', ":16: [events] time", "is of type string"),
+    ("a trigger of others", '"available_now"', '"once"', ":40: [sink] trigger", "'available_now' (take what"),
+    ("a bad master", "local[2]", "locall[2]", ":43: [spark] master", "give local[*], local[2], yarn"),
+    ("an aggregate alone", '"max(len)"', '"max"', ":32: [agg] longest", "as in max(len)"),
+    ("a star", '"count()"', '"count(*)"', ":34: [agg] n", "count() for rows"),
+    ("an expression", '"max(len)"', '"max(len * 2)"', ":32: [agg] longest", "as in max(len)"),
+    (
+        "a column of a window",
+        'kind = "session"\ngap = "5m"',
+        PUNCTUATION,
+        ":29: [[window]] column",
+        "'caller'?",
+    ),
+    ("a policy", 'kind = "session"\ngap = "5m"', POLICY, ":29: [[window]] evict_while", "no aggregate 'm'"),
 ]
 
 
@@ -171,10 +229,10 @@ def test_update_and_late_rows_need_sinks_that_can_hold_them(tmp_path: Path) -> N
 
 
 def test_no_file_and_no_text(tmp_path: Path) -> None:
-    with pytest.raises(JobError, match="cannot be read: No such file"):
+    with pytest.raises(JobError, match="there is no such job file; windrow new"):
         read_job(tmp_path / "none.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(JobError, match="no UTF-8"):
+    with pytest.raises(JobError, match="not UTF-8"):
         read_job(tmp_path / "binary.toml")
 
 
@@ -182,7 +240,7 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
     "text", ["array<>", "array<int", "map<string>", "decimal(99)", "struct<a:>", "in t", "", "int;"]
 )
 def test_types_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no type|digits"):
+    with pytest.raises(ValueError, match=r"is not a type|digits"):
         check_type(text)
 
 

@@ -49,9 +49,11 @@ def _counted(count: int, what: str) -> str:
 def _first_rows(job: Job, count: int) -> tuple[Any, str]:
     """Rows of the source, or made-up rows of its schema, or none."""
     if job.source.format in FILE_FORMATS and "://" not in str(job.source.path):
-        from windrow.cli.local.files import check_readable, read_batches
+        from windrow.cli.local.files import check_readable, list_files, read_batches
 
-        check_readable(job.source)
+        if job.source.is_stream and Path(str(job.source.path)).is_dir() and not list_files(job.source):
+            return None, "the source has no files yet"
+        check_readable(job.source, job.file)
         first = next(read_batches(job.source, count), None)
         return (first, "of the source") if first is not None else (None, "the source has no rows yet")
     schema = job.source.schema or _known_schemas().get(job.source.format, ())

@@ -25,7 +25,7 @@ def execute(options: argparse.Namespace) -> int:
     from windrow.cli.replay import read_speed
 
     job = read_job(options.job, own_monoids(options.monoids))
-    check_readable(job.source)
+    check_readable(job.source, job.file)
     speed = read_speed(options.speed)
     if not options.tick > 0:
         raise JobError("--tick: give seconds, more than 0")

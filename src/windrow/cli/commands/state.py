@@ -19,7 +19,8 @@ def execute(options: argparse.Namespace) -> int:
     checkpoint = options.checkpoint
     if "://" not in checkpoint and not (Path(checkpoint) / "state").is_dir():
         raise JobError(
-            f"{checkpoint}: this is no checkpoint of a stream with state: it has no folder 'state'"
+            f"{checkpoint}: this is not the checkpoint of a stream with state, which has a folder 'state': "
+            f"name the folder that is checkpoint in [sink] of the job, once the job has run"
         )
     table = _read(checkpoint)
     if options.json:

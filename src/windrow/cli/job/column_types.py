@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_type", "check_type"]
+__all__ = ["TIME_TYPES", "arrow_type", "check_type"]
 
 _SIMPLE = {
     **dict.fromkeys(("byte", "tinyint"), "int8"),
@@ -24,17 +24,37 @@ _SIMPLE = {
     "date": "date32",
 }
 _TIMES = ("timestamp", "timestamp_ltz", "timestamp_ntz")
+#: types of columns that may be times
+TIME_TYPES = (*_TIMES, "date", "byte", "tinyint", "short", "smallint", "int", "integer", "long", "bigint")
 _TOKEN = re.compile(r"\s*([\w]+|[<>(),:])")
 _NAMES = (*_SIMPLE, *_TIMES, "decimal", "array", "map", "struct")
+#: what others call them
+_ELSEWHERE = {
+    **dict.fromkeys(("str", "text", "varchar", "char", "object", "utf8"), "string"),
+    **dict.fromkeys(("datetime", "datetime64", "timestamptz", "time"), "timestamp"),
+    **dict.fromkeys(("int64", "uint64", "uint32"), "long"),
+    **dict.fromkeys(("number", "float64", "f64"), "double"),
+    **dict.fromkeys(("bool", "bit"), "boolean"),
+    **dict.fromkeys(("list", "json"), "array"),
+    "int8": "byte",
+    "int16": "short",
+    "int32": "int",
+    "float32": "float",
+    "numeric": "decimal",
+    "bytes": "binary",
+    "blob": "binary",
+    "dict": "map",
+    "date32": "date",
+}
 
 
 def check_type(text: str) -> None:
-    """Raise ValueError for what is no type.
+    """Raise ValueError for what is not a type.
 
     >>> check_type("array<struct<a:int,b:decimal(10,2)>>")
     >>> check_type("datetime")
     Traceback (most recent call last):
-    ValueError: 'datetime' is no type: did you mean 'date'?
+    ValueError: 'datetime' is not a type: did you mean 'timestamp'?
     """
     _Reader(text).read_all()
 
@@ -124,7 +144,9 @@ class _Reader:
     def _refuse(self, name: str = "") -> None:
         from windrow.cli.job.fields import nearest
 
-        raise ValueError(f"{self.text!r} is no type: {nearest(name or self.text, _NAMES)}")
+        meant = _ELSEWHERE.get(name)
+        hint = f"did you mean {meant!r}?" if meant else nearest(name or self.text, _NAMES)
+        raise ValueError(f"{self.text!r} is not a type: {hint}")
 
 
 def _as_arrow(found: tuple[str, list[Any]]) -> Any:

@@ -19,6 +19,23 @@ REQUIRED: Any = object()
 _T = TypeVar("_T")
 _KINDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", dict: "a table"}
 _KINDS |= {list: "a list"}
+#: keys that are needed, as they may be written
+_EXAMPLES = {
+    "format": '"parquet"',
+    "path": '"data/"',
+    "time": '"ts"',
+    "kind": '"tumbling"',
+    "name": '"hour"',
+    "size": '"1h"',
+    "slide": '"5m"',
+    "step": '"10m"',
+    "gap": '"30m"',
+    "start": '"2024-05-01T00:00Z"',
+    "column": '"len"',
+    "evict_while": '"total.n - old.n >= 3"',
+}
+#: those of windows that are not of time
+_COUNTED = {"rows": {"size": "100", "slide": "10"}, "delta": {"size": "10", "slide": "5"}}
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -43,7 +60,7 @@ class Fields:
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, Mapping):
-            raise JobError(f"{self.places.at('', self.table)}: write it as a table, [{self.table}]")
+            raise JobError(f"{self.places.at(self.table)}: write it as one table, [{self.table}]")
         for key in self.data:
             if key not in self.known:
                 self.refuse(key, f"this key is not known: {nearest(key, self.known)}")
@@ -63,13 +80,20 @@ class Fields:
     def value(self, key: str, default: Any, *kinds: type) -> Any:
         if key not in self.data:
             if default is REQUIRED:
-                self.refuse(key, f"this key is missing: give {' or '.join(_KINDS[kind] for kind in kinds)}")
+                self.refuse(key, f"this key is missing: {self._how_to_give(key, kinds)}")
             return default
         found = self.data[key]
         if type(found) not in kinds:
             wanted = " or ".join(_KINDS[kind] for kind in kinds)
-            self.refuse(key, f"{_shown(found)} is {_KINDS.get(type(found), 'a date')}: give {wanted}")
+            quoted = "" if type(found) in _KINDS else ", in quotes"
+            self.refuse(key, f"{_shown(found)} is {_KINDS.get(type(found), 'a date')}: give {wanted}{quoted}")
         return found
+
+    def _how_to_give(self, key: str, kinds: tuple[type, ...]) -> str:
+        examples = _EXAMPLES | _COUNTED.get(str(self.data.get("kind")), {})
+        if key in examples:
+            return f"write for instance {key} = {examples[key]}"
+        return f"give {' or '.join(_KINDS[kind] for kind in kinds)}"
 
     def text(self, key: str, default: Any = REQUIRED) -> Any:
         found = self.value(key, default, str)
@@ -87,6 +111,8 @@ class Fields:
         return found
 
     def choice(self, key: str, allowed: Sequence[str], default: Any = REQUIRED) -> str:
+        if key not in self.data and default is REQUIRED:
+            self.refuse(key, f"this key is missing: give one of {', '.join(allowed)}")
         found = self.text(key, default)
         if found not in allowed:
             self.refuse(key, f"{found!r} is not known: {nearest(found, allowed)}")
@@ -124,5 +150,5 @@ class Fields:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if not isinstance(value, bool) else str(value).lower()
+    text = repr(value) if type(value) in (str, int, float, dict, list) else str(value).lower()
     return text if len(text) <= 40 else text[:37] + "..."

@@ -51,5 +51,6 @@ class Places:
         line = self.lines.get((table, number, key)) or self.lines.get((f"{table}.{key}", 0, ""))
         line = line or self.lines.get((table, number, ""))
         shown = f"[[{table}]]" if table == "window" else f"[{table}]" if table else ""
-        place = f"{self.file}:{line}:" if line else f"{self.file}:"
-        return " ".join(part for part in (place, shown, key) if part)
+        place = f"{self.file}:{line}" if line else self.file
+        inside = " ".join(part for part in (shown, key) if part)
+        return f"{place}: {inside}" if inside else place

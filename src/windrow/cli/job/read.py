@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError
-from windrow.cli.job.column_types import check_type
+from windrow.cli.job.column_types import TIME_TYPES, check_type
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, check_source, known_columns
 from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source, SparkSettings
 from windrow.cli.job.places import Places
+from windrow.cli.job.toml_errors import toml_error
 from windrow.cli.job.windows import with_windows
 from windrow.monoids.base import Monoid
 from windrow.query import Query, query
@@ -23,7 +25,18 @@ __all__ = ["read_job"]
 
 _TABLES = ("source", "events", "window", "rolling", "agg", "sink", "spark")
 _EVENTS = ("time", "by", "watermark", "max_ahead", "lateness", "late", "order", "empty", "min_count", "emit")
+#: the tables that every job has
+_NEEDED = {
+    "source": "say where rows come from, for instance format = 'parquet' and path = 'data/'",
+    "events": "name the column of times, for instance time = 'ts'",
+    "agg": "say what is computed, for instance longest = 'max(len)'",
+    "sink": "say where results go, for instance format = 'parquet' and path = 'results/'",
+}
 _MODES = ("error", "overwrite", "append")
+_TRIGGERS = ("continuously", "available_now")
+_PAUSES = "give 'continuously', 'available_now' (take what is there and end), or a pause such as '10s'"
+#: masters that Spark knows
+_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
 #: sinks that keep no promise over restarts, so that they need no checkpoint
 _TRANSIENT = ("console", "memory", "noop")
 
@@ -31,25 +44,42 @@ _TRANSIENT = ("console", "memory", "noop")
 def read_job(path: str | Path, own: Mapping[str, Monoid] | None = None) -> Job:
     """The job in a file. ``own``: the user's monoids, which the file may name."""
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise JobError(f"{path}: the job file cannot be read: {reason}") from None
+    text = _text(file)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise JobError(f"{path}: this is no TOML: {error}") from None
+        raise JobError(toml_error(str(path), text, str(error))) from None
     return _job(file, data, Places.of(str(path), text), own or {})
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise JobError(f"{file}: the job file cannot be read: it is not UTF-8 text") from None
+    except IsADirectoryError:
+        raise JobError(
+            f"{file}: this is a folder: name the job file in it, as in {file / 'job.toml'}"
+        ) from None
+    except FileNotFoundError:
+        raise JobError(
+            f"{file}: there is no such job file; windrow new FOLDER makes one to start from"
+        ) from None
+    except OSError as error:
+        raise JobError(f"{file}: the job file cannot be read: {error.strerror}") from None
 
 
 def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Monoid]) -> Job:
     for name in data:
+        if name not in _TABLES and not isinstance(data[name], (dict, list)):
+            raise JobError(
+                f"{places.at('', name)}: this key is in no table: write it below one, such as [source]"
+            )
         if name not in _TABLES:
             raise JobError(f"{places.at(name)}: this table is not known: {nearest(name, _TABLES)}")
-    for name in ("source", "events", "agg", "sink"):
+    for name in _NEEDED:
         if name not in data:
-            raise JobError(f"{places.file}: the table [{name}] is missing")
+            raise JobError(f"{places.file}: the table [{name}] is missing: {_NEEDED[name]}")
     source = _source(
         Fields(data["source"], places, "source", _keys("format path stream options schema")), file
     )
@@ -58,6 +88,8 @@ def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Mon
     if source.is_stream and asked.watermark is None:
         events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
     _check_columns(asked, source, events)
+    _check_time(asked, source, events)
+    _check_policies(asked, data, places)
     sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
     spark = _spark(Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file)
     sink = _sink(sink_fields, source, file)
@@ -112,8 +144,11 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
         fields.refuse("mode", f"{found.mode!r} is for jobs that end: a stream appends")
     if found.checkpoint is None and found.format not in _TRANSIENT:
         fields.refuse("checkpoint", "this key is missing: a stream keeps its progress and state there")
-    if found.trigger not in ("continuously", "available_now"):
-        fields.checked("trigger", parse_duration, found.trigger, "trigger")
+    if found.trigger not in _TRIGGERS:
+        try:
+            parse_duration(found.trigger, "trigger")
+        except (TypeError, ValueError):
+            fields.refuse("trigger", f"{found.trigger!r} is not a trigger: {_PAUSES}")
     return found
 
 
@@ -148,11 +183,15 @@ def _placed(path: str | None, file: Path) -> str | None:
 
 def _spark(fields: Fields, file: Path) -> SparkSettings:
     conf = fields.settings("conf")
+    master = fields.text("master", None)
+    if master is not None and not _MASTER.fullmatch(master):
+        known = "local[*], local[2], yarn, spark://host:7077 or k8s://..."
+        fields.refuse("master", f"{master!r} is not a master of Spark's: give {known}")
     for setting in conf:
         if not setting.name.startswith("spark."):
             inner = Fields(fields.data["conf"], fields.places, "spark.conf", tuple(fields.data["conf"]))
             inner.refuse(setting.name, f'settings of Spark begin with spark., as in "spark.{setting.name}"')
-    return SparkSettings(fields.text("master", None), fields.text("app_name", f"windrow {file.stem}"), conf)
+    return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf)
 
 
 # -- the query -----------------------------------------------------------------------------------------------
@@ -216,7 +255,26 @@ def _check_columns(asked: Query, source: Source, events: Fields) -> None:
                 raise JobError(f"{place}: {_no_column(source, column, names)}")
 
 
+def _check_time(asked: Query, source: Source, events: Fields) -> None:
+    kind = dict(source.schema).get(asked.time, "timestamp").partition("(")[0].strip().lower()
+    if kind not in TIME_TYPES:
+        events.refuse(
+            "time", f"column {asked.time!r} is of type {kind}: name one of timestamps, dates or whole numbers"
+        )
+
+
 def _no_column(source: Source, column: str, names: Sequence[str]) -> str:
     if source.format.lower() == "kafka":
         return f"a row of Kafka has no column {column!r}: it has {', '.join(names)}; {KAFKA_VALUE}"
     return f"the source has no column {column!r}: {nearest(column, names)}"
+
+
+def _check_policies(asked: Query, data: dict[str, Any], places: Places) -> None:
+    """Policies name partial aggregates, which are those of [agg]."""
+    tables = [("window", number, table) for number, table in enumerate(data.get("window", []))]
+    names = tuple(name for name, _ in asked.aggregates)
+    for table, number, found in [*tables, ("rolling", 0, data.get("rolling", {}))]:
+        for name in re.findall(r"\b(?:total|old)\.(\w+)", found.get("evict_while", "")):
+            if name not in names:
+                place = places.at(table, "evict_while", number)
+                raise JobError(f"{place}: there is no aggregate {name!r} in [agg]: {nearest(name, names)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windrow import windows
+from windrow.cli.errors import JobError
 from windrow.cli.job.fields import REQUIRED, Fields
 from windrow.cli.job.places import Places
 from windrow.query import Query
@@ -37,6 +38,7 @@ KINDS = {
     "punctuation": _Kind(windows.Punctuation, ("column",)),
     "policy": _Kind(policy_of, ("evict_while",)),
 }
+_EXAMPLE = "[[window]] with kind = 'tumbling' and size = '1h'"
 _TEXTS = ("column", "timezone", "evict_while")
 _EVERY_KEY = tuple(dict.fromkeys(key for kind in KINDS.values() for key in (*kind.needs, *kind.may)))
 
@@ -44,13 +46,17 @@ _EVERY_KEY = tuple(dict.fromkeys(key for kind in KINDS.values() for key in (*kin
 def with_windows(query: Query, data: dict[str, Any], places: Places) -> Query:
     """The query with the windows of the job, or with its rolling."""
     top = Fields(data, places, "", tuple(data))
-    if ("window" in data) == ("rolling" in data):
-        top.refuse("", "give [[window]] (one or more) or [rolling], and not both")
+    if "window" in data and "rolling" in data:
+        top.refuse(
+            "", "there are [[window]] and [rolling]: give one or more windows, or rolling, and not both"
+        )
+    if "window" not in data and "rolling" not in data:
+        top.refuse("", f"there is no window: write for instance {_EXAMPLE}; or [rolling] with size = '1h'")
     if "rolling" in data:
         return _rolling(query, Fields(data["rolling"], places, "rolling", ("size", "rows", "evict_while")))
     found = data["window"]
     if not isinstance(found, list):
-        top.refuse("window", "write [[window]], with two brackets: a job may have several")
+        raise JobError(f"{places.at('window')}: write it with two brackets, since a job may have several")
     return _windowed(query, [_fields(each, places, number) for number, each in enumerate(found)])
 
 
@@ -83,7 +89,12 @@ def _window(fields: Fields) -> Window:
     arguments |= {key: _argument(fields, key, None) for key in kind.may if key in fields.data}
     if "evict_while" in arguments:
         return fields.checked("evict_while", kind.make, arguments["evict_while"])
-    return fields.checked(kind.needs[-1], kind.make, **arguments)
+    try:
+        return kind.make(**arguments)
+    except (TypeError, ValueError) as error:
+        # what a window refuses begins with the name of the argument
+        named = str(error).partition(" ")[0]
+        fields.refuse(named if named in arguments else kind.needs[-1], str(error))
 
 
 def _argument(fields: Fields, key: str, default: Any) -> Any:

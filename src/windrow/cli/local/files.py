@@ -25,17 +25,20 @@ _KNOWN = ("header", "sep", "delimiter", "multiline", "inferschema", *LIMITS)
 _HARMLESS = ("cleansource", "mergeschema", "maxfileage", "maxcachedfiles", "discardcachedinputratio")
 
 
-def check_readable(source: Source) -> None:
-    """Raise if the source cannot be read without Spark."""
+def check_readable(source: Source, file: Path) -> None:
+    """Raise if the source of the job in this file cannot be read without Spark."""
     if source.format not in FILE_FORMATS:
         raise JobError(
-            f"[source] format: the local engine reads {', '.join(FILE_FORMATS)}, not {source.format!r}: "
-            f"run this job on Spark"
+            f"{file}: [source] format: the local engine reads {', '.join(FILE_FORMATS)}, not "
+            f"{source.format!r}: run this job on Spark"
         )
     if "://" in str(source.path):
-        raise JobError(f"[source] path: the local engine reads local files, not {source.path!r}")
+        raise JobError(f"{file}: [source] path: the local engine reads local files, not {source.path!r}")
     if not list_files(source):
-        raise JobError(f"[source] path: there are no {source.format} files at {source.path!r}")
+        raise JobError(
+            f"{file}: [source] path: there are no {source.format} files at {source.path!r}: name a file, a "
+            f"folder or a pattern; relative paths begin where the job file is"
+        )
 
 
 def ignored_options(source: Source) -> list[str]:
@@ -84,7 +87,8 @@ def read_files(source: Source, files: Iterable[Path], rows: int) -> Iterator[pa.
             for table in _read(source, file, schema, rows):
                 yield table if schema is None else _as_declared(table, schema, file)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
-            raise JobFailed(f"{file}: {error}") from error
+            hint = "; is its type in [source.schema] right?" if "conversion error" in str(error) else ""
+            raise JobFailed(f"{file}: {error}{hint}") from error
 
 
 def _read(source: Source, file: Path, schema: pa.Schema | None, rows: int) -> Iterator[pa.Table]:

@@ -35,7 +35,7 @@ def run_local(
 ) -> None:
     """Run to the end of the input. Nothing is kept for a next run: every window comes out. ``rows``: how many
     are read at a time, which changes no result."""
-    check_readable(job.source)
+    check_readable(job.source, job.file)
     sink = open_sink(job.sink, overwrite)
     for name in ignored_options(job.source):
         reporter.note(f"note: the local engine does not know the option {name!r}")

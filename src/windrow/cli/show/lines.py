@@ -55,7 +55,8 @@ class PlainLines:
         self.note(progress_text(progress, totals))
 
     def ended(self, summary: dict[str, Any], text: str) -> None:
-        self.note(text)
+        if text:
+            self.note(text)
 
     def close(self) -> None:
         pass

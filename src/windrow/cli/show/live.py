@@ -55,7 +55,8 @@ class LiveLine:
 
     def ended(self, summary: dict[str, Any], text: str) -> None:
         self.close()
-        self.note(text)
+        if text:
+            self.note(text)
 
     def close(self) -> None:
         if self._begun:

@@ -21,7 +21,7 @@ from windrow.state.errors import CorruptState
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["bucket_count", "check_checkpoint", "entries_of", "running_session"]
+__all__ = ["bucket_count", "check_checkpoint", "entries_of", "operators_of", "running_session"]
 
 #: what Spark's reader says where no micro-batch was completed
 _NOTHING_YET = "STDS_COMMITTED_BATCH_UNAVAILABLE"
@@ -34,12 +34,11 @@ def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = 
     were added, or the number of partitions of a shuffle. A checkpoint that is not there, or in which nothing
     was completed yet, is fine; one of something else than a windrow query is not."""
     spark = running_session(spark)
-    operators = _operators(checkpoint, spark)
-    if not operators:
-        return
+    operators = operators_of(checkpoint, spark)
     refused = [_refused(query, checkpoint, spark, number) for number in operators]
-    if all(refused):  # a stream may have several queries of windrow's: this one fits none
-        raise refused[0]  # type: ignore[misc]
+    first = next(iter(refused), None)
+    if first is not None and all(refused):  # of a stream with several queries of windrow's, it fits none
+        raise first
 
 
 def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -> ChangedQuery | None:
@@ -69,7 +68,7 @@ def running_session(spark: SparkSession | None) -> SparkSession:
     return found
 
 
-def entries_of(checkpoint: str, spark: SparkSession, operator: int = 0) -> DataFrame:
+def entries_of(checkpoint: str, spark: SparkSession, operator: int) -> DataFrame:
     """The entries of all buckets: bucket, name, value."""
     columns = ("key.bucket AS bucket", "user_map_key.name AS name", "user_map_value.value AS value")
     return _reader(checkpoint, spark, operator).load().selectExpr(*columns)
@@ -82,7 +81,7 @@ def _reader(checkpoint: str, spark: SparkSession, operator: int) -> Any:
     return reader.option("operatorId", operator)
 
 
-def _operators(checkpoint: str, spark: SparkSession) -> list[int]:
+def operators_of(checkpoint: str, spark: SparkSession) -> list[int]:
     """Which stateful operators of a stream are windrow's; none: it has completed nothing yet."""
     told = spark.read.format("state-metadata").load(checkpoint)
     found = told.select("operatorId", "operatorName", "operatorProperties").collect()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.spark.streaming.checkpoint import entries_of, running_session
+from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session
 from windrow.engines.stream.snapshot import read_places
 from windrow.engines.stream.stored import is_of_rows, read_block, read_header
 from windrow.slicing.slicer import START_OF_TIME
@@ -24,18 +24,31 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
     ``part`` says what a slice is for: ``time`` (all windows that time decides share it), or ``session n`` for
     the n-th window of the query. Times are those of the slice's first and last row, in the stream's own
     type. The stream need not run; only its checkpoint is read."""
+    spark = running_session(spark)
+    operators = operators_of(checkpoint, spark)
+    if not operators:
+        raise ValueError(
+            f"there is no state at {checkpoint!r}: no micro-batch of a stream was completed there"
+        )
+    found = [
+        table for number in operators for table in _tables(entries_of(checkpoint, spark, number).collect())
+    ]
+    return pa.concat_tables(found, promote_options="permissive") if found else _empty()
+
+
+def _tables(entries: list[Any]) -> list[pa.Table]:
+    """The slices in each bucket that has some."""
     from windrow.engines.spark.streaming.processor import HEADER
 
     headers: dict[int, bytes] = {}
     blocks: dict[int, list[bytes]] = {}
-    for bucket, name, data in entries_of(checkpoint, running_session(spark)).collect():
+    for bucket, name, data in entries:
         if name == HEADER:
             headers[bucket] = bytes(data)
         elif not name.endswith("w") and not is_of_rows(name):
             blocks.setdefault(bucket, []).append(bytes(data))
     tables = [_bucket(bucket, data, blocks.get(bucket, [])) for bucket, data in headers.items()]
-    found = [table for table in tables if table is not None]
-    return pa.concat_tables(found, promote_options="permissive") if found else _empty()
+    return [table for table in tables if table is not None]
 
 
 def _bucket(bucket: int, header: bytes, blocks: list[bytes]) -> pa.Table | None:
