@@ -109,7 +109,7 @@ def test_run_refuses_a_changed_job_at_its_start(
     line = failure_of(capsys, "error:")
     assert "calls.toml: [sink] checkpoint" in line
     assert "window 'hour' was Sliding('1h', slide='5m'), is Sliding('1h', slide='6m')" in line
-    assert line.endswith("To start afresh, name another checkpoint")
+    assert line.endswith("To start afresh, name another checkpoint and another path")
     assert main(["check", str(changed)]) == 2
     assert "window 'hour' was Sliding('1h', slide='5m')" in failure_of(capsys, "error:")
     assert main(["check", str(write_job(tmp_path))]) == 0

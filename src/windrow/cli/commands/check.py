@@ -117,15 +117,16 @@ def _dry_run(job: Job, rows: Any, origin: str) -> None:
 def _check_checkpoint(job: Job) -> None:
     """Whether the job goes on from what it left behind. Only Spark can read that: it is started if there is
     something to read, and if it starts on this machine."""
+    from windrow.cli.spark.failures import guarded
+    from windrow.cli.spark.restarts import check_goes_on, check_results, has_begun
+    from windrow.cli.spark.session import master_of, missing, open_session
+
     checkpoint = job.sink.checkpoint
     if checkpoint is None or not job.source.is_stream:
         return
-    if "://" not in checkpoint and not _has_begun(Path(checkpoint.removeprefix("file:"))):
+    check_results(job)
+    if not has_begun(checkpoint):
         return
-    from windrow.cli.spark.failures import guarded
-    from windrow.cli.spark.run import check_goes_on
-    from windrow.cli.spark.session import master_of, missing, open_session
-
     why = "it is not on this machine" if "://" in checkpoint else missing()
     if why is None and not master_of(job).startswith("local"):
         why = f"Spark would be started at {master_of(job)}"
@@ -135,7 +136,3 @@ def _check_checkpoint(job: Job) -> None:
     with open_session(job) as spark:
         guarded(check_goes_on, job, spark)
     print("ok    checkpoint: the job goes on from it")
-
-
-def _has_begun(checkpoint: Path) -> bool:
-    return (checkpoint / "commits").is_dir() and any((checkpoint / "commits").iterdir())

@@ -31,9 +31,11 @@ def run_job(job: Job, options: argparse.Namespace, record: Record, reporter: Rep
 
         run_local(job, record, reporter, options.batch_rows, options.overwrite)
         return
+    from windrow.cli.spark.restarts import check_results
     from windrow.cli.spark.run import run_spark
     from windrow.cli.spark.session import open_session
 
+    check_results(job)
     reporter.note("starting Spark ...")
     with open_session(job, options.verbose) as spark:
         run_spark(job, spark, record, reporter, read_back=options.report is not None)

@@ -6,12 +6,13 @@ import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
-from windrow.cli.errors import JobError, JobInterrupted
+from windrow.cli.errors import JobInterrupted
 from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
 from windrow.cli.show.tables import text_table
 from windrow.cli.spark.failures import first_line, guarded
+from windrow.cli.spark.restarts import check_goes_on
 from windrow.cli.spark.watch import watch
 from windrow.windows import parse_duration
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
-__all__ = ["check_goes_on", "keep_results", "read_source", "run_spark", "start_stream"]
+__all__ = ["keep_results", "read_source", "run_spark", "start_stream"]
 
 #: results that are read back for a report
 _MOST = 50_000
@@ -41,21 +42,6 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
         keep_results(job, spark, schema, record)
     if was_stopped:
         raise JobInterrupted
-
-
-def check_goes_on(job: Job, spark: SparkSession) -> None:
-    """Refuse a checkpoint of another query now: the stream would when rows come, which may be much later."""
-    from windrow.spark import check_checkpoint
-
-    if job.sink.checkpoint is None:
-        return
-    try:
-        check_checkpoint(job.query, job.sink.checkpoint, spark)
-    except ValueError as error:
-        raise JobError(
-            f"{job.file}: [sink] checkpoint {job.sink.checkpoint}: {str(error).removesuffix('.')}. To start "
-            f"afresh, name another checkpoint"
-        ) from error
 
 
 def read_source(job: Job, spark: SparkSession) -> DataFrame:

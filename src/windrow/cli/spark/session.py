@@ -71,11 +71,18 @@ def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
     try:
         with _whole_errors_in_the_log(job, verbose):
             yield started
-        with contextlib.suppress(OSError):  # all went well: nobody needs what the JVM logged
-            os.unlink(spark_log())
+        _drop_log()  # all went well: nobody needs what the JVM logged
+    except JobError:  # the job is wrong, and the error says all of it
+        _drop_log()
+        raise
     finally:
         with contextlib.suppress(Exception):
             started.stop()
+
+
+def _drop_log() -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(spark_log())
 
 
 @contextlib.contextmanager

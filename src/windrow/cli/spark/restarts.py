@@ -1,0 +1,77 @@
+"""What a stream left behind, held against the job that is to go on from it.
+
+A stream with a changed query refuses its checkpoint when rows come; a stream with a new checkpoint writes
+nothing where an older one has written files, since Spark takes its micro-batches for done. Both are refused
+before the stream starts, and the second before Spark does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windrow.cli.errors import JobError
+from windrow.cli.job import Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["check_goes_on", "check_results", "has_begun"]
+
+#: formats of which Spark keeps a log of micro-batches beside the results
+_LOGGED = ("parquet", "csv", "json", "orc", "xml", "avro")
+
+
+def check_goes_on(job: Job, spark: SparkSession) -> None:
+    """Refuse a checkpoint of another query now: the stream would when rows come, which may be much later."""
+    from windrow.spark import check_checkpoint
+
+    if job.sink.checkpoint is None:
+        return
+    try:
+        check_checkpoint(job.query, job.sink.checkpoint, spark)
+    except ValueError as error:
+        afresh = "another checkpoint and another path" if job.sink.path else "another checkpoint"
+        raise JobError(
+            f"{job.file}: [sink] checkpoint {job.sink.checkpoint}: {str(error).removesuffix('.')}. To start "
+            f"afresh, name {afresh}"
+        ) from error
+
+
+def check_results(job: Job) -> None:
+    """Refuse a folder of results in which Spark would take new micro-batches for written: their results would
+    be lost without a word. Folders that are not on this machine are not looked at."""
+    sink = job.sink
+    results, checkpoint = _here(sink.path), _here(sink.checkpoint)
+    if (
+        not job.source.is_stream
+        or sink.format.lower() not in _LOGGED
+        or results is None
+        or checkpoint is None
+    ):
+        return
+    if _latest(results / "_spark_metadata") > _latest(checkpoint / "offsets"):
+        raise JobError(
+            f"{job.file}: [sink] path {sink.path}: a stream with another checkpoint than {sink.checkpoint} "
+            f"has written there, and Spark would leave out the first results of this one as written already: "
+            f"name another path, or the checkpoint of that stream"
+        )
+
+
+def has_begun(checkpoint: str) -> bool:
+    """Whether a stream may have completed something; what is elsewhere may."""
+    here = _here(checkpoint)
+    return here is None or _latest(here / "commits") >= 0
+
+
+def _here(path: str | None) -> Path | None:
+    """A folder on this machine."""
+    if path is None or "://" in path or path.startswith(("hdfs:", "dbfs:")):
+        return None
+    return Path(path.removeprefix("file:"))
+
+
+def _latest(log: Path) -> int:
+    """The last number in a log of Spark's, of which each entry is a file; -1: there is none."""
+    names = [file.name.removesuffix(".compact") for file in log.iterdir()] if log.is_dir() else []
+    return max((int(name) for name in names if name.isdigit()), default=-1)
