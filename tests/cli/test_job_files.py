@@ -179,7 +179,7 @@ WRONG = [
         "text without quotes",
         '"ts"',
         "ts",
-        "calls.toml:16: this is not TOML: time = ts",
+        "calls.toml:16: time: this is not TOML",
         "text stands in quotes",
     ),
     ("a key twice", 'time = "ts"', 'time = "ts"\ntime = "ts"', "calls.toml:17:", "this key is there twice"),
@@ -226,6 +226,15 @@ def test_update_and_late_rows_need_sinks_that_can_hold_them(tmp_path: Path) -> N
     text = changed('watermark = "10m"', 'watermark = "10m"\nemit = "update"')
     with pytest.raises(JobError, match=r"\[events\] emit: .*files"):
         read_job(write_job(tmp_path, text))
+
+
+def test_a_value_that_is_not_toml_is_not_shown(tmp_path: Path) -> None:
+    """It may be a secret."""
+    for line in ("password = hunter2", 'password = "hunter2', "password hunter2"):
+        with pytest.raises(JobError) as caught:
+            read_job(write_job(tmp_path, changed("header = true", line)))
+        assert ":7: " in str(caught.value)
+        assert "hunter2" not in str(caught.value)
 
 
 def test_no_file_and_no_text(tmp_path: Path) -> None:

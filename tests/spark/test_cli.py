@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,9 @@ def test_json_has_text_for_nan_and_infinities(spark: Any, tmp_path: Path) -> Non
 
 
 def test_what_spark_refuses_is_one_line(
-    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where the whole error goes
     file = write_job(tmp_path, GOOD.replace('format = "csv"', 'format = "no_such_format"'))
     assert main(["run", str(file)]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("failed:")]

@@ -35,7 +35,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("int64", "uint64", "uint32"), "long"),
     **dict.fromkeys(("number", "float64", "f64"), "double"),
     **dict.fromkeys(("bool", "bit"), "boolean"),
-    **dict.fromkeys(("list", "json"), "array"),
+    **dict.fromkeys(("list",), "array"),
     "int8": "byte",
     "int16": "short",
     "int32": "int",

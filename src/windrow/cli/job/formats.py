@@ -42,7 +42,7 @@ KNOWN = {
     "kafka": _Format(columns=_KAFKA),
 }
 #: sinks that cannot correct what was written
-APPEND_ONLY = ("parquet", "csv", "json", "orc", "xml", "avro", "delta", "iceberg", "hudi")
+APPEND_ONLY = ("parquet", "csv", "json", "orc", "xml", "avro", "delta", "iceberg")
 #: what to do about rows in Kafka's values
 KAFKA_VALUE = (
     "what is in value are bytes, which job files do not take apart: read Kafka in a program, with "

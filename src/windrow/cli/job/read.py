@@ -36,7 +36,7 @@ _MODES = ("error", "overwrite", "append")
 _TRIGGERS = ("continuously", "available_now")
 _PAUSES = "give 'continuously', 'available_now' (take what is there and end), or a pause such as '10s'"
 #: masters that Spark knows
-_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
+_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn|[a-z][\w+.-]*://.+")
 #: sinks that keep no promise over restarts, so that they need no checkpoint
 _TRANSIENT = ("console", "memory", "noop")
 

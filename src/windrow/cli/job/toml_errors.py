@@ -1,4 +1,5 @@
-"""What is wrong with text that is not TOML, with its line and what it may be about."""
+"""What is wrong with text that is not TOML, with its line and what it may be about. Values are not shown, as
+they may be secret."""
 
 from __future__ import annotations
 
@@ -22,12 +23,14 @@ _HINTS = {
 def toml_error(file: str, text: str, said: str) -> str:
     """
     >>> toml_error("a.toml", "[events]\\ntime = ts", "Invalid value (at line 2, column 8)")
-    'a.toml:2: this is not TOML: time = ts: Invalid value: text stands in quotes, as in time = "ts"'
+    'a.toml:2: time: this is not TOML: Invalid value: text stands in quotes, as in time = "ts"'
     """
     found = _AT.search(said)
     lines = text.splitlines()
     number = int(found[1]) if found and found[1] else len(lines)
     why = _AT.sub("", said)
     hint = next((hint for start, hint in _HINTS.items() if why.startswith(start)), None)
-    shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return f"{file}:{number}: this is not TOML: " + ": ".join(part for part in (shown, why, hint) if part)
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    shown = line if line.startswith("[") else line.partition("=")[0].strip() if "=" in line else ""
+    parts = (f"{file}:{number}", shown, "this is not TOML", why, hint)
+    return ": ".join(part for part in parts if part)

@@ -94,10 +94,16 @@ def _whole_errors_in_the_log(job: Job, verbose: bool) -> Iterator[None]:
         if verbose:
             raise
         lines = traceback.format_exception(failure.__cause__ or failure)
-        log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(log, "w", encoding="utf-8") as file:
-            file.write(scrubbed("".join(lines), job.settings))
+        try:
+            with os.fdopen(_opened_log(), "w", encoding="utf-8") as file:
+                file.write(scrubbed("".join(lines), job.settings))
+        except OSError:  # nowhere to write: the line must do
+            raise failure from failure.__cause__
         raise JobFailed(f"{failure} (the whole error: {spark_log()})") from failure.__cause__
+
+
+def _opened_log() -> int:
+    return os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
 def missing() -> str | None:
@@ -168,7 +174,7 @@ def _quiet(verbose: bool) -> Iterator[None]:
         return
     sys.stderr.flush()
     kept = os.dup(2)
-    log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = _opened_log()
     os.dup2(log, 2)
     try:
         yield
