@@ -104,7 +104,9 @@ def test_an_added_aggregate_of_columns_that_were_read_is_exact_over_rows_that_ar
     for query in (wr.query(time="t").rolling(5), wr.query(time="t").window(pair=wr.Rows(2))):
         operator = query.agg(total=wr.sum("v")).open()
         operator.push(rows(1, 2))
-        operator = query.agg(top=wr.max("v"), mean=wr.mean("w"), total=wr.sum("v")).restore(operator.snapshot())
+        operator = query.agg(top=wr.max("v"), mean=wr.mean("w"), total=wr.sum("v")).restore(
+            operator.snapshot()
+        )
         operator.push(rows(3, 4))
         found = listed(operator.finish(), "total", "top", "mean")
         expected = query.agg(total=wr.sum("v"), top=wr.max("v")).run(rows(1, 2, 3, 4))
@@ -146,7 +148,11 @@ def test_late_rows_that_correct_windows_give_no_part_of_an_added_aggregate() -> 
     operator = query.agg(n=wr.count()).open()
     operator.push(rows(1, 12))
     operator = query.agg(n=wr.count(), mean=wr.mean("w")).restore(operator.snapshot())
-    found = [row for t in (3, 25, 21) for row in listed(operator.push(rows(t)), "window_start", "revision", "n", "mean")]
+    found = [
+        row
+        for t in (3, 25, 21)
+        for row in listed(operator.push(rows(t)), "window_start", "revision", "n", "mean")
+    ]
     assert found == [(0, 1, 2, None), (10, 1, 1, None), (20, 0, 1, 250.0), (20, 1, 2, 230.0)]
 
 

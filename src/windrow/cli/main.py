@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="say what is wrong with a job before it runs")
     _job(check)
     check.add_argument("--rows", type=int, default=1_000, help="rows to try the job on (default: 1000)")
+    check.add_argument(
+        "--engine", choices=("spark", "local"), default="spark", help="where it is to run (default: spark)"
+    )
     explain = commands.add_parser("explain", help="say what a job will do, and what it costs")
     _job(explain)
     explain.add_argument("--spark", action="store_true", help="start Spark and show its plan, too")

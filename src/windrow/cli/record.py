@@ -98,6 +98,7 @@ class Record:
             "rejected": totals.rejected,
             "windows": totals.windows,
             "corrected": totals.corrected,
+            "filtered": totals.filtered,
             "results": self.written,
             "watermark": self.steps[-1].as_dict()["watermark"] if self.steps else None,
         }
@@ -110,5 +111,6 @@ class Record:
             parts.append(f"{written:,} results")
         parts += [f"{totals.late_text} late"] if totals.late_pairs else []
         parts += [f"{totals.rejected:,} rejected"] if totals.rejected else []
+        parts += [f"{totals.filtered:,} filtered"] if totals.filtered else []
         where = f", written to {self.job.sink.path}" if self.job.sink.path else ""
         return f"{self.status}: {', '.join(parts)}{where}"

@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from windrow.cli.commands.check_expressions import tried_expressions
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import FILE_FORMATS, Job, read_job
 from windrow.cli.own_monoids import own_monoids
@@ -21,11 +22,17 @@ def execute(options: argparse.Namespace) -> int:
         raise JobError("--rows: give 1 or more")
     job = read_job(options.job, own_monoids(options.monoids))
     print(f"ok    file: {_described(job)}")
-    from windrow.cli.spark.packages import check_packages
+    if options.engine == "local":
+        from windrow.cli.local.files import check_readable
 
-    check_packages(job)
+        check_readable(job.source, job.file)
+    else:
+        from windrow.cli.spark.packages import check_packages
+
+        check_packages(job)
     try:
         rows, origin = _first_rows(job, options.rows)
+        rows, origin = tried_expressions(job, rows, origin, options.engine)
         _check_laws(job, rows)
         _dry_run(job, rows, origin)
         _check_checkpoint(job)
@@ -56,7 +63,7 @@ def _first_rows(job: Job, count: int) -> tuple[Any, str]:
         check_readable(job.source, job.file)
         first = next(read_batches(job.source, count), None)
         return (first, "of the source") if first is not None else (None, "the source has no rows yet")
-    schema = job.source.schema or _known_schemas().get(job.source.format, ())
+    schema = job.source.read_columns or _known_schemas().get(job.source.format, ())
     if schema:
         from windrow.cli.local.made_up import made_up_rows
 

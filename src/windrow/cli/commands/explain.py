@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from windrow.cli.job import Job, read_job
+from windrow.cli.derived import computed_columns
+from windrow.cli.job import KAFKA_COLUMNS, Job, read_job
 from windrow.cli.job.secrets import Setting
 from windrow.cli.own_monoids import own_monoids
 
@@ -33,6 +34,7 @@ def explained(job: Job) -> Iterator[str]:
     yield f"from: {source.format}{_at(source.path)}{_options(source.options)}"
     if source.schema:
         yield f"  columns: {', '.join(f'{name} {kind}' for name, kind in source.schema)}"
+    yield from _derived(job)
     yield f"time: {query.time}" + (f", by {', '.join(query.by)}" if query.by else "")
     if source.is_stream and query.watermark is not None:
         yield f"watermark: {query.watermark} behind the largest time seen; {_late(job)}"
@@ -41,6 +43,20 @@ def explained(job: Job) -> Iterator[str]:
         yield f"  checkpoint: {sink.checkpoint}"
     yield ""
     yield query.explain()
+
+
+def _derived(job: Job) -> Iterator[str]:
+    """What is made of the source's rows before the query sees them, in this order."""
+    source = job.source
+    if source.value is not None:
+        own = ", ".join(name for name, _ in KAFKA_COLUMNS)
+        yield f"  from values: {source.value.format}{_options(source.value.options)}; beside them {own}"
+    computed = computed_columns(job)
+    for name, text in source.columns:
+        unused = "" if (name, text) in computed else " (not computed: nothing reads it)"
+        yield f"  derived: {name} = {text}{unused}"
+    if source.where is not None:
+        yield f"  where: {source.where}"
 
 
 def _late(job: Job) -> str:

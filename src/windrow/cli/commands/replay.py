@@ -51,14 +51,17 @@ def _redirected(job: Job, out: str | None, scratch: str) -> Job:
 def _locally(
     job: Job, options: argparse.Namespace, speed: float, scratch: Path, record: Record, reporter: Reporter
 ) -> None:
+    from windrow.cli.local.derive import DerivedRows
     from windrow.cli.local.files import read_batches
     from windrow.cli.local.run import run_batches
     from windrow.cli.local.sinks import open_sink
     from windrow.cli.replay import paced
 
-    rows = paced(read_batches(job.source, _ROWS), job.query.time, speed, options.tick)
+    derived = DerivedRows(job)
+    rows = paced(derived.of(read_batches(job.source, _ROWS)), job.query.time, speed, options.tick)
     micro_batches = ([table] for table in rows)
-    run_batches(job, micro_batches, open_sink(job.sink, options.overwrite), record, reporter)
+    sink = open_sink(job.sink, options.overwrite)
+    run_batches(job, micro_batches, sink, record, reporter, derived)
 
 
 def _on_spark(

@@ -13,7 +13,7 @@ from windrow.cli.expressions import conditions, numbers, text, times
 from windrow.cli.expressions.arithmetic import negative, operation
 from windrow.cli.expressions.casts import cast, kind_of_text
 from windrow.cli.expressions.comparisons import comparison, in_list
-from windrow.cli.expressions.errors import ExpressionError, only_spark
+from windrow.cli.expressions.errors import ExpressionError, OnlySpark, only_spark
 from windrow.cli.expressions.tree import Binary, Call, Case, Cast, Column, Constant, In, Is, Like, Node, Unary
 from windrow.cli.expressions.types import as_spark_reads, name_of
 from windrow.cli.expressions.values import Typed, constant_of, strict
@@ -32,8 +32,8 @@ _BARE_FUNCTIONS = (
     "user",
     "localtimestamp",
 )
-#: columns by name. Names are the same in upper and lower case, as in Spark
-Names = Mapping[str, Typed]
+#: columns by name, or why only Spark can compute one. Names are the same in upper and lower case, as in Spark
+Names = Mapping[str, Typed | OnlySpark]
 
 
 def source_names(schema: pa.Schema) -> dict[str, Typed]:
@@ -86,7 +86,7 @@ def compiled(node: Node, names: Names) -> Typed:
         case Cast(operand, kind):
             return cast(below(operand), kind_of_text(kind))
         case Call(name, arguments):
-            return _called(name, [below(argument) for argument in arguments])
+            return _called(name, list(arguments), below)
 
 
 def _binary(sign: str, left: Typed, right: Typed) -> Typed:
@@ -106,21 +106,25 @@ def _positive(typed: Typed) -> Typed:
     return strict(typed.kind, lambda array: array, typed)
 
 
-def _called(name: str, arguments: list[Typed]) -> Typed:
+def _called(name: str, arguments: list[Node], below: Callable[[Node], Typed]) -> Typed:
+    """A function is known before its arguments are looked at: in others, not every word is a column."""
     if name in _CASTS and len(arguments) == 1:
-        return cast(arguments[0], kind_of_text(name))
+        return cast(below(arguments[0]), kind_of_text(name))
     if name not in FUNCTIONS:
         near = difflib.get_close_matches(name, FUNCTIONS, 1, 0.7)
         raise only_spark(f"the function {name!r}", f"did you mean {near[0]!r}?" if near else "")
     least, most, make = FUNCTIONS[name]
     if not least <= len(arguments) <= most:
         raise only_spark(f"{name} with {len(arguments)} arguments")
-    return make(arguments)
+    return make([below(argument) for argument in arguments])
 
 
 def _resolved(path: tuple[str, ...], names: Names) -> Typed:
     found = _named(path[0], list(names), "the source has no column")
-    return _member(names[found], path, 1)
+    typed = names[found]
+    if isinstance(typed, OnlySpark):
+        raise OnlySpark(f"column {found!r}: {typed}")
+    return _member(typed, path, 1)
 
 
 def _member(typed: Typed, path: tuple[str, ...], at: int) -> Typed:

@@ -8,9 +8,22 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NoReturn
 
-from windrow.cli.expressions.errors import ExpressionError, OnlySpark, only_spark
+from windrow.cli.expressions.errors import ExpressionError, only_spark
 from windrow.cli.expressions.tokens import Token, tokens_of
-from windrow.cli.expressions.tree import Binary, Call, Case, Cast, Column, Constant, In, Is, Like, Node, Unary
+from windrow.cli.expressions.tree import (
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Constant,
+    In,
+    Is,
+    Like,
+    Node,
+    Unary,
+    children,
+)
 
 __all__ = ["parse"]
 
@@ -22,7 +35,8 @@ _RESERVED = (
 _WORDS = frozenset(_RESERVED.split())
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<=>": "<=>", "<": "<", "<=": "<="}
 _COMPARISONS |= {">": ">", ">=": ">="}
-_DEEPEST = 60
+_DEEPEST = 30
+_LONGEST_CHAIN = 100
 _KINDS = {"l": "bigint", "s": "smallint", "y": "tinyint", "d": "double", "f": "float"}
 _WIDTHS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
@@ -39,7 +53,21 @@ def parse(text: str) -> Node:
     if len(tokens) == 1:
         raise ExpressionError("this is empty: give an expression, as in len > 3")
     _check_parentheses(tokens)
-    return _Parser(tokens).whole()
+    found = _Parser(tokens).whole()
+    _check_depth(found)
+    return found
+
+
+def _check_depth(tree: Node) -> None:
+    """A chain such as a + b + c is as deep as it is long."""
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > _LONGEST_CHAIN:
+            raise only_spark(
+                f"a chain of more than {_LONGEST_CHAIN} operators", "split it into several columns"
+            )
+        level = [child for node in level for child in children(node)]
 
 
 def _check_parentheses(tokens: list[Token]) -> None:
@@ -80,7 +108,7 @@ class _Parser:
     def _either(self) -> Node:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise OnlySpark(f"more than {_DEEPEST} levels of parentheses: split this into several columns")
+            raise only_spark(f"more than {_DEEPEST} levels of parentheses", "split this into several columns")
         found = self._both()
         while self._word("or"):
             found = Binary("or", found, self._both())

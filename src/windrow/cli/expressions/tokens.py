@@ -26,6 +26,7 @@ _PATTERN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_COMMENT = re.compile(r"\s*(--|/\*)")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t", "r": "\r", "%": "\\%", "_": "\\_"}
 
@@ -51,6 +52,8 @@ def tokens_of(text: str) -> list[Token]:
     found, at = [], 0
     end = len(text.rstrip())
     while at < end:
+        if comment := _COMMENT.match(text, at):
+            raise only_spark(f"the comment {comment[1]} at character {comment.start(1) + 1}")
         match = _PATTERN.match(text, at)
         if match is None or match.lastgroup is None:
             raise _unreadable(text, at)

@@ -21,6 +21,7 @@ __all__ = [
     "Like",
     "Node",
     "Unary",
+    "children",
     "walk",
 ]
 
@@ -145,11 +146,12 @@ Node = Constant | Column | Unary | Binary | Is | In | Like | Case | Cast | Call
 def walk(node: Node) -> Iterator[Node]:
     """The node and all below it."""
     yield node
-    for child in _children(node):
+    for child in children(node):
         yield from walk(child)
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes right below."""
     match node:
         case Unary(_, operand) | Is(operand) | Cast(operand):
             return (operand,)

@@ -45,9 +45,8 @@ KNOWN = {
 APPEND_ONLY = ("parquet", "csv", "json", "orc", "xml", "avro", "delta", "iceberg")
 #: what to do about rows in Kafka's values
 KAFKA_VALUE = (
-    "what is in value are bytes, which job files do not take apart: read Kafka in a program, with "
-    "from_json(CAST(value AS STRING), ...) before query.run(...), or have it written to files or Delta, and "
-    "read those"
+    "what is in value are bytes: read JSON in it with [source.value] format = 'json' and its columns in "
+    "[source.schema], or take value apart in [source.columns]"
 )
 _WRITABLE = "parquet, csv, json, orc, avro, delta, iceberg, jdbc, console"
 
@@ -67,7 +66,7 @@ def check_source(source: Source, fields: Fields) -> None:
         )
     if not source.is_stream and not kind.reads_tables:
         fields.refuse("format", f"{name!r} is endless: set stream = true, or read parquet, csv or json")
-    if kind.columns and source.schema:
+    if kind.columns and source.schema and source.value is None:
         what = KAFKA_VALUE if name.lower() == "kafka" else "take [source.schema] out"
         fields.refuse("schema", f"the columns of {name!r} are always {', '.join(kind.columns)}: {what}")
 
@@ -96,6 +95,14 @@ def check_sink(sink: Sink, source: Source, columns: Sequence[str], fields: Field
 
 
 def known_columns(source: Source) -> tuple[str, ...]:
-    """The columns that rows of a source have, as far as that is known before any is read; none: it is not."""
-    always = KNOWN.get(source.format.lower(), _ANY).columns
-    return always or tuple(name for name, _ in source.schema)
+    """The columns that a query sees, as far as that is known before any row is read; none: it is not. A
+    derived column takes the place of one of the same name."""
+    always = KNOWN.get(source.format.lower(), _ANY).columns if source.value is None else ()
+    names = list(always) or [name for name, _ in source.read_columns]
+    for name, _ in source.columns if names else ():
+        same = [k for k, known in enumerate(names) if known.lower() == name.lower()]
+        if same:
+            names[same[0]] = name
+        else:
+            names.append(name)
+    return tuple(names)

@@ -9,10 +9,26 @@ from typing import Literal
 from windrow.cli.job.secrets import Setting
 from windrow.query import Query
 
-__all__ = ["FILE_FORMATS", "Job", "Sink", "Source", "SparkSettings"]
+__all__ = ["FILE_FORMATS", "KAFKA_COLUMNS", "Job", "Sink", "Source", "SparkSettings", "ValueFormat"]
 
 #: formats that the local engine reads and writes, and that a report can read back
 FILE_FORMATS = ("parquet", "csv", "json")
+#: what stands beside the columns that are read from Kafka's values; no column of a schema has such a name
+KAFKA_COLUMNS = (
+    ("kafka_key", "string"),
+    ("kafka_topic", "string"),
+    ("kafka_partition", "int"),
+    ("kafka_offset", "long"),
+    ("kafka_timestamp", "timestamp"),
+)
+
+
+@dataclass(frozen=True)
+class ValueFormat:
+    """How the values of Kafka's records are read into columns."""
+
+    format: str
+    options: tuple[Setting, ...]
 
 
 @dataclass(frozen=True)
@@ -25,6 +41,16 @@ class Source:
     options: tuple[Setting, ...]
     #: name and type of each column, as Spark writes types; empty: as the data says
     schema: tuple[tuple[str, str], ...]
+    #: derived columns in their order: name and expression
+    columns: tuple[tuple[str, str], ...] = ()
+    #: rows for which this is not true are left out
+    where: str | None = None
+    value: ValueFormat | None = None
+
+    @property
+    def read_columns(self) -> tuple[tuple[str, str], ...]:
+        """Name and type of each column before any is derived; empty: as the data says."""
+        return self.schema if self.value is None else (*self.schema, *KAFKA_COLUMNS)
 
     @property
     def ddl(self) -> str:
@@ -69,4 +95,5 @@ class Job:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """All settings, of which some may be secret."""
-        return (*self.source.options, *self.sink.options, *self.spark.conf)
+        value = self.source.value.options if self.source.value is not None else ()
+        return (*self.source.options, *value, *self.sink.options, *self.spark.conf)

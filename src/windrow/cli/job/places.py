@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
-__all__ = ["Places"]
+__all__ = ["Places", "placed"]
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*=""")
@@ -54,3 +55,10 @@ class Places:
         place = f"{self.file}:{line}" if line else self.file
         inside = " ".join(part for part in (shown, key) if part)
         return f"{place}: {inside}" if inside else place
+
+
+def placed(path: str | None, file: Path) -> str | None:
+    """Relative paths are relative to the job file, whatever the working directory."""
+    if path is None or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
+        return path
+    return str(file.resolve().parent / path)

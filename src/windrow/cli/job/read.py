@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError
-from windrow.cli.job.column_types import TIME_TYPES, check_type
+from windrow.cli.job.column_types import TIME_TYPES
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
-from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, check_source, known_columns
+from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
 from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source, SparkSettings
-from windrow.cli.job.places import Places
+from windrow.cli.job.places import Places, placed
+from windrow.cli.job.source import SOURCE_KEYS, read_source
 from windrow.cli.job.toml_errors import toml_error
 from windrow.cli.job.windows import with_windows
 from windrow.monoids.base import Monoid
@@ -80,9 +81,7 @@ def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Mon
     for name in _NEEDED:
         if name not in data:
             raise JobError(f"{places.file}: the table [{name}] is missing: {_NEEDED[name]}")
-    source = _source(
-        Fields(data["source"], places, "source", _keys("format path stream options schema")), file
-    )
+    source = read_source(Fields(data["source"], places, "source", SOURCE_KEYS), file)
     events = Fields(data["events"], places, "events", _EVENTS)
     asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
     if source.is_stream and asked.watermark is None:
@@ -101,35 +100,15 @@ def _keys(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# -- where rows come from and where results go ---------------------------------------------------------------
-
-
-def _source(fields: Fields, file: Path) -> Source:
-    schema = fields.value("schema", {}, dict)
-    columns = Fields(schema, fields.places, "source.schema", tuple(schema))
-    for name in schema:
-        columns.checked(name, check_type, columns.text(name))
-    found = Source(
-        format=fields.text("format"),
-        path=_placed(fields.text("path", None), file),
-        is_stream=fields.flag("stream", False),
-        options=fields.settings("options"),
-        schema=tuple(schema.items()),
-    )
-    check_source(found, fields)
-    if found.format in FILE_FORMATS and found.path is None:
-        fields.refuse("path", f"this key is missing: say where the {found.format} files are")
-    if found.format in FILE_FORMATS and found.is_stream and not schema:
-        fields.refuse("schema", "a stream of files needs [source.schema]: name each column and its type")
-    return found
+# -- where results go ----------------------------------------------------------------------------------------
 
 
 def _sink(fields: Fields, source: Source, file: Path) -> Sink:
     found = Sink(
         format=fields.text("format"),
-        path=_placed(fields.text("path", None), file),
+        path=placed(fields.text("path", None), file),
         mode=fields.choice("mode", _MODES, "append" if source.is_stream else "error"),  # type: ignore[arg-type]
-        checkpoint=_placed(fields.text("checkpoint", None), file),
+        checkpoint=placed(fields.text("checkpoint", None), file),
         trigger=fields.text("trigger", "continuously"),
         options=fields.settings("options"),
     )
@@ -172,13 +151,6 @@ def _result_columns(asked: Query, source: Source) -> list[str]:
     if asked.rolling_over is not None:
         kept = list(known_columns(source))
     return [*kept, *(name for name, _ in asked.aggregates)] if kept else []
-
-
-def _placed(path: str | None, file: Path) -> str | None:
-    """Relative paths are relative to the job file, whatever the working directory."""
-    if path is None or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
-        return path
-    return str(file.resolve().parent / path)
 
 
 def _spark(fields: Fields, file: Path) -> SparkSettings:
@@ -256,6 +228,8 @@ def _check_columns(asked: Query, source: Source, events: Fields) -> None:
 
 
 def _check_time(asked: Query, source: Source, events: Fields) -> None:
+    if asked.time.lower() in (name.lower() for name, _ in source.columns):
+        return  # of the type that its expression gives
     kind = dict(source.schema).get(asked.time, "timestamp").partition("(")[0].strip().lower()
     if kind not in TIME_TYPES:
         events.refuse(
@@ -264,7 +238,7 @@ def _check_time(asked: Query, source: Source, events: Fields) -> None:
 
 
 def _no_column(source: Source, column: str, names: Sequence[str]) -> str:
-    if source.format.lower() == "kafka":
+    if source.format.lower() == "kafka" and source.value is None:
         return f"a row of Kafka has no column {column!r}: it has {', '.join(names)}; {KAFKA_VALUE}"
     return f"the source has no column {column!r}: {nearest(column, names)}"
 

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from windrow.cli.errors import JobFailed, JobInterrupted
 from windrow.cli.job import Job
+from windrow.cli.local.derive import DerivedRows
 from windrow.cli.local.files import check_readable, ignored_options, read_batches, read_micro_batches
 from windrow.cli.local.late import with_late_rows
 from windrow.cli.local.sinks import LocalSink, open_sink
@@ -39,18 +41,27 @@ def run_local(
     sink = open_sink(job.sink, overwrite)
     for name in ignored_options(job.source):
         reporter.note(f"note: the local engine does not know the option {name!r}")
+    derived = DerivedRows(job)
     if job.source.is_stream:
-        run_batches(job, read_micro_batches(job.source, rows), sink, record, reporter)
+        micro_batches = map(derived.of, read_micro_batches(job.source, rows))
+        run_batches(job, micro_batches, sink, record, reporter, derived)
     else:
-        _run_once(job, list(read_batches(job.source, rows)), sink, record, reporter)
+        _run_once(job, derived, read_batches(job.source, rows), sink, record, reporter)
 
 
-def _run_once(job: Job, tables: list[pa.Table], sink: LocalSink, record: Record, reporter: Reporter) -> None:
+def _run_once(
+    job: Job,
+    derived: DerivedRows,
+    tables: Iterable[pa.Table],
+    sink: LocalSink,
+    record: Record,
+    reporter: Reporter,
+) -> None:
     """The whole table at once."""
     before = time.perf_counter()
     is_complete = False
     try:
-        table = _joined(tables)
+        table = _joined(list(derived.of(tables)))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = guarded(job.query.run, table)
@@ -67,20 +78,27 @@ def _run_once(job: Job, tables: list[pa.Table], sink: LocalSink, record: Record,
     step = Progress(
         0, record.elapsed(), table.num_rows, 0, rejected, windows, seconds=seconds, largest=largest
     )
+    step = replace(step, filtered=derived.filtered)
     record.add(step)
     reporter.progress(step, record.totals)
 
 
 def run_batches(
-    job: Job, batches: Iterable[Iterable[pa.Table]], sink: LocalSink, record: Record, reporter: Reporter
+    job: Job,
+    batches: Iterable[Iterable[pa.Table]],
+    sink: LocalSink,
+    record: Record,
+    reporter: Reporter,
+    derived: DerivedRows,
 ) -> None:
     """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark
-    does; then the end. Stopped in between, what is due is written."""
+    does; then the end. Stopped in between, what is due is written. ``derived`` counts the rows that were left
+    out of them."""
     operator = job.query.open(judge="spark")
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:
-            for result in _stepped(job, operator, batches, record, reporter):
+            for result in _stepped(job, operator, batches, record, reporter, derived):
                 _keep(sink, record, result)
                 if stopping.asked:
                     break
@@ -97,12 +115,14 @@ def _stepped(
     batches: Iterable[Iterable[pa.Table]],
     record: Record,
     reporter: Reporter,
+    derived: DerivedRows,
 ) -> Iterator[pa.Table]:
     times = _Largest(job.query.time)
     for number, batch in enumerate(batches):
-        before, began = operator.metrics, time.perf_counter()
+        before, began, left_out = operator.metrics, time.perf_counter(), derived.filtered
         result = _with_late(job, operator, guarded(operator.push_parts, times.seen(batch)))
         step = _progress(number, record, began, before, operator.metrics, times.largest)
+        step = replace(step, filtered=derived.filtered - left_out)
         record.add(step)
         reporter.progress(step, record.totals)
         yield result

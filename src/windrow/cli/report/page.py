@@ -87,6 +87,8 @@ def _numbers(record: Record) -> str:
         found.append((f"{totals.corrected:,}", "windows corrected"))
     if totals.rejected:
         found.append((f"{totals.rejected:,}", "rows without a time or window"))
+    if totals.filtered:
+        found.append((f"{totals.filtered:,}", "rows left out by where"))
     if steps and steps[-1].watermark is not None:
         found.append((human_time(steps[-1].watermark), "last watermark (event time)"))
     cells = (f"<div><b>{escape(value)}</b><span>{escape(what)}</span></div>" for value, what in found)

@@ -30,6 +30,8 @@ class Progress:
     largest: Any = None
     #: pairs of a row and a window that lacks it because the row was late for it, by reason
     late_pairs: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: rows that the job's ``where`` left out; None: Spark, which does not count them
+    filtered: int | None = None
 
     @property
     def rows_per_second(self) -> float:
@@ -69,9 +71,12 @@ class Totals:
     windows: int = 0
     corrected: int = 0
     late_pairs: Counter[str] = field(default_factory=Counter)
+    filtered: int | None = None
 
     def add(self, progress: Progress) -> None:
         self.batches += 1
+        if progress.filtered is not None:
+            self.filtered = (self.filtered or 0) + progress.filtered
         for name in ("rows", "late", "rejected", "windows", "corrected"):
             setattr(self, name, getattr(self, name) + getattr(progress, name))
         self.late_pairs.update(progress.late_pairs)

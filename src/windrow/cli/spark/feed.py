@@ -13,6 +13,7 @@ import pyarrow.parquet
 
 from windrow.cli.errors import JobFailed, JobInterrupted
 from windrow.cli.job import Job
+from windrow.cli.local.derive import DerivedRows
 from windrow.cli.local.files import read_batches
 from windrow.cli.record import Record
 from windrow.cli.replay import paced
@@ -37,7 +38,7 @@ class _Feed(threading.Thread):
         self, job: Job, folder: Path, speed: float, tick: float, has_begun: Callable[[], bool]
     ) -> None:
         super().__init__(daemon=True)
-        rows = read_batches(job.source, _ROWS)
+        rows = DerivedRows(job).of(read_batches(job.source, _ROWS))
         self._tables = paced(rows, job.query.time, speed, tick, self._clock, is_stopped=self._has_stopped)
         self._folder = folder
         self._has_begun = has_begun
@@ -81,7 +82,7 @@ def play(
 ) -> None:
     """Feed and watch until all is played."""
     folder.mkdir()
-    first = next(read_batches(job.source, 1), None)
+    first = next(DerivedRows(job).of(read_batches(job.source, 1)), None)
     if first is None:
         raise JobFailed("the source has files, but no rows")
     sample = folder.parent / "sample.parquet"

@@ -26,7 +26,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
     return Progress(
         batch=int(progress.get("batchId", 0)),
         at=at,
-        rows=int(counts.get("rows_in") or progress.get("numInputRows") or 0),
+        rows=_rows(counts, progress),
         late=int(counts.get("rows_late") or 0),
         late_pairs={reason: n for reason in REASONS if (n := int(counts.get(f"late_pairs_{reason}") or 0))},
         rejected=int(counts.get("rows_rejected") or 0),
@@ -37,6 +37,12 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         watermark=_moment(times.get("watermark"), is_integer_time),
         largest=_moment(times.get("max"), is_integer_time),
     )
+
+
+def _rows(counts: dict[str, Any], progress: Mapping[str, Any]) -> int:
+    """Rows that came in. Spark's own number has those that ``where`` left out, too."""
+    counted = counts.get("rows_in")
+    return int((progress.get("numInputRows") or 0) if counted is None else counted)
 
 
 def _plain(value: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
 from windrow.cli.show.tables import text_table
+from windrow.cli.spark.derive import derived, with_value_columns
 from windrow.cli.spark.failures import first_line, guarded
 from windrow.cli.spark.restarts import check_goes_on
 from windrow.cli.spark.watch import watch
@@ -48,10 +49,12 @@ def read_source(job: Job, spark: SparkSession) -> DataFrame:
     source = job.source
     reader: Any = spark.readStream if source.is_stream else spark.read
     reader = reader.format(source.format).options(**{o.name: o.value for o in source.options})
-    if source.schema:
+    if source.schema and source.value is None:
         reader = reader.schema(source.ddl)
     found: DataFrame = reader.load(source.path) if source.path else reader.load()
-    return found
+    if source.value is not None:
+        found = with_value_columns(found, source)
+    return derived(found, job)
 
 
 def _run_once(job: Job, frame: DataFrame, record: Record, reporter: Reporter) -> StructType:

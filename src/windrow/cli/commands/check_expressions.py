@@ -1,0 +1,71 @@
+"""``windrow check``, for ``where`` and derived columns: tried on the first rows, without Spark.
+
+What only Spark knows is passed with a note, or, for the local engine, is an error."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.job import Job
+
+__all__ = ["tried_expressions"]
+
+
+def tried_expressions(job: Job, rows: Any, origin: str, engine: Literal["spark", "local"]) -> tuple[Any, str]:
+    """The rows as the query sees them, or None and why not."""
+    if not job.source.columns and job.source.where is None:
+        return rows, origin
+    _check_settings(job, engine)
+    missing = _noted(job, rows, engine)
+    if rows is None:
+        return None, origin
+    if missing:
+        return None, f"column {missing[0]!r} can be computed on Spark alone"
+    return _applied(job, rows, origin)
+
+
+def _check_settings(job: Job, engine: str) -> None:
+    from windrow.cli.local.derive import check_settings
+
+    try:
+        check_settings(job)
+    except JobError as error:
+        if engine == "local":
+            raise
+        print(f"note  {error}")
+
+
+def _noted(job: Job, rows: Any, engine: str) -> list[str]:
+    """Say what only Spark knows; the columns among it that the query reads."""
+    from windrow.cli.derived import computed_columns
+    from windrow.cli.expressions import ExpressionError
+    from windrow.cli.expressions.derivation import Derivation
+
+    schema = None if rows is None else rows.schema
+    try:
+        found = Derivation.of(job.source.columns, job.source.where, schema)
+    except ExpressionError as error:
+        table, key, message = error.args
+        raise JobError(f"[{table}] {key}: {message}") from error
+    for table, key, reason in found.refused:
+        if engine == "local":
+            raise JobError(f"[{table}] {key}: {reason}")
+        print(f"note  [{table}] {key}: {reason}")
+    computed = [name for name, _ in computed_columns(job)]
+    return [key for table, key, _ in found.refused if table == "source.columns" and key in computed]
+
+
+def _applied(job: Job, rows: Any, origin: str) -> tuple[Any, str]:
+    from windrow.cli.local.derive import derivation_of, derived_table
+
+    try:
+        found = derived_table(derivation_of(job, rows.schema), rows)
+    except JobFailed as error:
+        if "made up" not in origin:
+            raise
+        return None, f"rows made up from the schema do not suit {error}"
+    columns = len(job.source.columns)
+    derived = f"{columns} derived column{'' if columns == 1 else 's'}"
+    print(f"ok    expressions: {derived}; {found.num_rows:,} of {rows.num_rows:,} rows stay")
+    return found, origin

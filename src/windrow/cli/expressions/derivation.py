@@ -1,0 +1,122 @@
+"""The expressions of a source, together: columns first, in their order, then which rows stay.
+
+A derived column is computed where it is read, and only for the rows for which it is read, as in Spark: a row
+that ``where`` leaves out stops no job. Cost: a column that is read twice is computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from windrow.cli.expressions.compiled import compiled, source_names
+from windrow.cli.expressions.conditions import as_truth
+from windrow.cli.expressions.errors import ExpressionError, OnlySpark, ValueRefused
+from windrow.cli.expressions.parse import parse
+from windrow.cli.expressions.tree import Column, walk
+from windrow.cli.expressions.values import Typed
+
+__all__ = ["Derivation", "used_columns"]
+
+Columns = tuple[tuple[str, str], ...]
+_WHERE = ("source", "where")
+
+
+@dataclass
+class Derivation:
+    """Compiled for a schema. ``refused``: what only Spark can evaluate, by table and key; such columns are
+    left out, and such a ``where`` leaves out nothing."""
+
+    names: dict[str, Typed | OnlySpark]
+    derived: list[str] = field(default_factory=list)
+    where: Typed | None = None
+    refused: list[tuple[str, str, OnlySpark]] = field(default_factory=list)
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, columns: Columns, where: str | None, schema: pa.Schema | None) -> Derivation:
+        """Raises ExpressionError(table, key, message). Without a schema, only the syntax is looked at."""
+        found = cls({} if schema is None else dict(source_names(schema)))
+        for name, text in columns:
+            found._derive(name, found._compiled("source.columns", name, text, schema is not None))
+        if where is not None:
+            truth = found._compiled(*_WHERE, where, schema is not None)
+            found.where = truth if isinstance(truth, Typed) else None
+        return found
+
+    def _compiled(self, table: str, key: str, text: str, is_typed: bool) -> Typed | OnlySpark:
+        self.texts[table, key] = text
+        try:
+            tree = parse(text)
+            if not is_typed:
+                return OnlySpark("the columns are not known")
+            found = compiled(tree, self.names)
+            if (table, key) == _WHERE:
+                return as_truth(found, "this")
+            if pa.types.is_null(found.kind):
+                raise ExpressionError("null has no type: write cast(null as int), or another type")
+        except OnlySpark as error:
+            self.refused.append((table, key, error))
+            return error
+        except ExpressionError as error:
+            raise ExpressionError(table, key, f"{text!r}: {error}") from error
+        return found
+
+    def _derive(self, name: str, found: Typed | OnlySpark) -> None:
+        """A new column, or one in the place of another of the same name."""
+        self.derived = [*self.derived, name]
+        same = [old for old in self.names if old.lower() == name.lower()]
+        if not same:
+            self.names[name] = found
+        else:
+            self.names = {
+                name if old in same else old: found if old in same else v for old, v in self.names.items()
+            }
+
+    def applied(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that stay, with the columns of the source and the derived ones."""
+        if self.where is not None:
+            truth = self._values(*_WHERE, self.where, batch)
+            batch = batch.filter(truth.fill_null(False))
+        columns, names = [], []
+        for name, typed in self.names.items():
+            if name in self.derived:
+                if isinstance(typed, Typed):
+                    names.append(name)
+                    columns.append(self._values("source.columns", name, typed, batch))
+            else:
+                names.append(name)
+                columns.append(batch.column(name))
+        return pa.RecordBatch.from_arrays(columns, names=names)
+
+    def _values(self, table: str, key: str, typed: Typed, batch: pa.RecordBatch) -> pa.Array:
+        try:
+            return typed.values(batch)
+        except ValueRefused as error:
+            raise ValueRefused(f"[{table}] {key} = {self.texts[table, key]!r}: {error}") from error
+
+
+def used_columns(columns: Columns, where: str | None, wanted: Collection[str] | None) -> Columns:
+    """The derived columns that are wanted (None: all), or that others of them or ``where`` read.
+
+    >>> used_columns((("a", "x + 1"), ("b", "a * 2"), ("c", "x")), "x > 0", ["b"])
+    (('a', 'x + 1'), ('b', 'a * 2'))
+    """
+    if wanted is None:
+        return columns
+    read = {name.lower() for name in wanted} | _read_by(where or "true", columns)
+    found = []
+    for name, text in reversed(columns):
+        if name.lower() in read:
+            found.append((name, text))
+            read |= _read_by(text, columns)
+    return tuple(reversed(found))
+
+
+def _read_by(text: str, columns: Columns) -> set[str]:
+    """Names that an expression reads; all derived ones where only Spark can read it."""
+    try:
+        return {node.path[0].lower() for node in walk(parse(text)) if isinstance(node, Column)}
+    except (OnlySpark, ExpressionError):
+        return {name.lower() for name, _ in columns}

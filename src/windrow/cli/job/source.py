@@ -1,0 +1,105 @@
+"""``[source]``: where rows come from, which are left out, which columns are derived.
+
+Expressions are checked here as far as they can be without Spark: what is surely wrong (an open quote, a
+column that the schema does not have, a ``where`` that is not true or false) is an error of the file. What
+only Spark can judge is left to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from windrow.cli.job.column_types import arrow_type, check_type
+from windrow.cli.job.fields import Fields
+from windrow.cli.job.formats import check_source
+from windrow.cli.job.model import FILE_FORMATS, KAFKA_COLUMNS, Source, ValueFormat
+from windrow.cli.job.places import placed
+
+__all__ = ["SOURCE_KEYS", "read_source"]
+
+SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "where", "value")
+_VALUE_FORMATS = ("json",)
+
+
+def read_source(fields: Fields, file: Path) -> Source:
+    schema = fields.value("schema", {}, dict)
+    types = Fields(schema, fields.places, "source.schema", tuple(schema))
+    for name in schema:
+        types.checked(name, check_type, types.text(name))
+    found = Source(
+        format=fields.text("format"),
+        path=placed(fields.text("path", None), file),
+        is_stream=fields.flag("stream", False),
+        options=fields.settings("options"),
+        schema=tuple(schema.items()),
+        columns=_columns(fields),
+        where=fields.text("where", None),
+        value=_value(fields),
+    )
+    if found.format in FILE_FORMATS and found.path is None:
+        fields.refuse("path", f"this key is missing: say where the {found.format} files are")
+    if found.format in FILE_FORMATS and found.is_stream and not schema:
+        fields.refuse("schema", "a stream of files needs [source.schema]: name each column and its type")
+    check_source(found, fields)
+    _check_value(found, fields, types)
+    _check_expressions(found, fields)
+    return found
+
+
+# -- derived columns and rows that are left out --------------------------------------------------------------
+
+
+def _columns(fields: Fields) -> tuple[tuple[str, str], ...]:
+    found = fields.value("columns", {}, dict)
+    inner = Fields(found, fields.places, "source.columns", tuple(found))
+    seen: dict[str, str] = {}
+    for name in found:
+        if name.lower() in seen:
+            inner.refuse(name, f"this is {seen[name.lower()]!r} again: Spark takes both for the same name")
+        seen[name.lower()] = name
+    return tuple((name, inner.text(name)) for name in found)
+
+
+def _check_expressions(source: Source, fields: Fields) -> None:
+    """Without a schema, only how they are written."""
+    if not source.columns and source.where is None:
+        return
+    import pyarrow as pa
+
+    from windrow.cli.expressions.derivation import Derivation
+    from windrow.cli.expressions.errors import ExpressionError
+
+    known = source.read_columns
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind in known]) if known else None
+    try:
+        Derivation.of(source.columns, source.where, schema)
+    except ExpressionError as error:
+        table, key, message = error.args
+        Fields({}, fields.places, table, ()).refuse(key, message)
+
+
+# -- values of Kafka's records -------------------------------------------------------------------------------
+
+
+def _value(fields: Fields) -> ValueFormat | None:
+    found = fields.value("value", None, dict)
+    if found is None:
+        return None
+    inner = Fields(found, fields.places, "source.value", ("format", "options"))
+    return ValueFormat(inner.choice("format", _VALUE_FORMATS), inner.settings("options"))
+
+
+def _check_value(source: Source, fields: Fields, types: Fields) -> None:
+    if source.value is None:
+        return
+    if source.format != "kafka":
+        fields.refuse("value", f"this is for kafka, whose values are bytes: {source.format!r} has columns")
+    if not source.schema:
+        fields.refuse(
+            "schema", "[source.value] needs [source.schema]: name each column of the values and its type"
+        )
+    own = [name for name, _ in KAFKA_COLUMNS]
+    for name, _ in source.schema:
+        if name.lower() in own:
+            types.refuse(
+                name, "this is the name of a column of Kafka's own: derive one from it in [source.columns]"
+            )

@@ -1,0 +1,37 @@
+"""What a job asks of its source beyond reading it, on Spark: Kafka's values as columns, derived columns, rows
+left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windrow.cli.derived import computed_columns
+from windrow.cli.job import KAFKA_COLUMNS, Job, Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["derived", "with_value_columns"]
+
+_PARSED = "__windrow_value"
+
+
+def with_value_columns(frame: DataFrame, source: Source) -> DataFrame:
+    """The columns in Kafka's values, and Kafka's own beside them. A value that cannot be read gives nulls, so
+    that its row has no time and is rejected and counted."""
+    from pyspark.sql import functions
+
+    assert source.value is not None
+    options = {option.name: option.value for option in source.value.options}
+    parsed = functions.from_json(functions.col("value").cast("string"), source.ddl, options).alias(_PARSED)
+    own = [functions.col(name.removeprefix("kafka_")).cast(kind).alias(name) for name, kind in KAFKA_COLUMNS]
+    return frame.select(parsed, *own).select(f"{_PARSED}.*", *(name for name, _ in KAFKA_COLUMNS))
+
+
+def derived(frame: DataFrame, job: Job) -> DataFrame:
+    """Columns first, each from those before it, then the rows for which ``where`` is true."""
+    from pyspark.sql import functions
+
+    for name, text in computed_columns(job):
+        frame = frame.withColumn(name, functions.expr(text))
+    return frame if job.source.where is None else frame.where(job.source.where)
