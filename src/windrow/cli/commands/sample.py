@@ -16,6 +16,7 @@ JOB = """\
 format = "csv"              # any format of Spark's: parquet, json, csv, kafka, delta, rate, ...
 path = "data"
 stream = true               # false: a finite table, computed at once
+# where = "len > 0"         # an expression (Spark SQL): rows for which it is not true are left out
 
 [source.options]            # options of the format; secrets: password = { env = "NAME" }
 header = true
@@ -26,6 +27,13 @@ ts = "timestamp"
 region = "string"
 caller = "string"
 len = "long"
+
+# [source.columns]          # derived columns (Spark SQL), in order, before where; docs/cli.md has a list
+# minutes = "len / 60"
+# region = "upper(region)"  # takes the place of the source's
+
+# [source.value]            # of kafka: read its values into the columns of the schema
+# format = "json"
 
 [events]
 time = "ts"                 # the column of event times
