@@ -479,6 +479,8 @@ date_trunc('microsecond', ts)
 date_trunc('hour', wall)
 date_trunc('month', day)
 year(ts)
+year(timestamp_seconds(-70000000000 + zero))
+date_trunc('month', timestamp_seconds(-62135596801 + zero)) is null
 year(day)
 quarter(ts)
 month(wall)

@@ -222,6 +222,8 @@ def test_check_passes_what_only_spark_knows_with_a_note(
     assert "note  [source.columns] len: the function 'hash' is known to Spark alone" in said
     assert "note  [source] where: rlike" in said
     assert "skip  dry run: column 'len' can be computed on Spark alone" in said
+    assert main(["check", str(write_job(folder, with_where(GOOD, "caller rlike 'c.*'"), "where.toml"))]) == 0
+    assert "skip  where: it was not applied to these rows" in capsys.readouterr().out
     assert main(["check", str(file), "--engine", "local"]) == 2
     assert "[source.columns] len: the function 'hash'" in capsys.readouterr().err
 

@@ -223,6 +223,14 @@ def test_letters_whose_case_depends_on_the_version_of_unicode_are_refused(letter
         values("upper(s)", s=["plain", f"a{letter}"])
 
 
+@pytest.mark.parametrize("text", ["year(at)", "date_trunc('year', at)", "dayofyear(at)"])
+def test_years_that_arrow_cannot_count_are_refused(text: str) -> None:
+    at = pa.array([1_100_000_000_000_000_000], pa.timestamp("us", "UTC"))
+    with pytest.raises(ValueRefused, match="Spark alone has a calendar"):
+        values(text, at=at)
+    assert values("unix_seconds(cast(cast(at as date) as timestamp))", at=at) == [1_099_999_958_400]
+
+
 # -- which rows are computed ---------------------------------------------------------------------------------
 
 

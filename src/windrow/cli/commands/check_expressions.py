@@ -48,24 +48,28 @@ def _noted(job: Job, rows: Any, engine: str) -> list[str]:
     except ExpressionError as error:
         table, key, message = error.args
         raise JobError(f"[{table}] {key}: {message}") from error
+    computed = [name for name, _ in computed_columns(job)]
     for table, key, reason in found.refused:
-        if engine == "local":
+        if engine == "local" and (table == "source" or key in computed):
             raise JobError(f"[{table}] {key}: {reason}")
         print(f"note  [{table}] {key}: {reason}")
-    computed = [name for name, _ in computed_columns(job)]
     return [key for table, key, _ in found.refused if table == "source.columns" and key in computed]
 
 
 def _applied(job: Job, rows: Any, origin: str) -> tuple[Any, str]:
     from windrow.cli.local.derive import derivation_of, derived_table
 
+    derivation = derivation_of(job, rows.schema)
     try:
-        found = derived_table(derivation_of(job, rows.schema), rows)
+        found = derived_table(derivation, rows)
     except JobFailed as error:
         if "made up" not in origin:
             raise
         return None, f"rows made up from the schema do not suit {error}"
     columns = len(job.source.columns)
     derived = f"{columns} derived column{'' if columns == 1 else 's'}"
-    print(f"ok    expressions: {derived}; {found.num_rows:,} of {rows.num_rows:,} rows stay")
+    if job.source.where is not None and derivation.where is None:
+        print(f"skip  where: it was not applied to these rows; {derived}")
+    else:
+        print(f"ok    expressions: {derived}; {found.num_rows:,} of {rows.num_rows:,} rows stay")
     return found, origin

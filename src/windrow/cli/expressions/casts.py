@@ -20,6 +20,7 @@ from windrow.cli.expressions.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     LONG,
     NTZ,
     STRING,
@@ -31,10 +32,11 @@ from windrow.cli.expressions.types import (
 )
 from windrow.cli.expressions.values import Typed, strict
 
-__all__ = ["cast", "floored_seconds", "kind_of_text", "scaled_time", "widened"]
+__all__ = ["cast", "floored_units", "kind_of_text", "scaled_time", "widened"]
 
 _Work = Callable[[pa.Array], pa.Array]
 _SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
 
 
 def kind_of_text(text: str) -> pa.DataType:
@@ -148,7 +150,7 @@ def _times(old: pa.DataType, new: pa.DataType) -> _Work | None:
     if is_time(old) and is_time(new):
         return lambda array: _moved(array, new)
     if old == TIMESTAMP and is_whole(new):
-        return lambda array: _checked(array, lambda: floored_seconds(array).cast(new), new)
+        return lambda array: _checked(array, lambda: floored_units(array).cast(new), new)
     if new == TIMESTAMP and is_whole(old):
         return lambda array: scaled_time(array, _SECOND)
     return None
@@ -157,11 +159,11 @@ def _times(old: pa.DataType, new: pa.DataType) -> _Work | None:
 def _moved(array: pa.Array, new: pa.DataType) -> pa.Array:
     """Between dates and timestamps; the session's time zone is UTC."""
     if new == DATE:
-        return pc.floor_temporal(array.cast(NTZ), unit="day").cast(DATE)
+        return floored_units(array.cast(NTZ), _DAY).cast(INT).cast(DATE)
     return array.cast(NTZ).cast(LONG).cast(NTZ if new == NTZ else TIMESTAMP)
 
 
-def floored_seconds(array: pa.Array, unit: int = _SECOND) -> pa.Array:
+def floored_units(array: pa.Array, unit: int = _SECOND) -> pa.Array:
     """Whole seconds since 1970, or multiples of ``unit`` microseconds, downwards."""
     values = np.asarray(array.cast(LONG).fill_null(0))
     return pa.array(values // unit, LONG, mask=np.asarray(array.is_null()))

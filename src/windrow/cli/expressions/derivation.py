@@ -67,12 +67,12 @@ class Derivation:
         """A new column, or one in the place of another of the same name."""
         self.derived = [*self.derived, name]
         same = [old for old in self.names if old.lower() == name.lower()]
-        if not same:
-            self.names[name] = found
-        else:
-            self.names = {
-                name if old in same else old: found if old in same else v for old, v in self.names.items()
-            }
+        if len(same) > 1:
+            problem = f"this may be {' or '.join(map(repr, same))}: Spark takes them for the same"
+            raise ExpressionError("source.columns", name, problem)
+        if same:
+            self.names = {name if old in same else old: typed for old, typed in self.names.items()}
+        self.names[name] = found
 
     def applied(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that stay, with the columns of the source and the derived ones."""
@@ -93,7 +93,7 @@ class Derivation:
     def _values(self, table: str, key: str, typed: Typed, batch: pa.RecordBatch) -> pa.Array:
         try:
             return typed.values(batch)
-        except ValueRefused as error:
+        except (ValueRefused, pa.ArrowException, OverflowError) as error:
             raise ValueRefused(f"[{table}] {key} = {self.texts[table, key]!r}: {error}") from error
 
 

@@ -12,7 +12,7 @@ from pyarrow import types as is_type
 
 from windrow.cli.expressions.errors import ExpressionError, only_spark
 from windrow.cli.expressions.letters import lower, upper
-from windrow.cli.expressions.types import BOOLEAN, INT, STRING, is_whole, name_of
+from windrow.cli.expressions.types import BOOLEAN, INT, STRING, name_of
 from windrow.cli.expressions.values import Typed, strict
 
 __all__ = ["FUNCTIONS", "joined", "like"]
@@ -54,7 +54,8 @@ def joined(arguments: list[Typed]) -> Typed:
 def _literal(name: str, typed: Typed, wanted: str) -> Any:
     """The value of an argument that must be a literal."""
     constant = typed.constant
-    fits = is_whole(typed.kind) if wanted == "a whole number" else typed.kind == STRING
+    kinds = (pa.int8(), pa.int16(), INT) if wanted == "a whole number" else (STRING,)
+    fits = typed.kind in kinds
     if constant is None or not fits:
         raise only_spark(f"{name} with an argument other than {wanted}, written out,")
     return constant.value

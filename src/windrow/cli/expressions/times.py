@@ -7,14 +7,16 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.cli.expressions.casts import cast, floored_seconds, scaled_time, widened
-from windrow.cli.expressions.errors import only_spark
+from windrow.cli.expressions.casts import cast, floored_units, scaled_time, widened
+from windrow.cli.expressions.errors import ValueRefused, only_spark
 from windrow.cli.expressions.types import DATE, INT, LONG, NTZ, STRING, TIMESTAMP, is_time, is_whole, name_of
 from windrow.cli.expressions.values import Typed, strict
 
 __all__ = ["FUNCTIONS"]
 
 _Made = Callable[[list[Typed]], Typed]
+#: microseconds from 1970
+_FARTHEST = 25_000 * 31_556_952_000_000
 _UNITS = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),
     "quarter": "quarter",
@@ -42,11 +44,20 @@ def _truncated(arguments: list[Typed]) -> Typed:
         raise only_spark(f"date_trunc with anything but {', '.join(sorted(set(_UNITS.values())))}")
     chosen = _UNITS[wanted.lower()]
     moment = cast(_time("date_trunc", typed), TIMESTAMP)
-    return strict(TIMESTAMP, lambda array: _floored(array, chosen), moment)
+    return strict(TIMESTAMP, lambda array: _floored(array, chosen), moment, fails=True)
 
 
 def _floored(array: pa.Array, unit: str) -> pa.Array:
+    _check_calendar(array)
     return pc.floor_temporal(array.cast(LONG).cast(NTZ), unit=unit).cast(LONG).cast(TIMESTAMP)
+
+
+def _check_calendar(array: pa.Array) -> pa.Array:
+    """The array. Arrow counts years in 16 bits, and Spark goes on."""
+    ends = pc.min_max(array.cast(LONG))
+    if max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0)) > _FARTHEST:
+        raise ValueRefused("a time is more than 25,000 years from 1970: Spark alone has a calendar for it")
+    return array
 
 
 def _field(name: str, work: Callable[[pa.Array], pa.Array]) -> _Made:
@@ -54,7 +65,7 @@ def _field(name: str, work: Callable[[pa.Array], pa.Array]) -> _Made:
 
     def made(arguments: list[Typed]) -> Typed:
         naive = cast(_time(name, arguments[0]), NTZ)
-        return strict(INT, lambda array: work(array).cast(INT), naive)
+        return strict(INT, lambda array: work(_check_calendar(array)).cast(INT), naive, fails=True)
 
     return made
 
@@ -79,7 +90,7 @@ def _since_epoch(name: str, unit: int) -> _Made:
 
     def made(arguments: list[Typed]) -> Typed:
         moment = cast(_time(name, arguments[0]), TIMESTAMP)
-        return strict(LONG, lambda array: floored_seconds(array, unit), moment)
+        return strict(LONG, lambda array: floored_units(array, unit), moment)
 
     return made
 
