@@ -1,33 +1,39 @@
-"""The guided tour, ``make demo``: a day of phone calls streamed through Spark, and a report of it.
+"""The guided tour, ``make demo``: five days of phone calls streamed through Spark, and a report of it.
 
 The query is that of the Reactive Aggregator paper (figure 1): the longest call of the last 24 hours, how many
 were that long and who made it, every minute, per region; with sessions beside it. The job is
-``examples/phone_calls/job.toml``, run as ``windrow run`` runs it; at the end the same aggregates are computed
-by Spark's own ``window()`` on a sample, and compared.
+``examples/phone_calls/job.toml``, run as ``windrow run`` runs it; then the same windows are computed by
+Spark's own ``window()`` on fewer calls, and compared. Each time that is printed is that of what it names
+alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 sys.path.insert(0, str(Path(__file__).parent))
 
-from phone_calls.generate import calls, write_calls
+from phone_calls.compare import compare, timed
+from phone_calls.generate import DAYS, write_calls
+from phone_calls.moves import day_windows, largest_fall, noons
 
-import windrow as wr
 from windrow.cli.commands.run import recorded
 from windrow.cli.errors import JobError, JobFailed, JobInterrupted
 from windrow.cli.job import Job, read_job
 from windrow.cli.record import Record
-from windrow.cli.show import Reporter
+from windrow.cli.report import write_report
+from windrow.cli.show.comparison import Comparison, bar_table
+from windrow.cli.show.progress import human_seconds
+from windrow.cli.show.steps import Steps
 from windrow.cli.show.tables import text_table
+from windrow.cli.spark.failures import guarded
 from windrow.cli.spark.run import run_spark
 from windrow.cli.spark.session import open_session
 
@@ -36,101 +42,145 @@ HERE = Path(__file__).parent
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=150_000)
-    parser.add_argument("--sample", type=int, default=2_000, help="calls for the comparison; 0: none")
+    parser.add_argument("--calls", type=int, default=250_000)
+    parser.add_argument("--sample", type=int, default=4_000, help="most calls of the comparison; 0: none")
     parser.add_argument("--folder", type=Path, default=HERE.parent / ".cache" / "demo")
     return parser.parse_args()
 
 
-def prepared(folder: Path, count: int) -> Job:
+def prepared(folder: Path, count: int, steps: Steps) -> Job:
     """A fresh folder with the job and its calls."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shutil.copy(HERE / "phone_calls" / "job.toml", folder / "phone_calls.toml")
-    print(f"generating {count:,} phone calls, out of order, in {write_calls(folder / 'calls', count)} files")
+    with steps:
+        steps.begin(f"generating {count:,} phone calls")
+        files, seconds = timed(lambda: write_calls(folder / "calls", count))
+    steps.note(f"{count:,} calls of {DAYS} days, out of order, in {files} files: {human_seconds(seconds)}")
     return read_job(folder / "phone_calls.toml")
 
 
-def timed(work: Any) -> tuple[Any, float]:
+@contextlib.contextmanager
+def started(job: Job, steps: Steps) -> Iterator[tuple[Any, float]]:
+    """Spark, and the seconds of its start."""
     before = time.perf_counter()
-    return work(), time.perf_counter() - before
+    with contextlib.ExitStack() as stack:
+        with steps:
+            steps.begin("starting Spark")
+            spark = stack.enter_context(open_session(job))
+        seconds = time.perf_counter() - before
+        steps.note(f"Spark has started: {human_seconds(seconds)}")
+        yield spark, seconds
 
 
-def compare(spark: Any, folder: Path, count: int) -> tuple[float, float, bool]:
-    """Seconds of Spark's own window() and of windrow for the same on the same calls; whether they agree."""
-    import pyarrow.parquet as pq
-    from pyspark.sql import functions as f
-
-    pq.write_table(calls(count).drop_columns(["logged"]), folder / "sample.parquet")
-    sample = spark.read.parquet(str(folder / "sample.parquet"))
-    windows = sample.groupBy("region", f.window("ts", "24 hours", "1 minute").alias("w"))
-    native = windows.agg(f.max("len").alias("longest"), f.count("*").alias("calls"))
-    ours = (
-        wr.query(time="ts", by="region")
-        .window(wr.Sliding("24h", slide="1m"))
-        .agg(longest=wr.max("len"), calls=wr.count())
+def streamed(job: Job, spark: Any, startup: float, steps: Steps) -> Record:
+    """The stream, from its first micro-batch to its last."""
+    settings = argparse.Namespace(
+        engine="spark", json=False, quiet=False, verbose=False, report=None, overwrite=False
     )
-    mine, our_seconds = timed(lambda: ours.run(sample).toArrow())
-    theirs, their_seconds = timed(
-        lambda: native.select("region", "w.start", "w.end", "longest", "calls").toArrow()
-    )
-    return their_seconds, our_seconds, rows(mine) == rows(theirs)
+
+    def work(record: Record, reporter: Any) -> None:
+        record.startup = startup
+        run_spark(job, spark, record, reporter, read_back=True)
+
+    steps.begin("streaming the calls through windrow; the first micro-batch starts Python workers")
+    return recorded(job, settings, work)
 
 
-def rows(table: Any) -> set[tuple[Any, ...]]:
-    return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
+def compared(spark: Any, options: argparse.Namespace, steps: Steps) -> tuple[Comparison, float]:
+    """Spark's ``window()`` beside windrow, and the seconds of all of it."""
+    with steps:
+        steps.begin(f"the same windows of {options.sample:,} calls by Spark's window() and by windrow")
+        found: Comparison
+        found, seconds = timed(lambda: guarded(compare, spark, options.folder, options.sample, steps.tell))
+    return found, seconds
+
+
+def ran(options: argparse.Namespace, report: Path) -> tuple[Job, Record, float]:
+    """All of it; the seconds are those of the comparison."""
+    steps = Steps(4 if options.sample else 3)
+    job = prepared(options.folder, options.calls, steps)
+    seconds = 0.0
+    with started(job, steps) as (spark, startup):
+        record = streamed(job, spark, startup, steps)
+        try:
+            if options.sample:
+                comparison, seconds = compared(spark, options, steps)
+                record.comparisons.append(comparison)
+        finally:
+            write_report(record, report)
+    return job, record, seconds
 
 
 def show_results(record: Record) -> None:
-    table = record.results.table()
-    day = table.filter(pc.equal(table.column("window"), "day"))
-    last = day.filter(pc.equal(day.column("window_end"), pc.max(day.column("window_end"))))
-    spells = table.filter(pc.equal(table.column("window"), "spell"))
-    columns = ["region", "window_end", "longest", "ties", "who", "mean", "calls"]
-    print("\nthe last 24-hour window of each region (the watermark has passed it, so it is final):\n")
-    print(text_table(last.select(columns)))
+    day = day_windows(record.results.table())
+    fall = largest_fall(day)
+    if fall is None:
+        return
+    print(f"\nWindows move. {fall}\nIts windows that end at noon:\n")
+    print(text_table(noons(day, fall.region)))
+
+
+def show_comparison(comparison: Comparison) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+
+    console = Console(highlight=False)
+    console.print(f"\n{comparison.title}. {comparison.about}\n", markup=False)
+    console.print(Padding(bar_table(comparison, console.width - 2, console.options.ascii_only), (0, 0, 0, 2)))
+    factors = " and ".join(f"{factor:.0f}" for factor in comparison.factors(0))
+    console.print(f"\n  Spark's window() took {factors} times as long.")
+
+
+def show_summary(record: Record, comparison_seconds: float) -> None:
+    steps, totals = record.steps, record.totals
+    kinds = record.results.table().column("window").value_counts().to_pylist()
+    counts = {entry["values"]: entry["counts"] for entry in kinds}
     print(
-        f"\n{day.num_rows:,} such windows came out, one a minute and region, and {spells.num_rows:,} spells."
+        f"\nIn short\n"
+        f"  windrow's stream: {totals.rows:,} calls in {len(steps)} micro-batches, "
+        f"{human_seconds(record.seconds)}; the first took {human_seconds(steps[0].seconds)},\n"
+        f"    since it starts Python workers and loads kernels, the last {human_seconds(steps[-1].seconds)}\n"
+        f"  its results: {counts.get('day', 0):,} windows of 24 hours, one per minute and region, "
+        f"and {counts.get('spell', 0):,} spells;\n"
+        f"    {totals.late:,} calls came too late and were counted\n"
+        f"  not in that time: {human_seconds(record.startup)} in which Spark started"
+        + (f", {human_seconds(comparison_seconds)} of comparison" if comparison_seconds else "")
     )
 
 
-def work(job: Job, options: argparse.Namespace, record: Record, reporter: Reporter) -> None:
-    reporter.note("starting Spark ...")
-    with open_session(job) as spark:
-        run_spark(job, spark, record, reporter, read_back=True)
-        if not options.sample:
-            return
-        reporter.note(f"the same windows of {options.sample:,} calls, by Spark's window() and by windrow ...")
-        theirs, ours, agree = compare(spark, options.folder, options.sample)
-        cost = [["", "seconds"], ["Spark's window('24 hours', '1 minute')", f"{theirs:.1f}"]]
-        cost.append(["windrow: Sliding('24h', slide='1m')", f"{ours:.1f}"])
-        about = (
-            f"The longest call and the number of calls, of the same {options.sample:,} calls, each run once, "
-            f"in batch. Spark copies a row into each of the 1,440 windows that hold it; windrow touches it "
-            f"once. The results are {'equal' if agree else 'NOT EQUAL: please report this'}."
-        )
-        record.tables.append(("What it costs without windrow", about, cost))
+def show_next(job: Job, report: Path) -> None:
+    windrow = shorter(Path(sys.executable).parent / "windrow")
+    file = shorter(job.file)
+    print(
+        f"\nThe report, for a browser: {shorter(report)}\n\nWhat to try next\n"
+        f"  {windrow} explain {file}\n    what runs, with which algorithms, and what is kept\n"
+        f"  {windrow} run {file} --engine local --overwrite\n    the same job without Spark\n"
+        f"  {windrow} new calls\n    a job of your own, with every key explained\n"
+        f"  docs/getting-started.md goes on from here"
+    )
+
+
+def shorter(path: Path) -> Path:
+    """Relative, where that is below the current folder."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def main() -> int:
     options = arguments()
-    report = options.folder / "report.html"
-    settings = argparse.Namespace(
-        engine="spark", json=False, quiet=False, verbose=False, report=str(report), overwrite=False
-    )
+    report = options.folder.resolve() / "report.html"
     try:
-        job = prepared(options.folder, options.calls)
-        record = recorded(job, settings, lambda record, shown: work(job, options, record, shown))
+        job, record, comparison_seconds = ran(options, report)
     except (JobError, JobFailed) as error:
         print(f"the demo cannot run: {error}", file=sys.stderr)
         return 1
     except JobInterrupted:
         return 130
     show_results(record)
-    for _, about, cost in record.tables:
-        print(f"\n{about}\n")
-        print("\n".join(f"  {what:42}{seconds:>8} s" for what, seconds in cost[1:]))
-    print(f"\nthe job: {job.file}\nthe report: {report}")
+    for comparison in record.comparisons:
+        show_comparison(comparison)
+    show_summary(record, comparison_seconds)
+    show_next(job, report)
     return 0
 
 

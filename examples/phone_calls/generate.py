@@ -1,7 +1,8 @@
-"""Generates a day of phone calls, as a telephone company would log them.
+"""Generates phone calls of several days, as a telephone company would log them; the same ones every time.
 
-Calls are busiest around noon. Each is logged up to ten minutes after it began, so that they are out of order;
-the calls of a few phones that were offline come a day late. Files are by hour of logging.
+Calls are busiest around noon and fewer at the weekend. Each is logged up to ten minutes after it began, so
+that they are out of order; those of a few phones that were offline come a day and a half late. Files are by
+hour of logging.
 """
 
 from __future__ import annotations
@@ -16,17 +17,23 @@ import pyarrow.parquet as pq
 
 REGIONS = ["north", "east", "south", "west", "islands"]
 SHARES = [0.40, 0.30, 0.20, 0.09, 0.01]
-DAY = np.datetime64("2024-05-01", "us")
+#: a Wednesday
+FIRST_DAY = np.datetime64("2024-05-01", "us")
+DAYS = 5
+#: how busy Wednesday, Thursday, Friday, Saturday and Sunday are, then again
+BUSY = [1.0, 1.1, 1.3, 0.7, 0.5]
 LATE = 0.002
+OFFLINE = 1.5 * 86_400
 
 
-def calls(count: int, seed: int = 2015) -> pa.Table:
-    """The calls in the order in which they are logged; ``logged`` is when, in seconds of the day."""
+def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
+    """The calls in the order in which they are logged; ``logged`` is when, in seconds since the first day."""
     rng = np.random.default_rng(seed)
-    began = rng.beta(2.2, 2.0, count) * 86_400
+    busy = np.resize(BUSY, days)
+    began = (rng.choice(days, count, p=busy / busy.sum()) + rng.beta(2.2, 2.0, count)) * 86_400
     logged = began + rng.uniform(0, 590, count)
-    offline = (rng.random(count) < LATE) & (logged > 6 * 3_600)
-    times = DAY + ((began - 86_400 * 1.5 * offline) * 1e6).astype("m8[us]")
+    offline = (rng.random(count) < LATE) & (began > OFFLINE)
+    times = FIRST_DAY + ((began - OFFLINE * offline) * 1e6).astype("m8[us]")
     order = np.argsort(logged, kind="stable")
     table = pa.table(
         {
@@ -41,7 +48,7 @@ def calls(count: int, seed: int = 2015) -> pa.Table:
 
 
 def write_calls(folder: Path, count: int) -> int:
-    """A file for each hour of logging; how many files."""
+    """A file for each hour of logging in which there were calls; how many files."""
     folder.mkdir(parents=True, exist_ok=True)
     table = calls(count)
     hours = (np.asarray(table.column("logged")) // 3_600).astype(int)
@@ -49,11 +56,11 @@ def write_calls(folder: Path, count: int) -> int:
     found = np.unique(hours)
     for hour in found:
         low, high = np.searchsorted(hours, [hour, hour + 1])
-        file = folder / f"calls-{hour:02}.parquet"
+        file = folder / f"calls-{hour:03}.parquet"
         pq.write_table(table.slice(low, high - low), file)
         os.utime(file, (1_714_500_000 + hour * 3_600,) * 2)  # Spark takes files in the order of their age
     return len(found)
 
 
 if __name__ == "__main__":
-    print(write_calls(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 150_000), "files")
+    print(write_calls(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 250_000), "files")

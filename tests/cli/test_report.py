@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,8 +16,11 @@ from windrow.cli.job import read_job
 from windrow.cli.main import main
 from windrow.cli.record import Record, Sample
 from windrow.cli.report import write_report
+from windrow.cli.report.bars import comparison_figure
+from windrow.cli.report.page import page
 from windrow.cli.report.svg import Chart, Series, draw
 from windrow.cli.show import Progress
+from windrow.cli.show.comparison import Comparison
 
 EVIL = "<script>alert('x')</script>&\"'"
 VOID = {"meta"}
@@ -54,7 +58,7 @@ def record_of(folder: Path, region: str = "north") -> Record:
                 100,
                 late=k,
                 seconds=0.5,
-                state_bytes=2000,
+                state_bytes=2000 + k,
                 watermark=mark,
                 largest=mark,
                 late_pairs={"window_fired": 3 * k},
@@ -65,7 +69,7 @@ def record_of(folder: Path, region: str = "north") -> Record:
         pa.table({"region": [region] * 20, "window": ["hour"] * 20, "window_end": ends, "longest": range(20)})
     )
     record.notes.append(EVIL)
-    record.tables.append(("Cost", EVIL, [["engine", "seconds"], [EVIL, "1.5"]]))
+    record.comparisons.append(Comparison("Cost", EVIL, [EVIL, "ours"], [(EVIL, [3.0, 1.5])]))
     record.end("done")
     return record
 
@@ -89,6 +93,54 @@ def test_data_is_escaped(tmp_path: Path) -> None:
     text = (tmp_path / "r.html").read_text()
     assert "<script" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_a_series_that_never_changes_is_a_sentence(tmp_path: Path) -> None:
+    record = record_of(tmp_path)
+    record.steps = [replace(step, state_bytes=2000) for step in record.steps]
+    table = record.results.table()
+    record.results = Sample()
+    record.results.add(table.set_column(3, "longest", pa.array([7] * 20)))
+    text = page(record)
+    assert "<li>longest, window hour: always 7.</li>" in text
+    assert "<li>State: always 2 kB.</li>" in text
+    assert "<h3>longest" not in text
+    assert "<h3>State" not in text
+    assert "<h3>Event time" in text
+
+
+def test_state_has_a_baseline_a_bound_and_says_what_is_counted(tmp_path: Path) -> None:
+    record = record_of(tmp_path)
+    start = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
+    record.steps = [
+        Progress(
+            k, k + 1.0, 100, state_bytes=min(k, 3) * 100_000, watermark=start + dt.timedelta(minutes=20 * k)
+        )
+        for k in range(8)
+    ]
+    (figure,) = [part for part in page(record).split("<figure>") if part.startswith("<h3>State")]
+    assert ">0</text>" in figure
+    assert "largest: 300.0 kB" in figure
+    assert "from here on the longest window is full" in figure
+    assert "RocksDB" in figure
+    level, full = re.findall(r'<line x1="(\S+)" x2="(\S+)" y1="(\S+)" y2="(\S+)" class="dash"/>', figure)
+    points = [p.split(",") for p in re.findall(r'<polyline points="([^"]+)"', figure)[0].split()]
+    assert level[2] == level[3] == points[-1][1]  # the plateau
+    assert full[0] == full[1] == points[3][0]  # an hour, the longest window, after the first watermark
+
+
+def test_a_report_says_what_took_how_long(tmp_path: Path) -> None:
+    record = record_of(tmp_path)
+    record.seconds, record.startup = 41.0, 12.0
+    assert "took 41.0 s, after 12.0 s in which Spark started" in page(record)
+
+
+def test_a_comparison_is_bars_on_one_scale(tmp_path: Path) -> None:
+    seconds = [("1,000 calls", [5.0, 0.5]), ("4,000 calls", [20.0, 1.0])]
+    drawn = comparison_figure(Comparison("Cost", "", ["theirs", "ours"], seconds))
+    widths = [float(width) for width in re.findall(r'<rect x="0" y="\d+" width="([\d.]+)"', drawn)]
+    assert [width / widths[2] for width in widths] == pytest.approx([0.25, 0.025, 1.0, 0.05], abs=0.01)
+    assert all(label in drawn for label in ("1,000 calls", "5.0 s", "500 ms", "20.0 s", "theirs", "ours"))
 
 
 def test_a_report_that_fails_leaves_the_run_as_it_was(

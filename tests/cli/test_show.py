@@ -8,6 +8,7 @@ import io
 import pytest
 from rich.console import Console
 
+from windrow.cli.show.comparison import Comparison, bar_table
 from windrow.cli.show.lines import PlainLines, progress_text
 from windrow.cli.show.live import LiveLine
 from windrow.cli.show.progress import Progress, Totals
@@ -57,7 +58,6 @@ def test_what_spark_says() -> None:
             "observedMetrics": {
                 "windrow": {"rows_in": 9, "rows_late": 2, "windows_fired": None, "late_pairs_window_fired": 5}
             },
-            "stateOperators": [{"memoryUsedBytes": 100, "customMetrics": {"rocksdbSstFileSize": 40}}],
         },
         1.0,
     )
@@ -66,6 +66,38 @@ def test_what_spark_says() -> None:
     assert step.watermark == dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
     integers = {"eventTime": {"watermark": "1970-01-01T00:00:00.017Z"}}
     assert step_of(integers, 0.0, is_integer_time=True).watermark == 17
+
+
+def test_state_is_what_windrow_holds() -> None:
+    files = [{"memoryUsedBytes": 100, "customMetrics": {"rocksdbSstFileSize": 40}}]
+
+    def held(counts: dict[str, int] | None, before: int) -> int:
+        seen = {"observedMetrics": {} if counts is None else {"windrow": counts}, "stateOperators": files}
+        return step_of(seen, 1.0, held=before).state_bytes
+
+    assert held({"rows_in": 9, "state_bytes_read": 0, "state_bytes": 512}, 0) == 512
+    assert held({"rows_in": 0, "state_bytes_read": 80, "state_bytes": 0}, 512) == 0  # all windows have fired
+    assert held({"rows_in": 0, "state_bytes_read": 0, "state_bytes": 0}, 512) == 512  # nothing was called
+    assert held(None, 512) == 512  # Spark is idle
+
+
+@pytest.mark.parametrize("is_ascii", [False, True])
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_bars_of_a_comparison_fit_and_are_on_one_scale(width: int, is_ascii: bool) -> None:
+    seconds = [("1,000 calls", [5.0, 0.4]), ("4,000 calls", [20.0, 0.5])]
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    console.print(bar_table(Comparison("", "", ["Spark's window()", "windrow"], seconds), width, is_ascii))
+    lines = out.getvalue().splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert [line.split()[-2:] for line in lines] == [
+        ["5.0", "s"],
+        ["400", "ms"],
+        ["20.0", "s"],
+        ["500", "ms"],
+    ]
+    bars = [sum(c == "#" or c > "\u2500" for c in line) for line in lines]
+    assert bars[2] >= 3.5 * bars[0] > 3 * bars[1] >= 3
 
 
 def test_tables_fit_and_hide_control_characters() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import tempfile
@@ -36,6 +37,7 @@ def test_a_stream_on_spark_gives_what_the_local_engine_gives(
     assert main(["run", str(file), "--report", str(report)]) == 0
     said = capsys.readouterr().err
     assert "late 1" in said
+    assert re.search(r"rows in \S+ \S+ \(Spark started in ", said)
 
     own = write_job(tmp_path, text.replace('"results"', '"local"'), "local.toml")
     assert main(["run", str(own), "--engine", "local", "--batch-rows", "60", "--quiet"]) == 0
@@ -46,6 +48,7 @@ def test_a_stream_on_spark_gives_what_the_local_engine_gives(
     )
     assert_same_results(found, due)
     assert "Results over time" in report.read_text()
+    assert "largest: 0 B" not in report.read_text()
 
     assert main(["state", str(tmp_path / "checkpoint")]) == 0
     assert "slices of 2 keys" in capsys.readouterr().out
@@ -82,6 +85,18 @@ def test_what_spark_refuses_is_one_line(
     assert main(["run", str(file)]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("failed:")]
     assert "no_such_format" in line
+
+
+def test_the_demo_compares_equal_results(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+    compare = importlib.import_module("phone_calls.compare").compare
+    told: list[str] = []
+    found = compare(spark, tmp_path, 200, told.append, slide="6 hours")
+    assert [what for what, _ in found.seconds] == ["50 calls", "200 calls"]
+    assert all(seconds > 0 for _, times in found.seconds for seconds in times)
+    assert "The results are equal." in found.about
+    assert "bench/spark_batch.py --only windows" in found.about
+    assert told[1:] == [f"{n} calls by {way}" for n in (50, 200) for way in ("windrow", "Spark's window()")]
 
 
 def test_the_guide_to_migration_gives_the_same_before_and_after(spark: Any, tmp_path: Path) -> None:

@@ -79,8 +79,12 @@ def test_state_is_in_pieces_and_goes_away(late: Any) -> None:
     def at(time: int) -> pa.Table:
         return many.set_column(many.column_names.index("ts"), many.field("ts"), pa.array([time] * len(many)))
 
+    held = [0]
     for start in range(1, 200, 10):
         stream.batch(pa.concat_tables(map(at, range(start, start + 10))), max(start - 5, 0))
+        held.append(stream.counts["state_bytes"] - sum(held))
+    assert held[3] > 1.5 * held[1] > 0  # until windows are full
+    assert max(held[8:]) < 1.1 * min(held[8:])  # then old slices leave as new ones come
     for entries in stream.entries.values():
         assert len(entries.blocks) > 8
     written = stream.counts["state_bytes_written"]
@@ -88,5 +92,7 @@ def test_state_is_in_pieces_and_goes_away(late: Any) -> None:
     assert stream.counts["state_bytes_written"] - written < sum(
         len(data) for entries in stream.entries.values() for data in entries.blocks.values()
     )
+    before = stream.counts["state_bytes"]
     stream.batch(table_of([]), 1000)
+    assert stream.counts["state_bytes"] == before  # windrow counts what it holds: nothing
     assert not any(entries.blocks for entries in stream.entries.values())

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.cli.job import Job
+from windrow.cli.show.comparison import Comparison
 from windrow.cli.show.progress import Progress, Totals, human_seconds
 
 if TYPE_CHECKING:
@@ -67,13 +68,30 @@ class Record:
     status: Literal["running", "done", "stopped", "failed"] = "running"
     #: the result rows that were written, where that is known
     written: int | None = None
-    #: further sections of a report: a title and a table of texts
-    tables: list[tuple[str, str, list[list[str]]]] = field(default_factory=list)
-    _clock: float = field(default_factory=time.monotonic)
+    #: what the same work took in other ways, for the report
+    comparisons: list[Comparison] = field(default_factory=list)
+    #: seconds of the work itself: neither the start of the engine nor what is done with results afterwards
     seconds: float = 0.0
+    #: seconds until the engine was ready
+    startup: float = 0.0
+    _clock: float = 0.0
+    _worked: float | None = None
+
+    def __post_init__(self) -> None:
+        self._clock = time.monotonic()
 
     def elapsed(self) -> float:
+        """Seconds since the work began."""
         return time.monotonic() - self._clock
+
+    def engine_started(self) -> None:
+        """The engine is ready, and the work begins."""
+        self.startup += self.elapsed()
+        self._clock = time.monotonic()
+
+    def work_ended(self) -> None:
+        """All rows are worked off; what follows is not counted."""
+        self._worked = self.elapsed()
 
     def add(self, step: Progress) -> None:
         self.steps.append(step)
@@ -81,7 +99,7 @@ class Record:
 
     def end(self, status: Literal["done", "stopped", "failed"]) -> None:
         self.status = status
-        self.seconds = self.elapsed()
+        self.seconds = self.elapsed() if self._worked is None else self._worked
 
     def summary(self) -> dict[str, Any]:
         """For machines."""
@@ -91,6 +109,7 @@ class Record:
             "engine": self.engine,
             "status": self.status,
             "seconds": round(self.seconds, 3),
+            "startup_seconds": round(self.startup, 3),
             "batches": totals.batches,
             "rows": totals.rows,
             "late": totals.late,
@@ -106,7 +125,8 @@ class Record:
     def summary_text(self) -> str:
         """For people, in one line."""
         totals, written = self.totals, self.written
-        parts = [f"{totals.rows:,} rows in {human_seconds(self.seconds)}"]
+        started = f" (Spark started in {human_seconds(self.startup)})" if self.startup else ""
+        parts = [f"{totals.rows:,} rows in {human_seconds(self.seconds)}{started}"]
         if written is not None:
             parts.append(f"{written:,} results")
         parts += [f"{totals.late_text} late"] if totals.late_pairs else []

@@ -72,4 +72,5 @@ def _on_spark(
 
     reporter.note("starting Spark ...")
     with open_session(job, options.verbose) as spark:
+        record.engine_started()
         play(job, spark, scratch / "input", speed, options.tick, record, reporter, options.report is not None)

@@ -38,6 +38,7 @@ def run_job(job: Job, options: argparse.Namespace, record: Record, reporter: Rep
     check_results(job)
     reporter.note("starting Spark ...")
     with open_session(job, options.verbose) as spark:
+        record.engine_started()
         run_spark(job, spark, record, reporter, read_back=options.report is not None)
 
 

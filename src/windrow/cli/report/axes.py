@@ -12,17 +12,29 @@ _TIME_STEPS = (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200
 
 
 class Axis:
-    """Equal differences are equally long."""
+    """Equal differences are equally long. Of whole numbers, such as counts, ticks are whole, too."""
 
     def __init__(
-        self, low: float, high: float, start: float, end: float, is_time: bool, wanted: int = 6
+        self,
+        low: float,
+        high: float,
+        start: float,
+        end: float,
+        is_time: bool,
+        wanted: int = 6,
+        is_whole: bool = False,
+        margin: float | None = None,
     ) -> None:
+        """``margin``: how far the axis goes beyond its values; None: up to the next tick."""
         if high <= low:
-            pad = 30.0 if is_time else max(abs(low) * 0.1, 0.5)
+            pad = 30.0 if is_time else 1.0 if is_whole else max(abs(low) * 0.1, 0.5)
             low, high = (low - pad, high + pad) if is_time or low < 0 else (low, high + pad)
-        self.step = _time_step((high - low) / wanted) if is_time else _round_step((high - low) / wanted)
-        self.low = low if is_time else math.floor(low / self.step) * self.step
-        self.high = high if is_time else math.ceil(high / self.step) * self.step
+        rough = (high - low) / wanted
+        self.step = _time_step(rough) if is_time else _round_step(rough, is_whole)
+        self.low, self.high = low - (margin or 0.0), high + (margin or 0.0)
+        if not is_time and margin is None:
+            self.low = math.floor(low / self.step) * self.step
+            self.high = math.ceil(high / self.step) * self.step
         self.start, self.end, self.is_time = start, end, is_time
 
     def place(self, value: float) -> float:
@@ -80,9 +92,15 @@ def _binary(value: float) -> str:
     return f"{whole >> 20}M" if whole >= 1 << 20 else f"{whole >> 10}K" if whole >= 1 << 10 else f"{value:g}"
 
 
-def _round_step(rough: float) -> float:
+def _round_step(rough: float, is_whole: bool = False) -> float:
+    """
+    >>> _round_step(0.22), _round_step(0.22, is_whole=True), _round_step(2.2, is_whole=True)
+    (0.25, 1.0, 5.0)
+    """
+    rough = max(rough, 1.0) if is_whole else rough
     power = 10.0 ** math.floor(math.log10(rough))
-    return next(step * power for step in _STEPS if step * power >= rough * 0.999)
+    found = (step * power for step in _STEPS if step * power >= rough * 0.999)
+    return next(step for step in found if not is_whole or step.is_integer())
 
 
 def _time_step(rough: float) -> float:

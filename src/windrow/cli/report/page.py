@@ -12,7 +12,9 @@ from typing import Any
 from windrow.cli.commands.explain import explained
 from windrow.cli.job.secrets import scrubbed
 from windrow.cli.record import Record
-from windrow.cli.report.parts import figures, head, table_of
+from windrow.cli.report.bars import comparison_figure
+from windrow.cli.report.constants import without_constants
+from windrow.cli.report.parts import figures, head, list_of, table_of
 from windrow.cli.report.results import result_charts, time_column
 from windrow.cli.report.steps import step_charts
 from windrow.cli.show.progress import human_bytes, human_seconds, human_time
@@ -27,6 +29,8 @@ _PAIRS = {
     "session_closed": "a row and a session that had closed",
     "order_passed": "a row behind rows that were taken in order",
 }
+#: letters of a cell
+_LONGEST_CELL = 400
 
 
 def page(record: Record) -> str:
@@ -41,16 +45,17 @@ def _parts(record: Record) -> Iterator[str]:
     yield _numbers(record)
     yield from _notes(record)
     table = record.results.table()
-    charts = result_charts(record.job, table)
-    if charts:
+    charts, constants = without_constants(result_charts(record.job, table))
+    if charts or constants:
         yield "<h2>Results over time</h2>"
-        yield f'<p class="soft">{_about_results(record)}</p>{figures(charts)}'
+        yield f'<p class="soft">{_about_results(record)}</p>{figures(charts)}{list_of(constants)}'
     yield from _result_rows(record, table)
-    for title, about, rows in record.tables:
-        yield f'<h2>{escape(title)}</h2><p class="soft">{escape(about)}</p>{table_of(rows)}'
-    charts = step_charts(record)
-    if charts:
-        yield f"<h2>How the run went</h2>{figures(charts)}"
+    for comparison in record.comparisons:
+        yield f"<h2>{escape(comparison.title)}</h2><p>{escape(comparison.about)}</p>"
+        yield comparison_figure(comparison) + table_of(comparison.rows())
+    charts, constants = without_constants(step_charts(record))
+    if charts or constants:
+        yield f"<h2>How the run went</h2>{figures(charts)}{list_of(constants)}"
     yield '<h2>The job</h2><p class="soft">Where rows come from and go to, and what is done in between.</p>'
     yield f"<pre>{escape(chr(10).join(explained(record.job)))}</pre>"
     yield "</body></html>"
@@ -63,9 +68,11 @@ def _lead(record: Record) -> str:
     windows = ", ".join(f"{name or 'one window'}: {window!r}" for name, window in query.windows)
     windows = windows or "a result for every row"
     keys = f", for each {escape(' and '.join(query.by))}" if query.by else ""
+    took = human_seconds(record.seconds)
+    started = f", after {human_seconds(record.startup)} in which Spark started" if record.startup else ""
     return (
         f"<p>{kind} aggregated with windrow on {where}{keys}. Windows: {escape(windows)}.</p>"
-        f'<p class="soft">Began {human_time(record.started)} UTC, took {human_seconds(record.seconds)}. '
+        f'<p class="soft">Began {human_time(record.started)} UTC, took {took}{started}. '
         f'<span class="status">{_STATUS.get(record.status, "")}</span></p>'
     )
 
@@ -77,7 +84,7 @@ def _numbers(record: Record) -> str:
         found.append((f"{record.written:,}", "results"))
     steady = steps[1:] if len(steps) > 2 else steps  # the first one starts workers and compiles
     if busy := sum(step.seconds for step in steady):
-        found.append((f"{sum(step.rows for step in steady) / busy:,.0f}", "rows a second, on average"))
+        found.append((f"{sum(step.rows for step in steady) / busy:,.0f}", "rows per second, on average"))
     if record.job.source.is_stream:
         found.append((f"{totals.late:,}", "rows late for all their windows"))
         found += [(f"{n:,}", f"late pairs: {_PAIRS[reason]}") for reason, n in totals.late_pairs.items()]
@@ -103,7 +110,7 @@ def _notes(record: Record) -> Iterator[str]:
 def _about_results(record: Record) -> str:
     sample = record.results
     part = "" if sample.kept >= sample.seen else f" Drawn from {sample.kept:,} of {sample.seen:,} results."
-    return f"One line a key, of the keys with the most results.{part}"
+    return f"One line per key, for the keys with the most results.{part}"
 
 
 def _result_rows(record: Record, table: Any) -> Iterator[str]:
@@ -121,4 +128,4 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     text = human_time(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 3] + "..."

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from windrow.cli.report.svg import Chart, draw
 
-__all__ = ["figures", "head", "table_of"]
+__all__ = ["figures", "head", "list_of", "table_of"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -38,7 +38,13 @@ def figures(charts: Iterable[tuple[str, str, Chart]]) -> str:
             found.append(
                 f"<figure><h3>{escape(title)}</h3><figcaption>{escape(about)}</figcaption>{drawn}</figure>"
             )
-    return f'<div class="charts">{"".join(found)}</div>'
+    return f'<div class="charts">{"".join(found)}</div>' if found else ""
+
+
+def list_of(sentences: Iterable[str]) -> str:
+    """A line for each; nothing for none."""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> str:

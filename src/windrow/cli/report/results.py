@@ -72,7 +72,7 @@ def _chart(job: Job, table: pa.Table, axis: str, name: str, is_regular: bool) ->
     largest = sorted(lines, key=lambda key: -len(lines[key]))[:_MOST_KEYS]
     series = [Series(key, sorted(lines[key].items())) for key in sorted(largest)]
     kind = "line" if is_regular else "dots"
-    return Chart(series, name, axis.replace("_", " "), x_is_time=_is_time(table, axis), kind=kind)
+    return Chart(series, "", axis.replace("_", " "), x_is_time=_is_time(table, axis), kind=kind)
 
 
 def _keys(job: Job, table: pa.Table) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from windrow.cli.record import Record
 from windrow.cli.report.svg import Chart, Series
-from windrow.cli.show.progress import Progress
+from windrow.cli.show.progress import Progress, human_bytes
+from windrow.windows import TimeWindow
 
 __all__ = ["step_charts"]
 
@@ -22,7 +23,7 @@ def step_charts(record: Record) -> list[tuple[str, str, Chart]]:
     charts = [
         (
             "Throughput",
-            f"Rows a second, while a {step} ran.",
+            f"Rows per second, while a {step} ran.",
             Chart([_series(record, "rows/s", lambda s: s.rows_per_second)], "rows/s", over, kind="bar"),
         ),
         (
@@ -42,11 +43,36 @@ def step_charts(record: Record) -> list[tuple[str, str, Chart]]:
 def _state(record: Record, over: str) -> tuple[str, str, Chart]:
     largest = max(step.state_bytes for step in record.steps)
     unit, size = ("MB", 1e6) if largest >= 1e6 else ("kB", 1e3)
-    line = _series(record, unit, lambda s: s.state_bytes / size)
-    about = "What is kept from one to the next: partial aggregates instead of rows, where possible."
+    line = _series(record, "state", lambda s: s.state_bytes / size)
+    about = (
+        "What windrow holds from one to the next: slices, keys, open sessions and rows that a window still "
+        "needs. It grows until the longest window is full; from then on old slices leave as new ones come."
+    )
     if record.engine == "spark":
-        about += " The size of the state store's files when they were last written."
-    return "State", about, Chart([line], unit, over, colours=[2])
+        about += (
+            " RocksDB's files in the checkpoint are not counted: they also hold what is not compacted yet."
+        )
+    levels = [(largest / size, f"largest: {human_bytes(largest)}")]
+    return "State", about, Chart([line], unit, over, colours=[2], levels=levels, moments=_full(record))
+
+
+def _full(record: Record) -> list[tuple[float, str]]:
+    """The step by which the watermark had moved as far as the longest window is long."""
+    known = [(k, _units(step.watermark)) for k, step in enumerate(record.steps) if step.watermark is not None]
+    if not known:
+        return []
+    first = known[0][1]
+    timed = [window for _, window in record.job.query.windows if isinstance(window, TimeWindow)]
+    longest = max((end - start for window in timed for start, end in window.assign(first)), default=None)
+    full = [k for k, watermark in known if longest is not None and watermark - first >= longest]
+    return [(float(full[0]), "from here on the longest window is full")] if full else []
+
+
+def _units(moment: Any) -> int:
+    """A time as windows count it: microseconds, or as it is."""
+    seconds = _seconds(moment)
+    assert seconds is not None
+    return round(seconds * 1e6) if isinstance(moment, dt.datetime) else int(moment)
 
 
 def _series(record: Record, name: str, value: Callable[[Progress], float]) -> Series:

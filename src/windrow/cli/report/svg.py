@@ -1,6 +1,8 @@
 """Charts as SVG: lines over time and bars, drawn here so that a page needs nothing from outside.
 
-Colours are variables of the page, so that a chart suits light and dark. All text is escaped.
+Colours are variables of the page, so that a chart suits light and dark. Names of axes and lines, which may be
+of any length, stand around the drawing, where a browser breaks lines; in it there are only ticks, and room
+for them. All text is escaped.
 """
 
 from __future__ import annotations
@@ -10,16 +12,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
 
 from windrow.cli.report.axes import Axis, LogAxis, number
 
-__all__ = ["COLOURS", "Chart", "Series", "draw"]
+__all__ = ["COLOURS", "LETTER", "WIDTH", "Chart", "Series", "draw", "legend"]
 
 AnyAxis = Axis | LogAxis
 
-_WIDTH, _HEIGHT = 720, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 34
+#: of a drawing, in its own units; a page of one column on a phone shows about two thirds of a pixel for each
+WIDTH = 480
+_HEIGHT = 200
+_RIGHT, _TOP, _BOTTOM = 14, 10, 24
+#: at most so wide is a letter of a tick: that of style.css on narrow screens
+LETTER = 9.0
 #: points of a line; more cannot be told apart
 _MOST_POINTS = 600
 #: lines with at most so many points show each of them
@@ -48,6 +53,9 @@ class Chart:
     log_x: bool = False
     log_y: bool = False
     kind: str = "line"
+    #: dashed lines across, each with a name: a height, or a place on the x axis
+    levels: Sequence[tuple[float, str]] = ()
+    moments: Sequence[tuple[float, str]] = ()
     #: whether a line shows its points
     is_marked: bool = False
     colours: Sequence[int] = field(default_factory=lambda: range(COLOURS))
@@ -62,18 +70,18 @@ def draw(chart: Chart, title: str) -> str:
     points = [p for _, s in shown for p in s.points]
     if not points:
         return ""
-    x_axis, y_axis = _x_axis(chart, [x for x, _ in points]), _y_axis(chart, [y for _, y in points])
+    y_axis = _y_axis(chart, [*(y for _, y in points), *(level for level, _ in chart.levels)])
+    left = 10 + LETTER * max(len(label) for _, label in y_axis.ticks())
+    x_axis = _x_axis(chart, [*(x for x, _ in points), *(x for x, _ in chart.moments)], left)
     mark = {"bar": _bars, "dots": _dots}.get(chart.kind, _line)
     marks = [mark(colour, series, x_axis, y_axis) for colour, series in shown]
     if chart.is_marked:
         marks += [_dots(c, s, x_axis, y_axis) for c, s in shown if len(s.points) <= _MOST_MARKS]
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
-        + _grid(x_axis, y_axis, chart)
-        + "".join(marks)
-        + "</svg>"
-        + _legend(shown)
+    drawn = (
+        f'<svg viewBox="0 0 {WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f"{_grid(x_axis, y_axis)}{''.join(marks)}{_dashes(chart, x_axis, y_axis)}</svg>"
     )
+    return _axis_name(chart.y_label) + drawn + _axis_name(chart.x_label, " below") + _names(chart, shown)
 
 
 def _drawable(chart: Chart, series: Series) -> Series:
@@ -82,11 +90,15 @@ def _drawable(chart: Chart, series: Series) -> Series:
     return Series(series.name, kept)
 
 
-def _x_axis(chart: Chart, xs: list[float]) -> AnyAxis:
+def _x_axis(chart: Chart, xs: list[float], left: float) -> AnyAxis:
+    right = WIDTH - _RIGHT
     if not chart.log_x:
-        return Axis(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, chart.x_is_time)
+        margin = 0.5 if chart.kind == "bar" and _are_whole(xs) and not chart.x_is_time else None
+        return Axis(
+            min(xs), max(xs), left, right, chart.x_is_time, wanted=5, is_whole=_are_whole(xs), margin=margin
+        )
     is_binary = all(math.log2(x).is_integer() for x in xs)
-    return LogAxis(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, base=2 if is_binary else 10)
+    return LogAxis(min(xs), max(xs), left, right, base=2 if is_binary else 10)
 
 
 def _y_axis(chart: Chart, ys: list[float]) -> AnyAxis:
@@ -94,7 +106,11 @@ def _y_axis(chart: Chart, ys: list[float]) -> AnyAxis:
     if chart.log_y:
         return LogAxis(min(ys), max(ys), bottom, _TOP)
     low = min(ys) if chart.y_is_time else min(0.0, min(ys))
-    return Axis(low, max(ys), bottom, _TOP, chart.y_is_time, wanted=4)
+    return Axis(low, max(ys), bottom, _TOP, chart.y_is_time, wanted=4, is_whole=_are_whole(ys))
+
+
+def _are_whole(values: Sequence[float]) -> bool:
+    return all(float(value).is_integer() for value in values)
 
 
 def _thinned(series: Series) -> Series:
@@ -140,28 +156,42 @@ def _bars(colour: int, series: Series, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     return "".join(found)
 
 
-def _grid(x_axis: AnyAxis, y_axis: AnyAxis, chart: Chart) -> str:
+def _grid(x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     parts = []
     for value, label in y_axis.ticks():
         y = y_axis.place(value)
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>')
-    for value, label in x_axis.ticks():
-        x = x_axis.place(value)
         parts.append(
-            f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 15}" text-anchor="middle">{escape(label)}</text>'
+            f'<line x1="{x_axis.start:.1f}" x2="{x_axis.end:.1f}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
+            f'<text x="{x_axis.start - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
         )
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    parts.append(f'<text x="{middle}" y="{_HEIGHT - 4}" text-anchor="middle">{escape(chart.x_label)}</text>')
-    parts.append(
-        f'<text transform="translate(12 {(_HEIGHT - _BOTTOM + _TOP) / 2}) rotate(-90)" text-anchor="middle">'
-        f"{escape(chart.y_label)}</text>"
-    )
+    for value, label in x_axis.ticks():
+        half = len(label) * LETTER / 2
+        x = min(max(x_axis.place(value), half), WIDTH - half)  # at the ends, too, all of it is seen
+        parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - 5}" text-anchor="middle">{escape(label)}</text>')
     return "".join(parts)
 
 
-def _legend(shown: Sequence[tuple[int, Any]]) -> str:
-    if len(shown) < 2:
-        return ""
-    items = (f'<span><i class="c{colour}"></i>{escape(s.name)}</span>' for colour, s in shown)
+def _dashes(chart: Chart, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
+    lines = [(x_axis.start, x_axis.end, *(y_axis.place(level),) * 2) for level, _ in chart.levels]
+    lines += [(*(x_axis.place(moment),) * 2, y_axis.start, y_axis.end) for moment, _ in chart.moments]
+    return "".join(
+        f'<line x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}" class="dash"/>'
+        for x1, x2, y1, y2 in lines
+    )
+
+
+def _axis_name(name: str, where: str = "") -> str:
+    return f'<p class="axis{where}">{escape(name)}</p>' if name else ""
+
+
+def _names(chart: Chart, shown: Sequence[tuple[int, Series]]) -> str:
+    names = [(f"c{colour}", series.name) for colour, series in shown]
+    names += [("dashed", name) for _, name in chart.levels]
+    names += [("dashed upright", name) for _, name in chart.moments]
+    return legend(names) if len(names) > 1 else ""
+
+
+def legend(names: Sequence[tuple[str, str]]) -> str:
+    """What is what: a class of the style, and a name."""
+    items = (f'<span><i class="{look}"></i>{escape(name)}</span>' for look, name in names)
     return f'<p class="legend">{"".join(items)}</p>'

@@ -100,6 +100,7 @@ def play(
         feed.join(5)
     if feed.error is not None:
         raise JobFailed(str(feed.error)) from feed.error
+    record.work_ended()
     if read_back:
         keep_results(job, spark, result_schema, record)
     if was_stopped:

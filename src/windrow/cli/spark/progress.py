@@ -14,15 +14,15 @@ __all__ = ["step_of"]
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = False) -> Progress:
-    """
+def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = False, held: int = 0) -> Progress:
+    """``held``: the bytes of state after the step before.
+
     >>> step = step_of({"batchId": 3, "durationMs": {"triggerExecution": 1500}, "numInputRows": 10}, 2.0)
     >>> step.batch, step.rows, step.seconds, step.watermark
     (3, 10, 1.5, None)
     """
     counts = _plain((progress.get("observedMetrics") or {}).get("windrow"))
     times = progress.get("eventTime") or {}
-    states = progress.get("stateOperators") or []
     return Progress(
         batch=int(progress.get("batchId", 0)),
         at=at,
@@ -33,7 +33,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         windows=int(counts.get("windows_fired") or 0),
         corrected=int(counts.get("windows_corrected") or 0),
         seconds=int((progress.get("durationMs") or {}).get("triggerExecution", 0)) / 1000,
-        state_bytes=int(counts.get("state_bytes") or sum(_state_bytes(_plain(state)) for state in states)),
+        state_bytes=_state_bytes(counts, held),
         watermark=_moment(times.get("watermark"), is_integer_time),
         largest=_moment(times.get("max"), is_integer_time),
     )
@@ -52,10 +52,10 @@ def _plain(value: Any) -> dict[str, Any]:
     return dict(value.asDict()) if hasattr(value, "asDict") else dict(value)
 
 
-def _state_bytes(state: dict[str, Any]) -> int:
-    """The size of RocksDB's files as of their last snapshot; before there is one, what it has in memory."""
-    custom = _plain(state.get("customMetrics"))
-    return int(custom.get("rocksdbSstFileSize") or 0) or int(state.get("memoryUsedBytes") or 0)
+def _state_bytes(counts: dict[str, Any], held: int) -> int:
+    """What windrow holds; as before where no rows came and no watermark moved, so that no bucket counted."""
+    has_counted = any(counts.get(name) for name in ("rows_in", "state_bytes_read", "state_bytes"))
+    return int(counts.get("state_bytes") or 0) if has_counted else held
 
 
 def _moment(text: str | None, is_integer_time: bool) -> Any:

@@ -39,6 +39,7 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
     else:
         schema = _run_once(job, frame, record, reporter)
         was_stopped = False
+    record.work_ended()
     if read_back:
         keep_results(job, spark, schema, record)
     if was_stopped:

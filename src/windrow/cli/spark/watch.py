@@ -60,7 +60,8 @@ def _drained(job: Job, stream: Any, record: Record, reporter: Reporter, seen: se
         if mark not in seen:
             seen.add(mark)
             fresh = True
-            step = step_of(progress, record.elapsed(), integers)
+            held = record.steps[-1].state_bytes if record.steps else 0
+            step = step_of(progress, record.elapsed(), integers, held)
             record.add(step)
             reporter.progress(step, record.totals)
     return fresh

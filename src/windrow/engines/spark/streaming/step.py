@@ -29,7 +29,7 @@ __all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "kept_by", "step"]
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
-#: what a step counts, in the order of the columns that carry it
+#: what a step counts, in the order of the columns that carry it; the last is what the bucket holds after it
 COUNTED = (
     "rows_in",
     "rows_aggregated",
@@ -41,6 +41,7 @@ COUNTED = (
     *LATE_PAIRS,
     "state_bytes_read",
     "state_bytes_written",
+    "state_bytes",
 )
 
 
@@ -88,7 +89,8 @@ def step(
     late = state.late.joined(None) if state.late.tables else None
     state = without_dead_keys(replace(state, late=LateRows()))
     bucket.save(plan, state)
-    counts = (*_difference(before, state.counts), bucket.bytes_read, bucket.bytes_written)
+    moved = (bucket.bytes_read, bucket.bytes_written)
+    counts = (*_difference(before, state.counts), *moved, state.nbytes)
     return Stepped(results, late, counts, has_moved)
 
 
