@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## Create or update .venv with the pinned packages
 
-demo: $(READY) ## Stream a day of phone calls through Spark; ends with a summary and a report
+demo: $(READY) ## Stream five days of phone calls through Spark; ends with a summary and a report
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)

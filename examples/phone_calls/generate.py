@@ -1,8 +1,8 @@
 """Generates phone calls of several days, as a telephone company would log them; the same ones every time.
 
-Calls are busiest around noon and fewer at the weekend. Each is logged up to ten minutes after it began, so
-that they are out of order; those of a few phones that were offline come a day and a half late. Files are by
-hour of logging.
+Calls are busiest around noon, and fewer but longer at the weekend. Each is logged up to ten minutes after it
+began, so that they are out of order; those of a few phones that were offline come a day and a half late. Files
+are by hour of logging.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ FIRST_DAY = np.datetime64("2024-05-01", "us")
 DAYS = 5
 #: how busy Wednesday, Thursday, Friday, Saturday and Sunday are, then again
 BUSY = [1.0, 1.1, 1.3, 0.7, 0.5]
+#: and how long their calls are
+LONG = [1.0, 1.0, 1.0, 1.3, 1.6]
 LATE = 0.002
 OFFLINE = 1.5 * 86_400
 
@@ -30,7 +32,8 @@ def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
     """The calls in the order in which they are logged; ``logged`` is when, in seconds since the first day."""
     rng = np.random.default_rng(seed)
     busy = np.resize(BUSY, days)
-    began = (rng.choice(days, count, p=busy / busy.sum()) + rng.beta(2.2, 2.0, count)) * 86_400
+    day = rng.choice(days, count, p=busy / busy.sum())
+    began = (day + rng.beta(2.2, 2.0, count)) * 86_400
     logged = began + rng.uniform(0, 590, count)
     offline = (rng.random(count) < LATE) & (began > OFFLINE)
     times = FIRST_DAY + ((began - OFFLINE * offline) * 1e6).astype("m8[us]")
@@ -40,7 +43,7 @@ def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
             "ts": pa.array(times, pa.timestamp("us", "UTC")),
             "region": np.array(REGIONS)[rng.choice(len(REGIONS), count, p=SHARES)],
             "caller": np.char.add("c", rng.integers(0, 20_000, count).astype(str)),
-            "len": np.round(rng.lognormal(4.5, 1.1, count)).astype(np.int64),
+            "len": np.round(rng.lognormal(4.5, 1.1, count) * np.resize(LONG, days)[day]).astype(np.int64),
             "logged": logged,
         }
     )

@@ -88,7 +88,7 @@ def _numbers(record: Record) -> str:
     if record.job.source.is_stream:
         found.append((f"{totals.late:,}", "rows late for all their windows"))
         found += [(f"{n:,}", f"late pairs: {_PAIRS[reason]}") for reason, n in totals.late_pairs.items()]
-        found.append((f"{totals.windows:,}", "windows given out"))
+        found.append((f"{totals.windows:,}", "windows fired"))
         found.append((human_bytes(max((step.state_bytes for step in steps), default=0)), "largest state"))
     if totals.corrected:
         found.append((f"{totals.corrected:,}", "windows corrected"))

@@ -89,7 +89,7 @@ def _event_time(record: Record, over: str) -> list[tuple[str, str, Chart]]:
         return []
     is_time = isinstance(record.steps[-1].watermark, dt.datetime)
     chart = Chart(lines, "event time", over, y_is_time=is_time, colours=[0, 3])
-    about = "Windows are given out once the watermark has reached their end; rows behind it may be late."
+    about = "Windows fire once the watermark has reached their end; rows behind it may be late."
     return [("Event time", about, chart)]
 
 

@@ -93,9 +93,10 @@ def _drawable(chart: Chart, series: Series) -> Series:
 def _x_axis(chart: Chart, xs: list[float], left: float) -> AnyAxis:
     right = WIDTH - _RIGHT
     if not chart.log_x:
-        margin = 0.5 if chart.kind == "bar" and _are_whole(xs) and not chart.x_is_time else None
+        is_whole = _are_whole(xs)
+        margin = 0.5 if chart.kind == "bar" and is_whole and not chart.x_is_time else 0.0
         return Axis(
-            min(xs), max(xs), left, right, chart.x_is_time, wanted=5, is_whole=_are_whole(xs), margin=margin
+            min(xs), max(xs), left, right, chart.x_is_time, wanted=5, is_whole=is_whole, margin=margin
         )
     is_binary = all(math.log2(x).is_integer() for x in xs)
     return LogAxis(min(xs), max(xs), left, right, base=2 if is_binary else 10)
