@@ -90,7 +90,7 @@ def streamed(job: Job, spark: Any, startup: float, steps: Steps) -> Record:
 def compared(spark: Any, options: argparse.Namespace, steps: Steps) -> tuple[Comparison, float]:
     """Spark's ``window()`` beside windrow, and the seconds of all of it."""
     with steps:
-        steps.begin(f"the same windows of {options.sample:,} calls by Spark's window() and by windrow")
+        steps.begin("the same windows by Spark's window()")
         found: Comparison
         found, seconds = timed(lambda: guarded(compare, spark, options.folder, options.sample, steps.tell))
     return found, seconds
@@ -151,11 +151,12 @@ def show_summary(record: Record, comparison_seconds: float) -> None:
 
 def show_next(job: Job, report: Path) -> None:
     windrow = shorter(Path(sys.executable).parent / "windrow")
-    file = shorter(job.file)
+    file, checkpoint = shorter(job.file), shorter(job.file.parent / "checkpoint")
     print(
         f"\nThe report, for a browser: {shorter(report)}\n\nWhat to try next\n"
         f"  {windrow} explain {file}\n    what runs, with which algorithms, and what is kept\n"
-        f"  {windrow} run {file} --engine local --overwrite\n    the same job without Spark\n"
+        f"  {windrow} replay {file} --engine local --speed max\n    the same calls without Spark\n"
+        f"  {windrow} state {checkpoint}\n    what the stream keeps for its next run\n"
         f"  {windrow} new calls\n    a job of your own, with every key explained\n"
         f"  docs/getting-started.md goes on from here"
     )

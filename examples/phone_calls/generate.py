@@ -1,8 +1,8 @@
 """Generates phone calls of several days, as a telephone company would log them; the same ones every time.
 
 Calls are busiest around noon, and fewer but longer at the weekend. Each is logged up to ten minutes after it
-began, so that they are out of order; those of a few phones that were offline come a day and a half late. Files
-are by hour of logging.
+began, so that they are out of order; those of a few phones that were offline come a day and a half late.
+Files are by hour of logging.
 """
 
 from __future__ import annotations

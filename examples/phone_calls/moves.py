@@ -24,8 +24,9 @@ class Fall:
 
     def __str__(self) -> str:
         return (
-            f"At {self.at:%Y-%m-%d %H:%M} the longest call of the region {self.region} fell from "
-            f"{self.longest:,} s to {self.then:,} s: the call of {self.who} was 24 hours old, and left it."
+            f"At {self.at:%Y-%m-%d %H:%M} the longest call of the region {self.region} fell from\n"
+            f"{self.longest:,} s to {self.then:,} s: the call of {self.who} was 24 hours old, and left the "
+            "window."
         )
 
 
