@@ -106,14 +106,16 @@ def test_the_form_that_partials_have(aggregate: Any, values: Any, form: Any) -> 
 def test_an_aggregate_that_was_added_has_seen_nothing(aggregate: Any, values: Any, form: Any) -> None:
     columns = {"x": values, "y": ["p", "q", "r"]}
     _, partials = made(aggregate, columns, [0, 1, 3])
-    unseen = Partials.restored([aggregate], {"rows": np.array([4, 5]), "columns": []}, [None])
+    stored = {"rows": np.array([4, 5]), "columns": [], "unseen": []}
+    unseen = Partials.restored([aggregate], stored, [None])
     assert results(unseen, [(0, 1), (0, 2)], "any") == shown([None, None])
-    for parts in ([unseen, partials], [partials, unseen], [unseen, partials, unseen]):
+    for parts, place in (([unseen, partials], 2), ([partials, unseen], 0), ([unseen, partials, unseen], 2)):
         joined = Partials.concat(parts)
         assert joined.rows.sum() == 3 + 9 * (len(parts) - 1)
-        alone = results(partials, [(0, 2)], "any")
+        joined = Partials.restored([aggregate], joined.state(), [0])
+        assert results(joined, [(place, place + 2)], "any") == results(partials, [(0, 2)], "any")
         for some in (joined, joined.folded(np.array([0, len(joined)]))):
-            assert results(some, [(0, len(some))], "any") == alone
+            assert results(some, [(0, len(some))], "any") == shown([None])
 
 
 def test_integers_that_might_leave_64_bits_become_python_integers() -> None:

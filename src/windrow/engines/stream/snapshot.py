@@ -241,9 +241,9 @@ def _check_policies(query: Spec, added: set[str]) -> None:
         if read:
             where = f"the policy of window {name!r}" if name else "the policy"
             raise ChangedQuery(
-                f"the snapshot is of another query: {where} reads {', '.join(map(repr, read))}, which was not "
-                f"there when it decided on the rows before. Add a window with that policy under another name, "
-                f"or leave it as it was"
+                f"the snapshot is of another query: {where} reads {', '.join(map(repr, read))}, which was "
+                f"not there when it decided on the rows before. Add a window with that policy under another "
+                f"name, or leave it as it was"
             )
 
 
