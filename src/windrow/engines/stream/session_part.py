@@ -103,7 +103,8 @@ class SessionPart:
         changed = _holds_any(spans, touched)
         out = changed | ~stands
         out[stands] |= is_due[stands] & ~self.ledger.final[places[stands]]
-        out &= is_due | (changed & (self.query.emit == "update"))
+        if self.query.emit != "update":
+            out &= is_due
         out &= spans.starts >= self.since
         pieces = list(self._retracted(places, watermark))
         kept = np.zeros(len(self.ledger), np.bool_)
