@@ -1,4 +1,4 @@
-"""Numbers at their edges on Spark DataFrames: integers at the ends of 64 bits, windows without a value."""
+"""Numbers at their edges on Spark: integers at the ends of 64 bits, windows without a value."""
 
 from __future__ import annotations
 
