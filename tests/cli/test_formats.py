@@ -68,13 +68,13 @@ WRONG = [
         "a schema for kafka",
         GOOD.replace('"csv"', '"kafka"'),
         "calls.toml:9: [source] schema: the columns of 'kafka' are always key, value, topic",
-        "from_json",
+        "[source.value] format = 'json'",
     ),
     (
         "columns of kafka's value",
         GOOD.replace(SOURCE, KAFKA),
         "calls.toml:9: [events] time: a row of Kafka has no column 'ts'",
-        "from_json",
+        "[source.value] format = 'json'",
     ),
     (
         "results to kafka",

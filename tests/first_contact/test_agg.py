@@ -122,4 +122,4 @@ def test_what_is_not_an_aggregate_is_shown_as_windrow_spells_it(build: Any, reme
 @pytest.mark.parametrize("name", ["window", "window_start", "window_end", "caller"])
 def test_a_result_column_that_is_there_already_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"duplicate result column '{name}': choose another name"):
-        wr.query(time="t", by="caller").window(wr.Tumbling(10)).agg(**{name: wr.count()})
+        wr.query(time="t", by="caller").window(ten=wr.Tumbling(10)).agg(**{name: wr.count()})

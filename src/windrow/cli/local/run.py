@@ -141,7 +141,7 @@ def _without_data(
     result = _with_late(job, operator, guarded(operator.push_parts, ()))
     after = operator.metrics
     if after.watermark != before.watermark:
-        step = _progress(len(record.steps), record, began, before, after, largest)
+        step = replace(_progress(len(record.steps), record, began, before, after, largest), filtered=0)
         record.add(step)
         reporter.progress(step, record.totals)
         yield result
