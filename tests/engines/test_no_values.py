@@ -2,13 +2,13 @@
 engine; and ``lower`` is not asked for them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.compile import native as compiled
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results, evaluate
 
@@ -130,6 +130,11 @@ def test_an_empty_result_of_another_type_is_not_rounded():
         name="named", lift=lambda v: v, combine=lambda a, b: max(a, b), identity=-1, empty="none"
     )
     assert wr.swag.DABALite(named).roll([1, None, None], size=2) == [1, 1, "none"]
+    for beyond in (math.inf, 2**70):
+        assert wr.swag.DABALite(replace(most, empty=beyond)).roll([1, None, None], size=2) == [1, 1, beyond]
+    found = wr.swag.DABALite(average(empty=math.nan)).roll(pa.array([1.0, None, None]), size=2)
+    assert found.type == pa.float64()
+    assert math.isnan(found[2].as_py())
     assert wr.swag.FiBA(most).roll_unordered(np.array([0, 10]), [1, None], 5) == [1, 0.5]
 
 
@@ -175,9 +180,3 @@ def test_laws_do_not_ask_lower_for_the_identity():
     )
     assert wr.laws.check(mine, [1.0, 2.0, 4.0])
     assert (0.0, 0) not in asked
-
-
-def test_a_compiled_aggregate_of_one_s_own_is_compiled_once(rows):
-    mine = average()
-    QUERIES["tumbling"]().agg(s=mine("v")).run(rows)
-    assert compiled.native(mine, (np.dtype("f8"),)) is not None

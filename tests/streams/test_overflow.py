@@ -134,6 +134,17 @@ def test_rolling_in_a_store_that_overflows_is_not_wedged() -> None:
     assert sums(*found) == [HALF, HALF + 1, HALF]
 
 
+def test_rolling_in_a_store_remembers_how_much_it_holds() -> None:
+    store = MemoryStore()
+    query = wr.query(time="t", by="k").rolling(10, store=store).agg(s=wr.sum("v"))
+    operator = query.open(store=store, name="q")
+    operator.push(rows((1, HALF)))
+    operator.push(rows((2, HALF - 1)))
+    with pytest.raises(wr.IntegerOverflow):
+        operator.push(rows((3, 1)))
+    assert sums(operator.finish()) == [HALF, 2**63 - 1]
+
+
 @pytest.mark.parametrize("window", ["tumbling", "session", "rolling"])
 def test_a_stream_on_spark_fails_with_the_rows_that_overflow_and_goes_on_without_them(window: str) -> None:
     stream = PackedStream(query_over(window), rows((1, 1)).schema)

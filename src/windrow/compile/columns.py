@@ -180,11 +180,22 @@ def with_empty(out: Any, valid: Any, bare: Any, value: Any) -> tuple[Any, Any]:
         return out, valid
     if value is None:
         return out, ~bare if valid is None else valid & ~bare
-    if isinstance(value, (bool, int, float)) and out.dtype.names is None and out.dtype.type(value) == value:
+    if _holds(out.dtype, value):
         out[bare] = value
         return out, None if valid is None else valid | bare
     results = _to_list(out, valid)
     return [value if is_bare else r for r, is_bare in zip(results, bare.tolist(), strict=True)], None
+
+
+def _holds(kind: np.dtype[Any], value: Any) -> bool:
+    """Whether a value stays what it is as one of this type."""
+    if kind.names is not None or not isinstance(value, (bool, int, float)):
+        return False
+    try:
+        held = kind.type(value)
+    except (OverflowError, ValueError):
+        return False
+    return bool(held == value or (held != held and value != value))
 
 
 def _to_list(results: Any, valid: Any) -> list[Any]:

@@ -160,6 +160,7 @@ def _plainly_stored(column: PlainColumn, form: NativeMonoid) -> list[Any]:
 def _stored(column: Any, form: NativeMonoid, count: int) -> list[Any]:
     skipped = pa.array(np.zeros(count, np.int64) if column.skipped is None else column.skipped)
     if isinstance(column, PlainColumn):
+        assert sums_integers(form)
         return [*_plainly_stored(column, form), skipped]
     assert isinstance(column, (NativeColumn, PickColumn))
     values = [column.values] if isinstance(column, PickColumn) else []

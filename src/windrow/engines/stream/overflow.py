@@ -59,9 +59,9 @@ def _checked(plan: Plan, state: State, due: Due, share: Callable[[bool], float])
         reach = state.reach + share(by_key)
         if reach < _FULL:
             return replace(state, reach=reach)
-    # what windows in a store are made of is not known here
-    reach = state.reach if plan.key_windows is not None else _held_share(plan, state)
-    if not reach < _FULL or plan.key_windows is not None:
+    if plan.key_windows is None:  # what windows in a store are made of is not known here
+        reach = _held_share(plan, state)
+    if not reach < _FULL:
         _try_all(plan, state, due)
     return replace(state, reach=reach)
 
