@@ -93,6 +93,14 @@ def test_a_folder_is_open_once(tmp_path: Path) -> None:
         again.get(b"key")
 
 
+@pytest.mark.parametrize("name", ["closed", "LOCK and lock", "Corruption", "No space left"])
+def test_errors_are_not_mistaken_for_what_the_folder_is_called(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("no folder")
+    with pytest.raises(StateError, match="failed: ") as caught:
+        RocksDBStore(tmp_path / name / "db")
+    assert type(caught.value) is StateError
+
+
 def test_damaged_files_are_named(tmp_path: Path) -> None:
     with RocksDBStore(tmp_path, memory=1 << 20) as store:
         for number in range(60):

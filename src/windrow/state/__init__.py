@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from windrow.state.errors import (
         CorruptState,
         StateError,
+        StoreFull,
         StoreUnavailable,
         UnstorableValue,
         UnsupportedVersion,
@@ -34,6 +35,7 @@ __all__ = [
     "RocksDBStore",
     "StateError",
     "Store",
+    "StoreFull",
     "StoreUnavailable",
     "UnstorableValue",
     "UnsupportedVersion",
@@ -48,6 +50,7 @@ _MODULES = {
     "errors": (
         "CorruptState",
         "StateError",
+        "StoreFull",
         "StoreUnavailable",
         "UnstorableValue",
         "UnsupportedVersion",

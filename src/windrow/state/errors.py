@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "CorruptState",
     "StateError",
+    "StoreFull",
     "StoreUnavailable",
     "UnstorableValue",
     "UnsupportedVersion",
@@ -30,6 +31,10 @@ class UnstorableValue(StateError, TypeError):
 
 class StoreUnavailable(StateError, ConnectionError):
     """A store did not answer within the time allowed; what was confirmed before is safe."""
+
+
+class StoreFull(StateError, OSError):
+    """A store has no room for a write; nothing has changed, and it can be repeated once there is room."""
 
 
 class WindowTaken(StateError):

@@ -2,22 +2,36 @@
 
 Raw mode only: keys and values are bytes, and rocksdict, which can pickle, is given no way to. Writes go to a
 log first: one that returned survives the death of the process, and with ``sync`` that of the machine.
-RocksDB checks every block it reads, so a damaged file is an error and not a wrong number. Its own memory is
-bounded by ``memory`` bytes.
+RocksDB checks every block it reads, so a damaged file is an error and not a wrong number; where it would go
+on without what was confirmed, :mod:`windrow.state.confirmed` notices. Its own memory is bounded by ``memory``
+bytes.
+
+RocksDB takes no more writes after one has failed. The database is therefore opened again before the next
+write, so that a write can be repeated as soon as what it failed for is gone. The log has what was confirmed,
+and of the failed write all or nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
 
 from windrow.packages import how_to_install
-from windrow.state.errors import CorruptState, StateError, StoreUnavailable
+from windrow.state.confirmed import Confirmed
+from windrow.state.errors import CorruptState, StateError, StoreFull, StoreUnavailable
+from windrow.state.rocks_log import check_logs
 from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["RocksDBStore"]
+
+T = TypeVar("T")
+#: what a system says when there is no room: on the disk, for this user, for a file
+_NO_ROOM = ("No space left", "quota exceeded", "File too large")
+#: what RocksDB says of files that are changed, cut short or missing
+_DAMAGED = ("Corruption", "corrupted", "Invalid argument", "No such file or directory: While opening")
 
 
 class RocksDBStore(Store):
@@ -38,20 +52,18 @@ class RocksDBStore(Store):
             raise ImportError(f"RocksDBStore needs rocksdict: {how_to_install('rocksdb')}") from error
         self.path = fspath(path)
         self._rocks = rocksdict
+        self._memory = memory
         self._lock = threading.Lock()
         self._synced = rocksdict.WriteOptions()
         self._synced.sync = True
-        try:
-            self._db: Any = rocksdict.Rdict(self.path, _options(rocksdict, memory))
-        except Exception as error:
-            raise _named(error, self.path) from error
+        self._confirmed = Confirmed(self.path)
+        #: a write has failed since the database was opened
+        self._has_failed = False
+        self._is_closed = False
+        self._db = self._opened()
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        try:
-            found: list[bytes | None] = self._db.get(list(keys)) if keys else []
-        except Exception as error:
-            raise _named(error, self.path) from error
-        return found
+        return self._read(lambda db: db.get(list(keys))) if keys else []
 
     def write(
         self,
@@ -67,18 +79,23 @@ class RocksDBStore(Store):
         for key in deletes:
             batch.delete(key)
         with self._lock:
-            check_guards(guards, self.get_many([key for key, _ in guards]))
+            db = self._usable()
+            check_guards(guards, self._get(db, [key for key, _ in guards]))
             try:
                 if sync:
-                    self._db.write(batch, self._synced)
+                    db.write(batch, self._synced)
                 else:
-                    self._db.write(batch)
+                    db.write(batch)
             except Exception as error:
+                self._has_failed = True
                 raise _named(error, self.path) from error
+            if sync:
+                self._confirmed.note(db.latest_sequence_number())
 
     def scan(self, prefix: bytes) -> Iterator[bytes]:
+        keys = self._read(lambda db: db.keys(from_key=prefix))
         try:
-            for key in self._db.keys(from_key=prefix):
+            for key in keys:
                 if not key.startswith(prefix):
                     return
                 yield key
@@ -86,17 +103,76 @@ class RocksDBStore(Store):
             raise _named(error, self.path) from error
 
     def close(self) -> None:
+        """Let go of the folder. What was written is in the log: a disk without room loses nothing of it."""
         super().close()
-        self._db.close()
+        with self._lock:
+            if not self._is_closed and not self._has_failed:
+                with contextlib.suppress(Exception):
+                    self._db.flush()
+                    self._confirmed.note(self._db.latest_sequence_number())
+            self._is_closed = True
+            self._confirmed.close()
+            with contextlib.suppress(Exception):  # it is closed, and says that it could not flush
+                self._db.close()
+
+    # -- the database ----------------------------------------------------------------------------------------
+
+    def _opened(self) -> Any:
+        check_logs(self.path)
+        try:
+            options = _options(self._rocks, self._memory)
+            options.create_if_missing(not self._confirmed.exists())  # RocksDB would delete what is left
+            db = self._rocks.Rdict(self.path, options)
+        except Exception as error:
+            raise _named(error, self.path) from error
+        try:
+            sequence = db.latest_sequence_number()
+            self._confirmed.check(sequence)
+        except BaseException:
+            db.close()
+            raise
+        self._confirmed.note(sequence)  # opening has moved everything from the log to tables, and synced them
+        return db
+
+    def _usable(self) -> Any:
+        """The database, opened again if a write has failed; to be called under the lock."""
+        if self._has_failed and not self._is_closed:
+            with contextlib.suppress(Exception):  # it says again what the write has said
+                self._db.close()
+            self._db = self._opened()
+            self._has_failed = False
+        return self._db
+
+    def _read(self, read: Callable[[Any], T]) -> T:
+        db = self._db
+        try:
+            return read(db)
+        except Exception as error:
+            if db is self._db and not self._has_failed:
+                raise _named(error, self.path) from error
+        with self._lock:  # it was closed meanwhile, to be opened again
+            db = self._usable()
+        try:
+            return read(db)
+        except Exception as error:
+            raise _named(error, self.path) from error
+
+    def _get(self, db: Any, keys: list[bytes]) -> list[bytes | None]:
+        try:
+            found: list[bytes | None] = db.get(keys) if keys else []
+        except Exception as error:
+            raise _named(error, self.path) from error
+        return found
 
 
 def _options(rocks: Any, memory: int) -> Any:
     options = rocks.Options(raw_mode=True)
-    options.create_if_missing(True)
     options.set_write_buffer_size(memory // 4)
     options.set_max_write_buffer_number(2)
     options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
+    # an end that is cut off is what kill -9 and a full disk leave; any other damage is an error
+    options.set_wal_recovery_mode(rocks.DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_compression_type(rocks.DBCompressionType.lz4())
     table = rocks.BlockBasedOptions()
     table.set_block_cache(rocks.Cache(memory // 2))
@@ -107,13 +183,16 @@ def _options(rocks: Any, memory: int) -> Any:
 
 
 def _named(error: Exception, path: str) -> StateError:
-    text = str(error)
-    if "lock" in text.lower() and "LOCK" in text:
-        return StoreUnavailable(f"{path} is open already, here or in another process: close it there first")
     if isinstance(error, StateError):
         return error
-    if "Corruption" in text or "corrupted" in text or "Invalid argument" in text:
+    text = str(error)
+    said = text.replace(path, "")  # a folder may be called anything
+    if "LOCK" in said and "lock" in said:
+        return StoreUnavailable(f"{path} is open already, here or in another process: close it there first")
+    if any(reason in said for reason in _NO_ROOM):
+        return StoreFull(f"no room for the store in {path}: {text}; make room, then repeat")
+    if any(reason in said for reason in _DAMAGED):
         return CorruptState(f"the files in {path} are damaged: {text}; put back a copy of the whole folder")
-    if "closed" in text.lower():
+    if type(error).__name__ == "DbClosedError" or "closed" in said:
         return StateError(f"the store in {path} is closed")
     return StateError(f"the store in {path} failed: {text}")
