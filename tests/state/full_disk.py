@@ -1,8 +1,8 @@
 """Run by test_disks.py in a process of its own: a store on a disk that is full again and again.
 
-Usage: full_disk.py WORK FOLDER ROUNDS. "Full" is a limit on the size of files, which a process may set and lift
-by itself. What fails is repeated once there is room; at every step the results must be those of the same work
-never disturbed. Prints how often there was no room; any broken promise ends it with an error.
+Usage: full_disk.py WORK FOLDER ROUNDS. "Full" is a limit on the size of files, which a process may set and
+lift by itself. What fails is repeated once there is room; at every step the results must be those of the same
+work never disturbed. Prints how often there was no room; any broken promise ends it with an error.
 """
 
 from __future__ import annotations
@@ -46,15 +46,18 @@ class Disk:
     def empty(self) -> None:
         self.limit(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
 
+    def note(self, message: str) -> None:
+        assert message.startswith(f"no room for the store in {self.folder}: "), message
+        assert message.endswith("; make room, then repeat"), message
+        self.failures += 1
+
     def repeat(self, work: Callable[[], T]) -> T:
         """Do it; if there is no room, try again without room, or not, and then with room."""
         while True:
             try:
                 return work()
             except StoreFull as error:
-                assert self.folder in str(error), error
-                assert "make room, then repeat" in str(error), error
-                self.failures += 1
+                self.note(str(error))
                 if self.chance.random() < 0.5:
                     self.empty()
                 else:
@@ -84,8 +87,8 @@ def use_store(disk: Disk) -> None:
 
         try:
             write()
-        except StoreFull:
-            disk.failures += 1
+        except StoreFull as error:
+            disk.note(str(error))
             if number % 3 == 0:
                 disk.store.close()
             disk.empty()

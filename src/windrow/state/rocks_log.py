@@ -1,8 +1,8 @@
 """A look at RocksDB's logs before RocksDB reads them.
 
 RocksDB never returns from opening a database in whose log the type of a record was damaged into one of the
-types of recycled logs: one flipped bit is enough. windrow does not recycle logs, so that every other type than
-those of plain records is damage. Checksums, and everything else, are left to RocksDB.
+types of recycled logs: one flipped bit is enough. windrow does not recycle logs, so that every type but those
+of plain records is damage. Checksums, and everything else, are left to RocksDB.
 
 A log is blocks of 32 KiB; a record, or each part of one that does not fit into its block, is a header of
 7 bytes (checksum, length, type) and content. Cost: O(records in the logs), about 1 µs each.
