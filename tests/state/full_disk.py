@@ -7,12 +7,15 @@ work never disturbed. Prints how often there was no room; any broken promise end
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import resource
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,6 +104,34 @@ def use_store(disk: Disk) -> None:
     disk.empty()
 
 
+def use_threads(disk: Disk) -> None:
+    """Threads that read while the database is opened again: they see all that was written, or no room."""
+    keys = [b"%d" % number for number in range(2_000)]
+    disk.store.write([(key, key) for key in keys], sync=True)
+    done = threading.Event()
+
+    def read() -> int:
+        count = 0
+        while not done.is_set():
+            with contextlib.suppress(StoreFull):
+                assert disk.store.get_many(keys[:200]) == keys[:200]
+                assert list(disk.store.scan(b"1")) == sorted(key for key in keys if key.startswith(b"1"))
+                count += 1
+        return count
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        try:
+            for number in range(disk.rounds * 10):
+                if number % 10 == 3:
+                    disk.limit(0)
+                disk.repeat(lambda number=number: disk.store.write([(b"x", b"%d" % number)], sync=True))  # type: ignore[misc]
+        finally:
+            disk.empty()
+            done.set()
+    assert all(reader.result() for reader in readers)
+
+
 def content(store: RocksDBStore) -> dict[bytes, Any]:
     keys = list(store.scan(b""))
     return dict(zip(keys, store.get_many(keys), strict=True))
@@ -166,7 +197,13 @@ def as_rows(results: Any) -> Any:
 
 
 def main(work: str, folder: str, rounds: int) -> None:
-    works = {"store": use_store, "window": use_window, "operator": use_operator, "rolling": use_rolling}
+    works = {
+        "store": use_store,
+        "threads": use_threads,
+        "window": use_window,
+        "operator": use_operator,
+        "rolling": use_rolling,
+    }
     disk = Disk(folder, rounds)
     works[work](disk)
     disk.store.close()

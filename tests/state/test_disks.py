@@ -212,7 +212,7 @@ def test_folders_of_older_versions_are_read(tmp_path: Path) -> None:
     assert content(tmp_path / "crashed") == items(30)
 
 
-@pytest.mark.parametrize("work", ["store", "window", "operator", "rolling"])
+@pytest.mark.parametrize("work", ["store", "threads", "window", "operator", "rolling"])
 def test_a_full_disk_is_named_and_what_failed_can_be_repeated(tmp_path: Path, work: str) -> None:
     script = Path(__file__).parent / "full_disk.py"
     done = subprocess.run(

@@ -14,20 +14,25 @@ and of the failed write all or nothing.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from windrow.packages import how_to_install
 from windrow.state.confirmed import Confirmed
 from windrow.state.errors import CorruptState, StateError, StoreFull, StoreUnavailable
+from windrow.state.gate import Gate
 from windrow.state.rocks_log import check_logs
 from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["RocksDBStore"]
 
 T = TypeVar("T")
+#: keys that a scan reads at a time
+_SCANNED_AT_ONCE = 1024
 #: what a system says when there is no room: on the disk, for this user, for a file
 _NO_ROOM = ("No space left", "quota exceeded", "File too large")
 #: what RocksDB says of files that are changed, cut short or missing
@@ -56,6 +61,8 @@ class RocksDBStore(Store):
         self._lock = threading.Lock()
         self._synced = rocksdict.WriteOptions()
         self._synced.sync = True
+        #: reads go on side by side; the database is closed while there are none, or RocksDB keeps its lock
+        self._reads = Gate()
         self._confirmed = Confirmed(self.path)
         #: a write has failed since the database was opened
         self._has_failed = False
@@ -93,14 +100,16 @@ class RocksDBStore(Store):
                 self._confirmed.note(db.latest_sequence_number())
 
     def scan(self, prefix: bytes) -> Iterator[bytes]:
-        keys = self._read(lambda db: db.keys(from_key=prefix))
-        try:
+        start = prefix
+        while True:
+            keys = self._read(partial(_keys, start=start))
             for key in keys:
                 if not key.startswith(prefix):
                     return
                 yield key
-        except Exception as error:
-            raise _named(error, self.path) from error
+            if len(keys) < _SCANNED_AT_ONCE:
+                return
+            start = keys[-1] + b"\0"
 
     def close(self) -> None:
         """Let go of the folder. What was written is in the log: a disk without room loses nothing of it."""
@@ -112,8 +121,7 @@ class RocksDBStore(Store):
                     self._confirmed.note(self._db.latest_sequence_number())
             self._is_closed = True
             self._confirmed.close()
-            with contextlib.suppress(Exception):  # it is closed, and says that it could not flush
-                self._db.close()
+            self._close_database()
 
     # -- the database ----------------------------------------------------------------------------------------
 
@@ -137,25 +145,26 @@ class RocksDBStore(Store):
     def _usable(self) -> Any:
         """The database, opened again if a write has failed; to be called under the lock."""
         if self._has_failed and not self._is_closed:
-            with contextlib.suppress(Exception):  # it says again what the write has said
-                self._db.close()
+            self._close_database()
             self._db = self._opened()
             self._has_failed = False
         return self._db
 
+    def _close_database(self) -> None:
+        with self._reads.alone(), contextlib.suppress(Exception):  # it is closed, and says that it has failed
+            self._db.close()
+
     def _read(self, read: Callable[[Any], T]) -> T:
-        db = self._db
-        try:
-            return read(db)
-        except Exception as error:
-            if db is self._db and not self._has_failed:
-                raise _named(error, self.path) from error
-        with self._lock:  # it was closed meanwhile, to be opened again
-            db = self._usable()
-        try:
-            return read(db)
-        except Exception as error:
-            raise _named(error, self.path) from error
+        while True:
+            db = self._db
+            try:
+                with self._reads.shared():
+                    return read(db)
+            except Exception as error:
+                if self._is_closed or (db is self._db and not self._has_failed):
+                    raise _named(error, self.path) from error
+            with self._lock:  # it was closed, to be opened again: perhaps there is room now
+                self._usable()
 
     def _get(self, db: Any, keys: list[bytes]) -> list[bytes | None]:
         try:
@@ -163,6 +172,11 @@ class RocksDBStore(Store):
         except Exception as error:
             raise _named(error, self.path) from error
         return found
+
+
+def _keys(db: Any, start: bytes) -> list[bytes]:
+    """Some keys, without an iterator that would keep the database open."""
+    return list(itertools.islice(db.keys(from_key=start), _SCANNED_AT_ONCE))
 
 
 def _options(rocks: Any, memory: int) -> Any:
