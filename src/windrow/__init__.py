@@ -77,6 +77,7 @@ _OF_OPERATORS = {
     "Metrics": "windrow.engines.stream.metrics",
     "Operator": "windrow.engines.stream",
     "StateError": "windrow.state.errors",
+    "TooManyWindows": "windrow.slicing.limits",
     "WatermarkJump": "windrow.engines.stream.jumps",
 }
 
@@ -98,6 +99,7 @@ __all__ = [
     "Session",
     "Sliding",
     "StateError",
+    "TooManyWindows",
     "Tumbling",
     "WatermarkJump",
     "all",

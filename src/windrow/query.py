@@ -303,13 +303,16 @@ def query(
     emit: Literal["final", "update"] = "final",
     idle_timeout: Any = None,
     max_ahead: Any = None,
+    max_windows: Any = None,
 ) -> Query:
     """Start a query.
 
     ``time``: the column of event times, timestamps of any unit (naive means UTC) or integers. ``by``: key
     columns; each key has windows of its own, and null is a key like others. ``order``: columns that order
     rows of equal time. ``empty="emit"``: also give windows without rows between a key's first and last row.
-    ``min_count``: an aggregate over fewer values is null.
+    ``min_count``: an aggregate over fewer values is null. ``max_windows``: a step that would give more
+    windows of one kind raises :class:`TooManyWindows` instead; by default more than 10 million, or more than
+    four for each row that the step reads if that is more. See docs/windows.md.
 
     For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind
     the largest time seen. ``allowed_lateness``: how late a row may correct windows that have fired.
@@ -334,6 +337,10 @@ def query(
             raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, allowed))}")
     if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 0:
         raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
+    if max_windows is not None and (
+        isinstance(max_windows, bool) or not isinstance(max_windows, int) or max_windows < 1
+    ):
+        raise ValueError(f"max_windows={max_windows!r}: give a whole number of at least 1")
     delay = None if watermark is None else _waiting(watermark, "watermark")
     idle = None if idle_timeout is None else fixed_duration(idle_timeout, "idle_timeout")
     if idle is not None and (
@@ -361,6 +368,7 @@ def query(
         emit=emit,
         idle_timeout=idle,
         max_ahead=ahead,
+        max_windows=max_windows,
     )
 
 

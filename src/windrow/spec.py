@@ -59,6 +59,7 @@ class Spec:
     emit: Literal["final", "update"] = "final"
     idle_timeout: Duration | None = None
     max_ahead: Duration | None = None
+    max_windows: int | None = None
     windows: tuple[tuple[str, Window], ...] = ()
     rolling_over: Rolling | None = None
     aggregates: tuple[tuple[str, Aggregate], ...] = ()

@@ -40,14 +40,15 @@ __all__ = ["check_flags", "closes_any", "data_ranges", "lowered", "policy_result
 Ints = npt.NDArray[np.int64]
 
 
-def data_ranges(frame: Frame, window: Window) -> Ranges:
+def data_ranges(frame: Frame, window: Window, max_windows: int | None = None) -> Ranges:
     if isinstance(window, Rows):
         return _reported(frame, *_row_ranges(frame, window), disjoint=window.slide == window.size)
     if isinstance(window, Punctuation):
         check_flags(frame.table, window)
         return _reported(frame, *_punctuated(frame, window), disjoint=True)
     if isinstance(window, Delta):
-        return _reported(frame, *delta_ranges(frame, window), disjoint=window.slide == window.size)
+        found = delta_ranges(frame, window, max_windows)
+        return _reported(frame, *found, disjoint=window.slide == window.size)
     raise TypeError(f"{window!r} is no window this engine knows")
 
 

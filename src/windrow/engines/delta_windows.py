@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from windrow.compile.cache import kernel
 from windrow.engines.frame import Frame, require_columns
+from windrow.slicing.limits import check_windows, most_windows
 from windrow.windows import Delta
 
 __all__ = ["check_delta_column", "delta_ranges", "value_type", "without_delta"]
@@ -24,6 +25,7 @@ __all__ = ["check_delta_column", "delta_ranges", "value_type", "without_delta"]
 Ints = npt.NDArray[np.int64]
 
 _LIMIT = 2**62
+_HALF = 2**31 - 1
 
 
 def value_type(table: pa.Table, column: str) -> Any:
@@ -47,8 +49,8 @@ def without_delta(column: Any) -> npt.NDArray[np.bool_] | None:
     return np.asarray(pc.is_null(column)) if column.null_count else None
 
 
-def delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
-    """Keys, fronts and stops of all windows with a row, by key, then by value."""
+def delta_ranges(frame: Frame, window: Delta, max_windows: int | None = None) -> tuple[Ints, Ints, Ints]:
+    """Keys, fronts and stops of all windows with a row, by key, then by value; too many are refused."""
     check_delta_column(frame.table, window)
     values = frame.column(window.column).to_numpy(zero_copy_only=False)
     _check_rises(frame, window, values)
@@ -57,6 +59,7 @@ def delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
     begins = np.maximum(lowest, np.concatenate([lowest[:1], highest[:-1] + 1]))
     opens = runs[:-1][np.diff(runs) > 0]
     begins[opens] = lowest[opens]
+    check_windows(_count(begins, highest), most_windows(max_windows, len(frame)), window)
     counts = np.maximum(highest - begins + 1, 0)
     fronts = np.repeat(np.arange(len(counts)), counts)
     numbers = begins[fronts] + np.arange(len(fronts)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -64,6 +67,14 @@ def delta_ranges(frame: Frame, window: Delta) -> tuple[Ints, Ints, Ints]:
     stops = np.empty(len(fronts), np.int64)
     _find_stops(lowest, numbers, fronts, runs[keys + 1], stops)
     return keys, fronts, stops
+
+
+def _count(begins: Ints, highest: Ints) -> int:
+    """How many windows begin with some row, however many: in two halves, each of which fits 64 bits."""
+    high = (highest >> 31) - (begins >> 31)
+    low = (highest & _HALF) - (begins & _HALF) + 1
+    some = highest >= begins
+    return (int(high[some].sum()) << 31) + int(low[some].sum())
 
 
 def _check_rises(frame: Frame, window: Delta, values: Any) -> None:

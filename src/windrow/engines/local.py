@@ -82,7 +82,9 @@ def _windowed(query: Spec, frame: Frame) -> pa.Table:
 
 def _shared_table(query: Spec, frame: Frame, windows: Sequence[tuple[str, Any]], slices: Slices) -> pa.Table:
     """Windows that time decides, all at once however many they are."""
-    numbered = TimeWindows([(number, window) for number, (_, window) in enumerate(windows)])
+    numbered = TimeWindows(
+        [(number, window) for number, (_, window) in enumerate(windows)], query.max_windows
+    )
     due = numbered.due_in_runs(
         numbered.kinds(slices.times),
         np.arange(len(slices.runs) - 1),
@@ -129,14 +131,14 @@ def _ranges(
     """The windows, and what they range over: rows, or the slices that several windows share."""
     fill = query.empty == "emit"
     if isinstance(window, TimeWindow) and slices is not None:
-        ranges = time_ranges(slices.times, slices.runs, window, fill)
+        ranges = time_ranges(slices.times, slices.runs, window, fill, query.max_windows)
         return ranges, SliceRanges(slices, ranges.fronts, ranges.stops, ranges.disjoint)
     if isinstance(window, TimeWindow):
-        ranges = time_ranges(frame.times, frame.run_starts, window, fill)
+        ranges = time_ranges(frame.times, frame.run_starts, window, fill, query.max_windows)
     elif isinstance(window, Session):
         ranges = session_ranges(frame.times, frame.run_starts, window)
     else:
-        ranges = data_ranges(frame, window)
+        ranges = data_ranges(frame, window, query.max_windows)
     return ranges, RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
 
 

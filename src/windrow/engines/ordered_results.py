@@ -46,7 +46,7 @@ def completed_windows(
             ranges = ranges.where(complete)
             results = [column.filter(pa.array(complete)) for column in results]
     else:
-        found = data_ranges(frame, window)
+        found = data_ranges(frame, window, query.max_windows)
         rest = _incomplete(taken, window, found)
         ranges = _completed(taken, found, closing) if isinstance(window, Delta) else found
         ranges = ranges.where(_complete(ranges, since))

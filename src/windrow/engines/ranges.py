@@ -3,11 +3,13 @@
 In a frame (rows by key, then time) every window is a range [front, end) of rows, and in the order in which
 windows are listed neither fronts nor ends ever fall: one pass of a FIFO aggregator over the rows serves all
 windows of all keys. The functions here only compare times; what is aggregated does not matter to them.
+
+Kernels that list windows stop where there is no more room. Then windows are counted, O(1) a row, too many are
+refused, and room is made for the rest.
 """
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.compile.cache import kernel
+from windrow.slicing.limits import check_windows, most_windows
+from windrow.slicing.time_windows import Kinds, TimeWindows
 from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tumbling
 
 __all__ = [
@@ -28,9 +32,6 @@ __all__ = [
 ]
 
 Ints = npt.NDArray[np.int64]
-
-#: more windows than this are a mistake, such as empty windows up to a row in the year 9999
-_MOST_WINDOWS = 100_000_000
 
 _LARGEST = (1 << 63) - 1
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging
@@ -129,7 +130,7 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
     """Windows [anchor + k slide, ... + size) that hold a row, or with ``fill`` all from a key's first to its
     last.
 
-    Counts them; writes them where ``out`` has room: columns key, start, front, stop."""
+    Columns key, start, front, stop; how many they are, or one more than ``out`` has room for."""
     count = 0
     for run in range(len(runs) - 1):
         first, last = runs[run], runs[run + 1]
@@ -150,11 +151,12 @@ def _sliding(times: Ints, runs: Ints, size: int, slide: int, anchor: int, fill: 
                 # the next row decides which window is next
                 k = max(k + 1, (times[front] - anchor - size) // slide + 1)
                 continue
-            if count < out.shape[1]:
-                out[0, count] = run
-                out[1, count] = start
-                out[2, count] = front
-                out[3, count] = stop
+            if count == out.shape[1]:
+                return count + 1
+            out[0, count] = run
+            out[1, count] = start
+            out[2, count] = front
+            out[3, count] = stop
             count += 1
             k += 1
     return count
@@ -169,10 +171,10 @@ def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: 
         first, last = runs[run], runs[run + 1]
         if first == last:
             continue
-        k = np.searchsorted(ends, times[first], side="right")
+        number = np.searchsorted(ends, times[first], side="right")
         final = np.searchsorted(starts, times[last - 1], side="right")
         front = stop = first
-        for number in range(k, final):
+        while number < final:
             while front < last and times[front] < starts[number]:
                 front += 1
             if stop < front:
@@ -180,13 +182,17 @@ def _listed(times: Ints, runs: Ints, starts: Ints, ends: Ints, fill: bool, out: 
             while stop < last and times[stop] < ends[number]:
                 stop += 1
             if front == stop and not fill:
+                # the next row decides which window is next
+                number = max(number + 1, np.searchsorted(ends, times[front], side="right"))
                 continue
-            if count < out.shape[1]:
-                out[0, count] = run
-                out[1, count] = number
-                out[2, count] = front
-                out[3, count] = stop
+            if count == out.shape[1]:
+                return count + 1
+            out[0, count] = run
+            out[1, count] = number
+            out[2, count] = front
+            out[3, count] = stop
             count += 1
+            number += 1
     return count
 
 
@@ -223,66 +229,56 @@ def session_ranges(times: Ints, runs: Ints, window: Session) -> Ranges:
     return Ranges(keys, starts, ends, fronts, stops, disjoint=True)
 
 
-def time_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> Ranges:
-    """The windows of a kind whose edges time alone decides."""
+def time_ranges(
+    times: Ints, runs: Ints, window: TimeWindow, fill: bool, max_windows: int | None = None
+) -> Ranges:
+    """The windows of a kind whose edges time alone decides; ``max_windows``: that of the query."""
     fill = fill and not isinstance(window, Fixed)  # there is nothing between the first band and the last
     if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
-        return _arithmetic_ranges(times, runs, window, fill)
-    return _listed_ranges(times, runs, window, fill)
+        return _arithmetic_ranges(times, runs, window, fill, max_windows)
+    return _listed_ranges(times, runs, window, fill, max_windows)
 
 
-def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool) -> Ranges:
+def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool, max_windows: int | None) -> Ranges:
     size = window.size.units
     slide = window.slide.units if isinstance(window, Sliding) else size
     anchor = window.offset.units % slide
     room = np.empty((4, len(times) * min(1 + size // slide, 2) + 16), np.int64)
     count = _sliding(times, runs, size, slide, anchor, fill, room)
-    _check_count(count, window)
     if count > room.shape[1]:
+        numbered = TimeWindows([(0, window)], max_windows)
+        count = _counted(times, runs, numbered, numbered.kinds(times[:0]), fill)
         room = np.empty((4, count), np.int64)
         _sliding(times, runs, size, slide, anchor, fill, room)
+    check_windows(count, most_windows(max_windows, len(times)), window)
     keys, starts, fronts, stops = (room[k, :count] for k in range(4))
     return Ranges(keys, starts, starts + size, fronts, stops, disjoint=slide == size)
 
 
-def _listed_ranges(times: Ints, runs: Ints, window: TimeWindow, fill: bool) -> Ranges:
-    windows = _windows_between(window, times, fill)
-    starts = np.array([w[0] for w in windows], np.int64)
-    ends = np.array([w[1] for w in windows], np.int64)
-    room = np.empty((4, len(times) + len(windows) + 16), np.int64)
+def _listed_ranges(
+    times: Ints, runs: Ints, window: TimeWindow, fill: bool, max_windows: int | None
+) -> Ranges:
+    numbered = TimeWindows([(0, window)], max_windows)
+    # without rows far away in time adding all windows that lie between
+    between = fill and len(times) > 0
+    kinds = numbered.kinds_between(int(times.min()), int(times.max())) if between else numbered.kinds(times)
+    starts, ends = kinds[-2:]
+    room = np.empty((4, len(times) + len(starts) + 16), np.int64)
     count = _listed(times, runs, starts, ends, fill, room)
     if count > room.shape[1]:
+        count = _counted(times, runs, numbered, kinds, fill)
         room = np.empty((4, count), np.int64)
         _listed(times, runs, starts, ends, fill, room)
+    check_windows(count, most_windows(max_windows, len(times)), window)
     keys, numbers, fronts, stops = (room[k, :count] for k in range(4))
     disjoint = not isinstance(window, (Cumulative, Sliding))
     return Ranges(keys, starts[numbers], ends[numbers], fronts, stops, disjoint)
 
 
-def _windows_between(window: TimeWindow, times: Ints, fill: bool) -> list[tuple[int, int]]:
-    """The windows that hold some time, by start, then end; with ``fill`` all from the first to the last.
-
-    Without, a row far away in time adds its own windows, not all that lie between."""
-    if len(times) == 0:
-        return []
-    if fill:
-        last = max((end for _, end in window.assign(int(times.max()))), default=int(times.max()))
-        found = list(itertools.islice(window.windows_ending_in(int(times.min()), last), _MOST_WINDOWS + 1))
-        _check_count(len(found), window)
-        return sorted(found)
-    held: set[tuple[int, int]] = set()
-    moments = np.unique(times)
-    i = 0
-    while i < len(moments):
-        held.update(window.assign(int(moments[i])))
-        edge = window.next_edge(int(moments[i]))
-        i = len(moments) if edge is None else int(np.searchsorted(moments, edge))
-    return sorted(held)
-
-
-def _check_count(count: int, window: TimeWindow) -> None:
-    if count > _MOST_WINDOWS:
-        raise ValueError(
-            f"{window!r} has more than {_MOST_WINDOWS:,} windows between the first and the last row: "
-            f"leave empty='emit' out, use longer windows, or filter rows far away in time"
-        )
+def _counted(times: Ints, runs: Ints, windows: TimeWindows, kinds: Kinds, fill: bool) -> int:
+    """How many windows hold a row, or with ``fill`` lie between a key's first and last; too many are
+    refused."""
+    if not fill:
+        return windows.count_holding(kinds, np.repeat(np.arange(len(runs) - 1), np.diff(runs)), times)
+    some = np.flatnonzero(np.diff(runs))
+    return windows.count_filling(kinds, times[runs[some]], times[runs[some + 1] - 1], len(times))

@@ -6,13 +6,14 @@ ends fall with k, so that "the first that ends after t" and "the last that start
 the kernels ask them for every kind of a query in one call, so that a thousand windows cost no more calls than
 one.
 
-Cost: O(log slices) a window that comes out, O(kinds x keys) a call.
+Cost: O(log slices) a window that comes out, O(kinds x keys) a call. Where more windows would come out than
+there is room for at first, they are counted, O(kinds x slices), and too many are refused.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.slicing.ledger import Found
+from windrow.slicing.limits import check_windows, most_windows
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.window_kernels import (
-    MOST_WINDOWS,
     count_ended,
     find_due,
     find_filling,
@@ -32,6 +33,7 @@ from windrow.slicing.window_kernels import (
     find_latest_ends,
     find_ranges,
 )
+from windrow.slicing.window_lists import windows_between, windows_holding
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 __all__ = ["DueWindows", "Kinds", "TimeWindows"]
@@ -63,7 +65,7 @@ Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 
 
 class TimeWindows:
-    """Kinds of windows, by their number in the query.
+    """Kinds of windows, by their number in the query; ``max_windows``: that of the query.
 
     >>> from windrow.windows import Sliding
     >>> windows = TimeWindows([(0, Sliding(10, slide=5))])
@@ -71,8 +73,9 @@ class TimeWindows:
     5
     """
 
-    def __init__(self, numbered: Sequence[tuple[int, TimeWindow]]) -> None:
+    def __init__(self, numbered: Sequence[tuple[int, TimeWindow]], max_windows: int | None = None) -> None:
         self.numbered = tuple(numbered)
+        self.max_windows = max_windows
         self.numbers = np.array([number for number, _ in numbered], np.int64)
 
     def __len__(self) -> int:
@@ -101,31 +104,36 @@ class TimeWindows:
 
     @cached_property
     def _without_lists(self) -> Kinds:
-        return self._kinds([])
+        return self._kinds(lambda _: (_nothing(), _nothing()))
 
     def kinds(self, times: Ints) -> Kinds:
         """All kinds for the kernels; lists hold the windows that hold one of these times."""
-        return self._kinds(np.unique(times)) if self.has_lists else self._without_lists
+        if not self.has_lists:
+            return self._without_lists
+        moments, most = np.unique(times), most_windows(self.max_windows, len(times))
+        return self._kinds(lambda window: windows_holding(window, moments, most))
 
-    def _kinds(self, moments: Any, spans: tuple[int, int] | None = None) -> Kinds:
+    def _kinds(self, listed: Callable[[TimeWindow], tuple[Ints, Ints]]) -> Kinds:
         rows: list[tuple[int, ...]] = []
-        starts: list[int] = []
-        ends: list[int] = []
+        starts, ends, count = [_nothing()], [_nothing()], 0
         for (_, window), arithmetic in zip(self.numbered, self._arithmetic, strict=True):
             if arithmetic is not None:
                 rows.append((*arithmetic, 0, 0))
                 continue
-            listed = _windows_holding(window, moments) if spans is None else _windows_in(window, *spans)
-            rows.append((0, 0, 0, len(starts), len(starts) + len(listed)))
-            starts += [start for start, _ in listed]
-            ends += [end for _, end in listed]
-        columns = np.array(rows, np.int64).reshape(len(rows), 5)
-        sizes, slides, anchors, heads, tails = (np.ascontiguousarray(columns[:, k]) for k in range(5))
-        return sizes, slides, anchors, heads, tails, np.array(starts, np.int64), np.array(ends, np.int64)
+            for columns, column in zip((starts, ends), listed(window), strict=True):
+                columns.append(column)
+            rows.append((0, 0, 0, count, count + len(ends[-1])))
+            count += len(ends[-1])
+        table = np.array(rows, np.int64).reshape(len(rows), 5)
+        sizes, slides, anchors, heads, tails = (np.ascontiguousarray(table[:, k]) for k in range(5))
+        return sizes, slides, anchors, heads, tails, np.concatenate(starts), np.concatenate(ends)
 
     def kinds_between(self, low: int, high: int) -> Kinds:
         """All kinds; lists hold every window that overlaps [low, high]."""
-        return self._kinds([], (low, high)) if self.has_lists else self._without_lists
+        if not self.has_lists:
+            return self._without_lists
+        most = most_windows(self.max_windows, 0)
+        return self._kinds(lambda window: windows_between(window, low, high, most))
 
     def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> DueWindows:
         """The windows that hold one of these slices and end in (low, high]."""
@@ -140,13 +148,15 @@ class TimeWindows:
         columns = (runs, *slices)
         room = np.empty((6, _most_due(kinds, runs, slices, high - low)), np.int64)
         count = find_due(*kinds, *columns, low, high, room)
-        if count > MOST_WINDOWS:
-            raise ValueError(
-                f"the rows are in more than {MOST_WINDOWS:,} windows: use longer slides, or fewer rows"
-            )
+        most = most_windows(self.max_windows, len(slices[0]))
+        if count > min(room.shape[1], most):
+            # a window holds a slice if it holds the last moment before its end
+            each = np.repeat(np.arange(len(runs) - 1), np.diff(runs)), slices[2] - 1
+            counted = self._counted(kinds, most, find_holding, *each, low, high)
         if count > room.shape[1]:
-            room = np.empty((6, count), np.int64)
-            find_due(*kinds, *columns, low, high, room)
+            room = np.empty((6, counted), np.int64)
+            count = find_due(*kinds, *columns, low, high, room)
+            assert count <= room.shape[1], "no window is due that holds no slice"
         kind, run, starts, ends, fronts, stops = (room[k, :count] for k in range(6))
         return DueWindows(Found(self.numbers[kind], keys[run], starts, ends), fronts, stops)
 
@@ -155,6 +165,9 @@ class TimeWindows:
         time."""
         room = np.empty((64 + 4 * len(times), 3), np.int64)
         count = find_holding(*kinds, keys, times, low, high, room)
+        most = most_windows(self.max_windows, len(times))
+        if count > min(len(room), most):
+            self._counted(kinds, most, find_holding, keys, times, low, high)
         if count > len(room):
             room = np.empty((count, 3), np.int64)
             find_holding(*kinds, keys, times, low, high, room)
@@ -204,16 +217,37 @@ class TimeWindows:
         not; or by low if they were not between the first and the last row that were ``known`` before."""
         room = np.empty((64 + 4 * len(keys), 3), np.int64)
         count = find_filling(*kinds, keys, *stretch, *known, low, high, room)
-        if count > MOST_WINDOWS:
-            raise ValueError(
-                f"more than {MOST_WINDOWS:,} windows lie between the first and the last row: leave "
-                f"empty='emit' out, use longer windows, or filter rows far away in time"
-            )
+        most = most_windows(self.max_windows, len(keys))
+        if count > min(len(room), most):
+            self._counted(kinds, most, find_filling, keys, *stretch, *known, low, high)
         if count > len(room):
             room = np.empty((count, 3), np.int64)
             find_filling(*kinds, keys, *stretch, *known, low, high, room)
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
+
+    def count_holding(self, kinds: Kinds, keys: Ints, times: Ints) -> int:
+        """How many windows hold one of these times, sorted by key and time; too many are refused."""
+        most = most_windows(self.max_windows, len(times))
+        return self._counted(kinds, most, find_holding, keys, times, START_OF_TIME, END_OF_TIME)
+
+    def count_filling(self, kinds: Kinds, firsts: Ints, lasts: Ints, rows: int) -> int:
+        """How many windows lie between the first and the last row of each key; too many are refused."""
+        keys, most = np.arange(len(firsts)), most_windows(self.max_windows, rows)
+        unknown = np.full(len(firsts), END_OF_TIME), np.full(len(firsts), START_OF_TIME)
+        stretch = keys, firsts, lasts, *unknown, START_OF_TIME, END_OF_TIME
+        return self._counted(kinds, most, find_filling, *stretch)
+
+    def _counted(self, kinds: Kinds, most: int, find: Callable[..., int], *asked: Any) -> int:
+        """How many windows a kernel finds; of no kind may there be more than so many."""
+        sizes, slides, anchors, heads, tails, starts, ends = kinds
+        nowhere, total = np.empty((0, 3), np.int64), 0
+        for k, (_, window) in enumerate(self.numbered):
+            only = (column[k : k + 1] for column in (sizes, slides, anchors, heads, tails))
+            count = int(find(*only, starts, ends, *asked, nowhere))
+            check_windows(count, most, window)
+            total += count
+        return total
 
     def is_fixed(self, numbers: Ints) -> Mask:
         """Which of these windows are fixed bands."""
@@ -225,7 +259,7 @@ class TimeWindows:
 
     @cached_property
     def _alone(self) -> list[TimeWindows]:
-        return [TimeWindows([each]) for each in self.numbered]
+        return [TimeWindows([each], self.max_windows) for each in self.numbered]
 
     @cached_property
     def is_disjoint(self) -> bool:
@@ -277,6 +311,10 @@ class TimeWindows:
         return max((_length(window) for _, window in self.numbered), default=1)
 
 
+def _nothing() -> Ints:
+    return np.empty(0, np.int64)
+
+
 def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
     """Size, slide and anchor."""
     if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
@@ -308,20 +346,6 @@ def _length(window: TimeWindow) -> int:
     if progression is not None:
         return progression[0]
     first = next(iter(window.windows_ending_in(0, END_OF_TIME)), None)
+    if first is not None and isinstance(window, Cumulative):
+        return window.latest_end(first[0]) - first[0]
     return 1 if first is None else max(1, max(end - start for start, end in window.assign(first[0])))
-
-
-def _windows_holding(window: TimeWindow, moments: Any) -> list[tuple[int, int]]:
-    """The windows that hold one of these sorted times, by start, then end."""
-    held: set[tuple[int, int]] = set()
-    i = 0
-    while i < len(moments):
-        held.update(window.assign(int(moments[i])))
-        edge = window.next_edge(int(moments[i]))
-        i = len(moments) if edge is None else int(np.searchsorted(moments, edge))
-    return sorted(held)
-
-
-def _windows_in(window: TimeWindow, low: int, high: int) -> list[tuple[int, int]]:
-    last = max((end for _, end in window.assign(high)), default=high)
-    return sorted(window.windows_ending_in(low, last))

@@ -1,8 +1,10 @@
 """The kernels behind :mod:`windrow.slicing.time_windows`: which windows are due, hold a row, lie between.
 
 All take the kinds of windows as columns (sizes, slides, anchors, and for kinds that are lists where each list
-begins and ends, with all starts and ends one list after the other). Those that find windows count all of them
-and write those that there is room for, so that a caller can make room and call again.
+begins and ends, with all starts and ends one list after the other). Those that find windows write those that
+there is room for. find_holding and find_filling count all of them, adding whole ranges of numbers where there
+is no room: O(1) a row or key, however many windows there are. find_due stops where there is no more room. So
+no kernel visits more windows than there is room for, and callers make room for no more than a limit.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from windrow.compile.cache import kernel
 from windrow.slicing.slicer import START_OF_TIME
 
 __all__ = [
-    "MOST_WINDOWS",
     "count_ended",
     "find_due",
     "find_filling",
@@ -27,8 +28,8 @@ __all__ = [
 
 Ints = npt.NDArray[np.int64]
 
-#: more windows than this at once are a mistake, such as empty windows up to a row in the year 9999
-MOST_WINDOWS = 100_000_000
+#: counts end here, so that they stay within 64 bits
+_ENDLESS = 2**62
 
 
 @kernel
@@ -76,7 +77,7 @@ def find_due(
     high: int,
     out: Any,
 ) -> int:
-    """Columns (kind, run, start, end, front, stop); counts them all, writes those that there is room for."""
+    """Columns (kind, run, start, end, front, stop); how many they are, or one more than there is room for."""
     count = 0
     for kind in range(len(sizes)):
         size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
@@ -104,16 +105,27 @@ def find_due(
                         k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
                     )
                     continue
-                if count < out.shape[1]:
-                    out[0, count] = kind
-                    out[1, count] = run
-                    out[2, count] = start
-                    out[3, count] = end
-                    out[4, count] = front
-                    out[5, count] = stop
+                if count == out.shape[1]:
+                    return count + 1
+                out[0, count] = kind
+                out[1, count] = run
+                out[2, count] = start
+                out[3, count] = end
+                out[4, count] = front
+                out[5, count] = stop
                 count += 1
                 k += 1
     return count
+
+
+@kernel
+def _written(kind: int, key: int, first: int, stop: int, count: int, out: Any) -> int:
+    """How many windows there are with those of numbers [first, stop), written as far as there is room."""
+    for place in range(min(stop - first, len(out) - count)):
+        out[count + place, 0] = kind
+        out[count + place, 1] = key
+        out[count + place, 2] = first + place
+    return count + min(stop - first, _ENDLESS - count)
 
 
 @kernel
@@ -143,14 +155,9 @@ def find_holding(
                 done = earliest - 1
             k = max(done + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i]))
             final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i]))
-            while k <= final:
-                if count < len(out):
-                    out[count, 0] = kind
-                    out[count, 1] = keys[i]
-                    out[count, 2] = k
-                count += 1
-                done = k
-                k += 1
+            if k <= final:
+                count = _written(kind, keys[i], k, final + 1, count, out)
+                done = final
     return count
 
 
@@ -188,18 +195,10 @@ def find_filling(
             early = _last_starting_by(size, slide, anchor, head, tail, list_starts, firsts[i]) + 1
             known = _first_ending_after(size, slide, anchor, head, tail, list_ends, begun[i])
             until = min(min(known, earliest), min(k, final + 1))
-            if max(final - k, until - early) >= MOST_WINDOWS:
-                return max(final - k, until - early) + 1
-            while early < until or k <= final:
-                if count < len(out):
-                    out[count, 0] = kind
-                    out[count, 1] = keys[i]
-                    out[count, 2] = early if early < until else k
-                count += 1
-                if early < until:
-                    early += 1
-                else:
-                    k += 1
+            if early < until:
+                count = _written(kind, keys[i], early, until, count, out)
+            if k <= final:
+                count = _written(kind, keys[i], k, final + 1, count, out)
     return count
 
 

@@ -57,6 +57,16 @@ class TimeWindow(Window):
         """The windows with low < end <= high, by end, then by start: what a watermark at high lets fire."""
 
     @abstractmethod
+    def count_ending_in(self, low: int, high: int) -> int:
+        """How many :meth:`windows_ending_in` gives, without visiting them; a day that a zone skips counts,
+        too."""
+
+    @abstractmethod
+    def latest_end(self, time: int) -> int | None:
+        """The latest end of the windows that hold this time: they are those that end after it and by then.
+        None where no window holds it."""
+
+    @abstractmethod
     def next_edge(self, time: int) -> int | None:
         """The first edge after this time; None where there is no more."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 
 from windrow.windows.arguments import (
     OffsetLike,
@@ -94,6 +95,26 @@ class Cumulative(TimeWindow):
                 if end > high:
                     return
                 yield start, end
+
+    def count_ending_in(self, low: int, high: int) -> int:
+        if high <= low:
+            return 0
+        if not self.size.is_calendar:
+            step, anchor = self.step.labels, self._periods.anchor
+            return (high - anchor) // step - (low - anchor) // step
+        periods = takewhile(lambda period: period[0] < high, self._periods.windows_from(low))
+        return sum(self._count_by(*period, high) - self._count_by(*period, low) for period in periods)
+
+    def _count_by(self, start: int, period_end: int, time: int) -> int:
+        """How many windows of a period end by a time."""
+        if time <= start:
+            return 0
+        inside = min(time, period_end - 1)
+        whole = (self._scale.floor(inside) - self._scale.floor(start)) // self.step.labels
+        return whole + (time >= period_end)
+
+    def latest_end(self, time: int) -> int:
+        return next(self._periods.windows_from(time))[1]
 
     def next_edge(self, time: int) -> int:
         start, end = next(self._periods.windows_from(time))

@@ -77,6 +77,12 @@ class Fixed(TimeWindow):
         if low < self.end <= high:
             yield self.start, self.end
 
+    def count_ending_in(self, low: int, high: int) -> int:
+        return int(low < self.end <= high)
+
+    def latest_end(self, time: int) -> int | None:
+        return self.end if self.start <= time < self.end else None
+
     def next_edge(self, time: int) -> int | None:
         return next((edge for edge in (self.start, self.end) if edge > time), None)
 

@@ -63,6 +63,14 @@ class Grid:
     def windows_ending_in(self, low: int, high: int) -> Iterator[tuple[int, int]]:
         return takewhile(lambda window: window[1] <= high, self.windows_from(low))
 
+    def count_ending_in(self, low: int, high: int) -> int:
+        before, last = (self.scale.floor(time) - self.size - self.anchor for time in (low, high))
+        return max(0, last // self.slide - before // self.slide)
+
+    def latest_end(self, time: int) -> int:
+        label = self.scale.floor(time)
+        return self.scale.at(label - (label - self.anchor) % self.slide + self.size)
+
     def next_edge(self, time: int) -> int:
         label = self.scale.floor(time)
         return self.scale.at(min(each.next_after(label) for each in self.edge_labels))
@@ -116,6 +124,12 @@ class GridWindow(TimeWindow):
 
     def windows_ending_in(self, low: int, high: int) -> Iterator[tuple[int, int]]:
         return self.grid.windows_ending_in(low, high)
+
+    def count_ending_in(self, low: int, high: int) -> int:
+        return self.grid.count_ending_in(low, high)
+
+    def latest_end(self, time: int) -> int:
+        return self.grid.latest_end(time)
 
     def next_edge(self, time: int) -> int:
         return self.grid.next_edge(time)

@@ -26,6 +26,7 @@ __all__ = ["read_job"]
 
 _TABLES = ("source", "events", "window", "rolling", "agg", "sink", "spark")
 _EVENTS = ("time", "by", "watermark", "max_ahead", "lateness", "late", "order", "empty", "min_count", "emit")
+_LIMITS = ("max_windows",)
 #: the tables that every job has
 _NEEDED = {
     "source": "say where rows come from, for instance format = 'parquet' and path = 'data/'",
@@ -82,7 +83,7 @@ def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Mon
         if name not in data:
             raise JobError(f"{places.file}: the table [{name}] is missing: {_NEEDED[name]}")
     source = read_source(Fields(data["source"], places, "source", SOURCE_KEYS), file)
-    events = Fields(data["events"], places, "events", _EVENTS)
+    events = Fields(data["events"], places, "events", (*_EVENTS, *_LIMITS))
     asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
     if source.is_stream and asked.watermark is None:
         events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
@@ -194,6 +195,7 @@ def _events(fields: Fields) -> Query:
         min_count=least,
         emit=emit,
         max_ahead=ahead,
+        max_windows=fields.whole("max_windows", None, 1),
     )
 
 

@@ -123,7 +123,8 @@ class Assembly:
 
     def _ranges(self, slices: _Slices, window: Window) -> Ranges:
         if isinstance(window, TimeWindow):
-            return time_ranges(slices.firsts, slices.runs, window, self._query.empty == "emit")
+            fill, most = self._query.empty == "emit", self._query.max_windows
+            return time_ranges(slices.firsts, slices.runs, window, fill, most)
         assert isinstance(window, Session)
         return _sessions(slices, window)
 

@@ -60,10 +60,18 @@ class Filling:
         """All windows that fire now, empty or not; and which had to wait for a row, and so are empty."""
         if not len(self.keys):
             return Found.none(), np.empty(0, np.bool_)
-        kinds = windows.kinds_between(int(self.firsts.min()), int(self.lasts.max()))
+        kinds = windows.kinds_between(self._earliest(low), min(high, int(self.lasts.max())))
         stretch, known = (self.firsts, self.lasts), (self.begun, self.seen)
         found = windows.filling(kinds, self.keys, stretch, known, low, high)
         return found, found.ends <= low
+
+    def _earliest(self, low: int) -> int:
+        """A time by which no window ends that may fire: windows after it are those that end after low, and
+        those that rows which came since the latest firing are the first to lie beyond."""
+        came = self.seen[(self.lasts > self.seen) & (self.seen > START_OF_TIME)]
+        before = self.firsts[self.firsts < self.begun]
+        found = min(low, int(came.min(initial=low)), int(before.min(initial=low)))
+        return max(found, int(self.firsts.min()))
 
     def after(self, watermark: int) -> Filling:
         """After everything up to a watermark has fired."""

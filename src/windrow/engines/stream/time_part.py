@@ -11,7 +11,7 @@ windows that start earlier may lack rows, and do not come out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -57,6 +57,8 @@ class Kinds:
     """The windows of a query, made ready once."""
 
     each: tuple[Kind, ...]
+    #: that of the query
+    max_windows: int | None = None
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(self.each)
@@ -65,7 +67,10 @@ class Kinds:
         return len(self.each)
 
     def with_since(self, since: Mapping[int, int]) -> Kinds:
-        return Kinds(tuple(replace(kind, since=since[kind.number]) for kind in self.each))
+        return self.changed(replace(kind, since=since[kind.number]) for kind in self.each)
+
+    def changed(self, each: Iterable[Kind]) -> Kinds:
+        return replace(self, each=tuple(each))
 
     def complete(self, found: Found) -> Mask | None:
         """Which windows come out (None: all): those that hold no row from before they were added."""
@@ -85,7 +90,10 @@ class Kinds:
 
     @cached_property
     def windows(self) -> TimeWindows:
-        return TimeWindows([(kind.number, kind.window) for kind in self.each])
+        return self._read_together(self.each)
+
+    def _read_together(self, kinds: Iterable[Kind]) -> TimeWindows:
+        return TimeWindows([(kind.number, kind.window) for kind in kinds], self.max_windows)
 
     @cached_property
     def slices_a_window(self) -> int:
@@ -112,7 +120,7 @@ class Kinds:
             if self.slices_a_window > MOST_TOGETHER:
                 size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
             found.setdefault(size, []).append(kind)
-        return [TimeWindows([(k.number, k.window) for k in kinds]) for kinds in found.values()]
+        return [self._read_together(kinds) for kinds in found.values()]
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class TimePart:
 
     @classmethod
     def empty(cls, query: Spec, kinds: Sequence[Kind], moments: bool = False) -> TimePart:
-        made = Kinds(tuple(kinds))
+        made = Kinds(tuple(kinds), query.max_windows)
         store = SliceStore.empty(JOINERS, made.windows.longest, eager=made.slices_a_window > MOST_LAZY)
         return cls(query, made, store, Ledger.empty(), moments)
 
@@ -322,7 +330,7 @@ class TimePart:
     def with_kind(self, kind: Kind) -> TimePart:
         """With another window, which starts after all rows so far. Slices were not cut at its edges: each
         ends at the first of them behind its rows from now on, and so before that window."""
-        kinds = Kinds((*self.kinds, kind))
+        kinds = self.kinds.changed((*self.kinds, kind))
 
         def ends(slices: HeldSlices) -> Ints:
             after = slices.lasts + 1 if self.keeps_moments else kinds.edges.edges_after(slices.lasts)
@@ -332,7 +340,7 @@ class TimePart:
         return replace(self, kinds=kinds, store=store.with_ends(ends))
 
     def without(self, number: int) -> TimePart:
-        kinds = Kinds(tuple(kind for kind in self.kinds if kind.number != number))
+        kinds = self.kinds.changed(kind for kind in self.kinds if kind.number != number)
         ledger = self.ledger.only(self.ledger.found.windows != number)
         return replace(self, kinds=kinds, ledger=ledger, filling=self.filling.without(number))
 
