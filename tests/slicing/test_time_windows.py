@@ -143,7 +143,7 @@ def test_windows_between_the_first_and_the_last_row(kind: str, data: st.DataObje
     every = TimeWindows(list(enumerate(windows)))
     firsts, lasts = (np.array([times[place] for times in keys]) for place in (0, -1))
     known = [data.draw(known_stretches(times)) for times in keys]
-    lists = every.kinds_between(int(firsts.min()), int(lasts.max()))
+    lists = every.kinds_between(firsts, lasts)
     begun, seen = (np.array([each[place] for each in known]) for place in (0, 1))
     found = every.filling(lists, np.arange(2), (firsts, lasts), (begun, seen), low, high)
     expected = {

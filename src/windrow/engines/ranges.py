@@ -259,9 +259,7 @@ def _listed_ranges(
     times: Ints, runs: Ints, window: TimeWindow, fill: bool, max_windows: int | None
 ) -> Ranges:
     numbered = TimeWindows([(0, window)], max_windows)
-    # without rows far away in time adding all windows that lie between
-    between = fill and len(times) > 0
-    kinds = numbered.kinds_between(int(times.min()), int(times.max())) if between else numbered.kinds(times)
+    kinds = numbered.kinds_between(*_edges_of(times, runs)) if fill else numbered.kinds(times)
     starts, ends = kinds[-2:]
     room = np.empty((4, len(times) + len(starts) + 16), np.int64)
     count = _listed(times, runs, starts, ends, fill, room)
@@ -280,5 +278,10 @@ def _counted(times: Ints, runs: Ints, windows: TimeWindows, kinds: Kinds, fill: 
     refused."""
     if not fill:
         return windows.count_holding(kinds, np.repeat(np.arange(len(runs) - 1), np.diff(runs)), times)
+    return windows.count_filling(kinds, *_edges_of(times, runs), len(times))
+
+
+def _edges_of(times: Ints, runs: Ints) -> tuple[Ints, Ints]:
+    """The first and the last time of each key."""
     some = np.flatnonzero(np.diff(runs))
-    return windows.count_filling(kinds, times[runs[some]], times[runs[some + 1] - 1], len(times))
+    return times[runs[some]], times[runs[some + 1] - 1]

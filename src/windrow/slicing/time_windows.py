@@ -33,7 +33,7 @@ from windrow.slicing.window_kernels import (
     find_latest_ends,
     find_ranges,
 )
-from windrow.slicing.window_lists import windows_between, windows_holding
+from windrow.slicing.window_lists import windows_over
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 __all__ = ["DueWindows", "Kinds", "TimeWindows"]
@@ -106,12 +106,11 @@ class TimeWindows:
     def _without_lists(self) -> Kinds:
         return self._kinds(lambda _: (_nothing(), _nothing()))
 
-    def kinds(self, times: Ints) -> Kinds:
-        """All kinds for the kernels; lists hold the windows that hold one of these times."""
-        if not self.has_lists:
-            return self._without_lists
-        moments, most = np.unique(times), most_windows(self.max_windows, len(times))
-        return self._kinds(lambda window: windows_holding(window, moments, most))
+    def kinds(self, times: Ints, after: int = START_OF_TIME, until: int = END_OF_TIME) -> Kinds:
+        """All kinds for the kernels; lists hold the windows that hold one of these times and end in (after,
+        until]."""
+        moments = np.unique(times) if self.has_lists else times
+        return self.kinds_between(moments, moments, after, until)
 
     def _kinds(self, listed: Callable[[TimeWindow], tuple[Ints, Ints]]) -> Kinds:
         rows: list[tuple[int, ...]] = []
@@ -128,12 +127,14 @@ class TimeWindows:
         sizes, slides, anchors, heads, tails = (np.ascontiguousarray(table[:, k]) for k in range(5))
         return sizes, slides, anchors, heads, tails, np.concatenate(starts), np.concatenate(ends)
 
-    def kinds_between(self, low: int, high: int) -> Kinds:
-        """All kinds; lists hold every window that overlaps [low, high]."""
+    def kinds_between(
+        self, lows: Ints, highs: Ints, after: int = START_OF_TIME, until: int = END_OF_TIME
+    ) -> Kinds:
+        """The same for the windows that overlap one of the stretches [low, high]."""
         if not self.has_lists:
             return self._without_lists
-        most = most_windows(self.max_windows, 0)
-        return self._kinds(lambda window: windows_between(window, low, high, most))
+        most = most_windows(self.max_windows, len(lows))
+        return self._kinds(lambda window: windows_over(window, lows, highs, most, after, until))
 
     def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> DueWindows:
         """The windows that hold one of these slices and end in (low, high]."""
@@ -201,7 +202,7 @@ class TimeWindows:
         [2, 1]
         """
         found = np.empty(len(times), np.int64)
-        count_ended(*self.kinds(times), times, by, found)
+        count_ended(*self.kinds(times, until=by), times, by, found)
         return found
 
     def filling(
@@ -260,6 +261,12 @@ class TimeWindows:
     @cached_property
     def _alone(self) -> list[TimeWindows]:
         return [TimeWindows([each], self.max_windows) for each in self.numbered]
+
+    @cached_property
+    def longest_each(self) -> TimeWindows:
+        """Windows of which the same hold each time, without shorter ones that start where another does."""
+        each = ((n, _periods(w) if isinstance(w, Cumulative) else w) for n, w in self.numbered)
+        return TimeWindows(list(each), self.max_windows)
 
     @cached_property
     def is_disjoint(self) -> bool:
@@ -322,6 +329,10 @@ def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
         slide = window.slide.units if isinstance(window, Sliding) else size
         return size, slide, window.offset.units % slide
     return None
+
+
+def _periods(window: Cumulative) -> Tumbling:
+    return Tumbling(window.size, offset=window.offset, timezone=window.timezone)
 
 
 def _most_due(kinds: Kinds, runs: Ints, slices: tuple[Ints, Ints, Ints], within: int) -> int:

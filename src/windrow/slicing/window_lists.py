@@ -9,9 +9,8 @@ Cost: O(1) a time between two edges, and O(1) a window.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,48 +18,53 @@ import numpy.typing as npt
 from windrow.slicing.limits import check_windows
 from windrow.windows import Cumulative, Sliding, TimeWindow
 
-__all__ = ["windows_between", "windows_holding"]
+__all__ = ["windows_over"]
 
 Ints = npt.NDArray[np.int64]
 
 
-def windows_holding(window: TimeWindow, moments: Any, most: int) -> tuple[Ints, Ints]:
-    """Starts and ends of the windows that hold one of these sorted times, in order. Where a zone skips a day,
-    one beside them may come, too.
+def windows_over(
+    window: TimeWindow, lows: Ints, highs: Ints, most: int, after: int, until: int
+) -> tuple[Ints, Ints]:
+    """Starts and ends of the windows that overlap one of the stretches [low, high] of time and end in
+    (after, until], in order. Where a zone skips a day, one beside them may come, too.
 
-    >>> [column.tolist() for column in windows_holding(Cumulative(30, step=10), [12, 70], 100)]
-    [[0, 0, 60, 60], [20, 30, 80, 90]]
+    >>> lows, highs = np.array([70, 12]), np.array([70, 31])
+    >>> [column.tolist() for column in windows_over(Cumulative(30, step=10), lows, highs, 100, 20, 80)]
+    [[0, 30, 30, 30, 60], [30, 40, 50, 60, 80]]
     """
-    return _listed(window, _stretches(window, moments), most)
+    clipped = [(max(low, after), min(high, until)) for low, high in _endings(window, *_merged(lows, highs))]
+    return _listed(window, [(low, high) for low, high in clipped if low < high], most)
 
 
-def windows_between(window: TimeWindow, low: int, high: int, most: int) -> tuple[Ints, Ints]:
-    """Starts and ends of the windows that end after low and by the end of the last that holds high."""
-    last = window.latest_end(high)
-    return _listed(window, [(low, high if last is None else last)], most)
+def _merged(lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
+    """Stretches of time in order, without those that overlap."""
+    order = np.argsort(lows, kind="stable")
+    lows, highs = lows[order], np.maximum.accumulate(highs[order])
+    apart = np.flatnonzero(lows[1:] > highs[:-1]) + 1
+    firsts = np.concatenate([np.arange(min(len(lows), 1)), apart])
+    return lows[firsts], highs[np.concatenate([apart - 1, np.arange(len(lows))[-1:]])]
 
 
-def _stretches(window: TimeWindow, moments: Any) -> list[tuple[int, int]]:
-    """In which (low, high] the windows end that hold one of these times."""
+def _endings(window: TimeWindow, lows: Ints, highs: Ints) -> list[tuple[int, int]]:
+    """In which (low, high] the windows end that overlap one of these stretches."""
     found: list[tuple[int, int]] = []
     overlaps = isinstance(window, Sliding)
     i = 0
-    while i < len(moments):
-        time = int(moments[i])
-        end = window.latest_end(time)
-        if end is not None:
-            if found and time <= found[-1][1]:
-                found[-1] = (found[-1][0], end)
-            else:
-                found.append((time, end))
-        # no other windows hold the times before that
-        until = window.next_edge(time) if overlaps or end is None else end
-        i = len(moments) if until is None else int(np.searchsorted(moments, until))
+    while i < len(lows):
+        low, high = int(lows[i]), int(highs[i])
+        end = window.latest_end(high)
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], high if end is None else end))
+        else:
+            found.append((low, high if end is None else end))
+        # other stretches that end before that overlap no other windows
+        until = window.next_edge(high) if overlaps or end is None else end
+        i = len(lows) if until is None else max(i + 1, int(np.searchsorted(highs, until)))
     return found
 
 
-def _listed(window: TimeWindow, stretches: Iterable[tuple[int, int]], most: int) -> tuple[Ints, Ints]:
-    stretches = list(stretches)
+def _listed(window: TimeWindow, stretches: Sequence[tuple[int, int]], most: int) -> tuple[Ints, Ints]:
     check_windows(sum(window.count_ending_in(*stretch) for stretch in stretches), most, window)
     if isinstance(window, Cumulative) and not window.size.is_calendar:
         return _steps(window, stretches)

@@ -60,18 +60,24 @@ class Filling:
         """All windows that fire now, empty or not; and which had to wait for a row, and so are empty."""
         if not len(self.keys):
             return Found.none(), np.empty(0, np.bool_)
-        kinds = windows.kinds_between(self._earliest(low), min(high, int(self.lasts.max())))
+        kinds = windows.kinds_between(*self._stretches(windows, low, high), high)
         stretch, known = (self.firsts, self.lasts), (self.begun, self.seen)
         found = windows.filling(kinds, self.keys, stretch, known, low, high)
         return found, found.ends <= low
 
-    def _earliest(self, low: int) -> int:
-        """A time by which no window ends that may fire: windows after it are those that end after low, and
-        those that rows which came since the latest firing are the first to lie beyond."""
-        came = self.seen[(self.lasts > self.seen) & (self.seen > START_OF_TIME)]
-        before = self.firsts[self.firsts < self.begun]
-        found = min(low, int(came.min(initial=low)), int(before.min(initial=low)))
-        return max(found, int(self.firsts.min()))
+    def _stretches(self, windows: TimeWindows, low: int, high: int) -> tuple[Ints, Ints, int]:
+        """Where windows may lie that fire, for each key; and a time after which all of them end."""
+        if not windows.has_lists:
+            return self.firsts, self.lasts, low
+        since = np.full(len(self.keys), low)
+        came = (self.lasts > self.seen) & (self.seen > START_OF_TIME)
+        # rows that came since the latest firing are the first to lie beyond windows, or before them
+        since[came] = np.minimum(low, self.seen[came])
+        since = np.where(self.firsts < self.begun, np.minimum(since, self.firsts), since)
+        lows, highs = np.maximum(self.firsts, since), np.minimum(self.lasts, high)
+        after = int(lows.min())
+        awake = self.lasts > after - 2 * windows.longest
+        return np.minimum(lows, highs)[awake], highs[awake], after
 
     def after(self, watermark: int) -> Filling:
         """After everything up to a watermark has fired."""

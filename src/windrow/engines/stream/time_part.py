@@ -158,7 +158,8 @@ class TimePart:
     def _judged(
         self, windows: TimeWindows, slices: HeldSlices, late_before: int, watermark: int
     ) -> tuple[Mask, Mask]:
-        latest = windows.latest_ends(windows.kinds(slices.firsts), slices.firsts, watermark)
+        longest = windows.longest_each
+        latest = longest.latest_ends(longest.kinds(slices.firsts), slices.firsts, watermark)
         inside = latest > START_OF_TIME
         taken = inside & (latest > watermark)
         return (taken | (inside & (slices.firsts >= late_before)) if self.query.corrects else taken), inside
@@ -201,7 +202,7 @@ class TimePart:
     def _holding(self, touched: HeldSlices, low: int, high: int) -> Iterator[Found]:
         if len(touched):
             for windows in self.kinds.groups:
-                kinds = windows.kinds(touched.firsts)
+                kinds = windows.kinds(touched.firsts, low, high)
                 found = windows.holding(kinds, touched.keys, touched.firsts, low, high)
                 complete = self.kinds.complete(found)
                 yield found if complete is None else found.take(complete)
@@ -255,7 +256,7 @@ class TimePart:
         if slices is None:
             return
         for few in [windows] if len(windows) > _FEW_KINDS else windows.one_by_one():
-            due = few.due(few.kinds(slices.firsts), slices, low, high)
+            due = few.due(few.kinds(slices.firsts, low, high), slices, low, high)
             complete = self.kinds.complete(due.found)
             due = due if complete is None else due.take(complete)
             if len(due):
