@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import REJECTED, pack_batches
-from windrow.engines.spark.streaming.step import COUNTED, step
+from windrow.engines.spark.streaming.step import COUNTED, bucket_place, step
 from windrow.state.errors import CorruptState
 
 BUCKETS = [3, 5]
@@ -20,6 +20,7 @@ BUCKETS = [3, 5]
 class DictEntries:
     """The entries of a bucket in memory."""
 
+    place: bytes = b""
     head: bytes | None = None
     blocks: dict[str, bytes] = field(default_factory=dict)
 
@@ -46,7 +47,7 @@ class PackedStream:
 
     def __init__(self, query: Any, schema: pa.Schema) -> None:
         self.query, self.schema = query, schema
-        self.entries = {bucket: DictEntries() for bucket in BUCKETS}
+        self.entries = {bucket: DictEntries(bucket_place(bucket)) for bucket in BUCKETS}
         self.late: list[Any] = []
         self.counts = dict.fromkeys(COUNTED, 0)
 

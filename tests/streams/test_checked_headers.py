@@ -47,15 +47,15 @@ def rows(number: int) -> pa.Table:
     )
 
 
-def headers_after(query: Any, batches: int = 6) -> list[bytes]:
+def headers_after(query: Any, batches: int = 6) -> list[_Header]:
     stream = PackedStream(query, rows(0).schema)
     for number in range(batches):
         stream.batch(rows(number), number * 20 - 5)
-    return [entries.head for entries in stream.entries.values() if entries.head is not None]
+    return [_Header(e.place, e.head) for e in stream.entries.values() if e.head is not None]
 
 
-def check(query: Any, header: bytes, buckets: int = len(BUCKETS)) -> None:
-    kept_by(_Header(header), buckets).load(Plan.of(on_spark(query)))
+def check(query: Any, header: _Header, buckets: int = len(BUCKETS)) -> None:
+    kept_by(header, buckets).load(Plan.of(on_spark(query)))
 
 
 @pytest.mark.parametrize("name", QUERIES)

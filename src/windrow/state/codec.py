@@ -32,6 +32,7 @@ __all__ = [
     "StateError",
     "UnstorableValue",
     "UnsupportedVersion",
+    "checksum_of",
     "frame",
     "pack",
     "records_in",
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 3
+VERSION = 4
 _TAIL = struct.Struct("<QI")
 
 
@@ -86,6 +87,13 @@ def unframe(kind: str, data: Any, context: bytes = b"") -> memoryview:
     if found != kind:
         raise CorruptState(f"this is state of kind {found!r} where {kind!r} is expected: wrong key or file")
     return payload
+
+
+def checksum_of(data: bytes) -> int:
+    """The checksum that a frame states: an entry that lists those of others says which versions belong to
+    it."""
+    start = 6 + data[5] + _TAIL.size
+    return int.from_bytes(data[start - 4 : start], "little")
 
 
 class Codec:
@@ -150,7 +158,7 @@ def records_in(value: Any) -> list[type]:
     return [*dict.fromkeys([kind, *inner] if is_own else inner)]
 
 
-def pack(kind: str, value: Any) -> bytes:
+def pack(kind: str, value: Any, context: bytes = b"") -> bytes:
     """A value as bytes. Numbers, text, bytes, dates, lists, tuples, dicts, sets, numpy and Arrow data.
 
     >>> unpack("example", pack("example", {"n": 3, "seen": {1.5, None}}))["n"]
@@ -159,14 +167,14 @@ def pack(kind: str, value: Any) -> bytes:
     Traceback (most recent call last):
     windrow.state.errors.UnstorableValue: a value of type object has no stored form: use numbers, text, ...
     """
-    return Codec(kind).pack(value)
+    return Codec(kind).pack(value, context)
 
 
-def unpack(kind: str, data: Any) -> Any:
-    """The value that was packed under the same kind.
+def unpack(kind: str, data: Any, context: bytes = b"") -> Any:
+    """The value that was packed under the same kind and context.
 
     >>> unpack("query", pack("rows", 1))
     Traceback (most recent call last):
     windrow.state.errors.CorruptState: this is state of kind 'rows' where 'query' is expected: ...
     """
-    return Codec(kind).unpack(data)
+    return Codec(kind).unpack(data, context)

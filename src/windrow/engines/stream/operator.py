@@ -266,6 +266,8 @@ class Operator:
     def _check_open(self) -> None:
         if self._is_finished:
             raise RuntimeError("this operator is finished: open() another one")
+        if self._saved is not None:
+            self._saved.check()
 
     # -- the watermark ---------------------------------------------------------------------------------------
 

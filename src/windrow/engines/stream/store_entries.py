@@ -1,7 +1,8 @@
 """The entries of an operator in a key-value store: its header, and its blocks of slices.
 
-Keys are ``q``, the length of the operator's name, the name, and then ``h`` (header), ``o`` (owner) or ``b``
-and the name of a block; windows of :mod:`windrow.swag` have keys that begin with ``w``.
+Keys are ``q``, the length of the operator's name, the name, and then ``h`` (header), ``o`` and ``g`` (the
+fence, :mod:`windrow.engines.stream.fence`) or ``b`` and the name of a block; windows of :mod:`windrow.swag`
+have keys that begin with ``w``.
 
 A step is one atomic write of the header and of the blocks that changed. These have names of their own for
 each write, and those that they replace are deleted by the step after: whether a write that failed has reached
@@ -10,25 +11,25 @@ changes very much writes blocks ahead of its header. What a crash leaves of them
 opened again.
 
 Invariant: at every moment the store holds one complete state, that of the last step. Only the last to open an
-operator writes: each write is conditional on its token.
+operator writes, and only after its own last step: each write is conditional on the fence.
 """
 
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from windrow.engines.stored_windows import StoredFold
+from windrow.engines.stream.fence import Fence
 from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored import StoredState, read_header
 from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling, delete_key_windows
-from windrow.state.errors import CorruptState, StateError, WindowTaken
+from windrow.state.errors import CorruptState
 from windrow.state.store import Guard, Item, Store
 
 __all__ = ["Loaded", "SavedOperator", "StoreEntries", "delete_operator", "operators"]
@@ -55,9 +56,9 @@ class StoreEntries:
 
     def __init__(self, store: Store, name: str, *, sync: bool = False) -> None:
         self.store, self.name, self.sync = store, name, sync
-        prefix = _prefix(name)
-        self._header, self._owner, self._blocks = prefix + b"h", prefix + b"o", prefix + b"b"
-        self._guard: Guard | None = None
+        self.place = _prefix(name)
+        self._header, self._blocks = self.place + b"h", self.place + b"b"
+        self.fence = Fence(store, name, self.place)
         self._puts: dict[bytes, bytes] = {}
         self._bytes = 0
         #: blocks that the step to come replaces; those that the last one replaced
@@ -65,56 +66,25 @@ class StoreEntries:
         self._garbage: list[bytes] = []
         #: blocks of a step that is not done
         self._begun: list[bytes] = []
-        #: the header of a step that failed and may have been stored all the same
-        self._doubtful: bytes | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def header(self) -> bytes | None:
-        return self.store.get(self._header)
+        header, fence = self.store.get_many([self._header, self.fence.key])
+        self.fence.see(header, fence)
+        return header
 
     def block(self, name: str) -> bytes:
         key = self._blocks + name.encode()
         data = self._puts.get(key)
         data = self.store.get(key) if data is None else data
         if data is None:
-            self.check_owner()
+            self.fence.check_stored()
             raise CorruptState(
                 f"block {name} of operator {self.name!r} is missing from the store: it was deleted from "
                 f"outside, or lost"
             )
         return data
-
-    # -- one owner -------------------------------------------------------------------------------------------
-
-    def take_over(self) -> None:
-        """Become the one that may write."""
-        token = secrets.token_bytes(16)
-        self.store.write([(self._owner, token)])
-        self._guard = (self._owner, token)
-
-    @property
-    def guards(self) -> list[Guard]:
-        return [] if self._guard is None else [self._guard]
-
-    def check_owner(self) -> None:
-        """Raise if someone else has become the one."""
-        if self._guard is not None and self.store.get(self._owner) != self._guard[1]:
-            raise WindowTaken(self._taken())
-
-    def _taken(self) -> str:
-        return (
-            f"operator {self.name!r} was opened again or deleted since, here or by another process, and only "
-            f"the last to open it may write: open it anew, with the same name, to go on from what is stored"
-        )
-
-    @contextlib.contextmanager
-    def naming_operator(self) -> Iterator[None]:
-        """Errors of guards are told with the name of the operator."""
-        try:
-            yield
-        except WindowTaken as error:
-            raise WindowTaken(self._taken()) from error
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -124,7 +94,8 @@ class StoreEntries:
         self._puts, self._replaced, self._begun, self._bytes = {}, [], [], 0
 
     def set_header(self, data: bytes) -> None:
-        self._puts[self._header] = data
+        key, fence = self.fence.raised(data)
+        self._puts |= {self._header: data, key: fence}
 
     def set_block(self, name: str, data: bytes) -> None:
         key = self._blocks + name.encode()
@@ -132,8 +103,9 @@ class StoreEntries:
         self._begun.append(key)
         self._bytes += len(data)
         if self._bytes >= _MOST_AT_ONCE:
-            with self.naming_operator():
-                self.store.write(list(self._puts.items()), guards=self.guards)
+            with self.fence.naming_operator():
+                self.fence.resolve()
+                self.store.write(list(self._puts.items()), guards=self.fence.guards)
             self._puts, self._bytes = {}, 0
 
     def delete_block(self, name: str) -> None:
@@ -143,32 +115,11 @@ class StoreEntries:
         """All of the step in one atomic write; ``write`` may add to it. A store that fails and has done the
         write all the same has not failed."""
         if self._puts or self._garbage:
-            try:
-                with self.naming_operator():
-                    (write or self._write)(list(self._puts.items()), self._garbage, self.guards)
-            except WindowTaken:
-                raise
-            except Exception:
-                if not self._is_done():
-                    self._doubtful = self._puts.get(self._header)
-                    raise
-        self._doubtful = None
+            puts, garbage, store = list(self._puts.items()), self._garbage, write or self._write
+            following = self._puts.get(self.fence.key, self.fence.known)
+            self.fence.pass_with(lambda guards: store(puts, garbage, guards), following)
         self._garbage = self._replaced
         self._puts, self._replaced, self._begun, self._bytes = {}, [], [], 0
-
-    def check_step(self) -> None:
-        """Raise if the step that failed last was stored after all, for those who cannot go back behind it."""
-        if self._doubtful is not None and self.header() == self._doubtful:
-            raise StateError(
-                f"the last step of operator {self.name!r} was stored although the store reported that it had "
-                f"failed. Open the operator again; its metrics tell how many rows it has taken"
-            )
-
-    def _is_done(self) -> bool:
-        """Whether the header of this step is the one that is stored."""
-        with contextlib.suppress(Exception):
-            return self._header in self._puts and self.store.get(self._header) == self._puts[self._header]
-        return False
 
     def _write(self, puts: Sequence[Item], deletes: Sequence[bytes], guards: Sequence[Guard]) -> None:
         self.store.write(puts, deletes, sync=self.sync, guards=guards)
@@ -180,16 +131,16 @@ class StoreEntries:
         kept = {self._blocks + name.encode() for name in known}
         some = [key for key in self.store.scan(self._blocks) if key not in kept]
         for start in range(0, len(some), _DELETED_AT_ONCE):
-            self.store.write([], some[start : start + _DELETED_AT_ONCE], guards=self.guards)
+            self.store.write([], some[start : start + _DELETED_AT_ONCE], guards=self.fence.guards)
 
     def delete_header(self) -> None:
         """From here on there is no such operator; its blocks are still there."""
-        with self.naming_operator():
-            self._write([], [self._header], self.guards)
+        keys = [self._header, self.fence.key]
+        self.fence.pass_with(lambda guards: self._write([], keys, guards), None)
 
     def delete_rest(self) -> None:
         self.delete_unknown(set())
-        self.store.write([], [self._owner], guards=self.guards)
+        self.store.write([], [self.fence.owner_key], guards=self.fence.guards)
 
 
 def operators(store: Store) -> list[str]:
@@ -214,7 +165,7 @@ def delete_operator(store: Store, name: str) -> None:
     >>> delete_operator(MemoryStore(), "calls")
     """
     entries = StoreEntries(store, name)
-    entries.take_over()
+    entries.fence.take_over()
     entries.delete_header()
     delete_key_windows(store, name)
     entries.delete_rest()
@@ -288,7 +239,7 @@ class SavedOperator:
         fold = StoredFold(query, over)
         entries = self.entries
         self._windows = KeyWindows(
-            entries.store, self.name, fold, sync=entries.sync, check_owner=entries.check_owner
+            entries.store, self.name, fold, sync=entries.sync, check_owner=entries.fence.check_stored
         )
         return replace(plan, key_windows=self._windows)
 
@@ -297,7 +248,7 @@ class SavedOperator:
         nothing. None: there is nothing."""
         header = self.entries.header()
         found = self._load(plan)
-        self.entries.take_over()
+        self.entries.fence.take_over()
         if self.entries.header() != header:
             found = self._load(plan)
         self.entries.delete_unknown(self._state.names)
@@ -310,7 +261,7 @@ class SavedOperator:
     def _load(self, plan: Plan) -> tuple[Plan, State] | None:
         self._state = StoredState(self.entries, self.loaded)
         try:
-            found = self._state.load(plan)
+            found = self._state.load(plan, self.entries.fence.check_header)
             if found is not None and self._windows is not None:
                 self._check_aggregates(plan)
             return found
@@ -323,7 +274,7 @@ class SavedOperator:
         """Windows in a store are of all aggregates together."""
         header = self.entries.header()
         assert header is not None
-        was = list(read_header(header)["query"]["aggregates"])
+        was = list(read_header(header, self.entries.place)["query"]["aggregates"])
         names = [name for name, _ in plan.query.aggregates]
         if was != names:
             raise ChangedQuery(
@@ -331,9 +282,14 @@ class SavedOperator:
                 f"rolling(store=...) share their windows, and none can be added. Open it as it was"
             )
 
+    def check(self) -> None:
+        """Raise if the operator may take no more steps."""
+        self.entries.fence.check()
+
     def _check_step(self) -> None:
+        self.check()
         if self._windows is not None:  # windows are changed in place
-            self.entries.check_step()
+            self.entries.fence.check_step()
 
     def save(self, plan: Plan, state: State) -> State:
         """Store a step; the state to go on with. What raises has changed nothing that matters."""

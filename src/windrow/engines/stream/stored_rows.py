@@ -21,7 +21,7 @@ from windrow.engines.row_chunks import Chunk
 from windrow.engines.wholes import Whole
 from windrow.swag.base import AggregateError
 
-__all__ = ["RowEntries", "StoredRows", "is_of_rows"]
+__all__ = ["RowEntries", "StoredRows", "is_of_rows", "listed_rows"]
 
 _PREFIX = "c"
 #: what the header tells of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
@@ -31,6 +31,14 @@ _TOLD = (np.int64, np.int32, np.int64, np.int64, np.int64, np.int8)
 def is_of_rows(name: str) -> bool:
     """Whether an entry is rows or wholes, and not a block of slices."""
     return name.startswith(_PREFIX)
+
+
+def listed_rows(chunks: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """The names of all entries that a header tells of for one part."""
+    for numbers, *_, levels in chunks:
+        for number, count in zip(numbers.tolist(), levels.tolist(), strict=True):
+            yield _rows_name(number)
+            yield from (_whole_name(number, level) for level in range(count))
 
 
 class RowEntries(Protocol):

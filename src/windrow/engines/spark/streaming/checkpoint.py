@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from windrow.engines.spark.streaming.step import kept_by
+from windrow.engines.spark.streaming.step import bucket_place, kept_by
 from windrow.engines.spark.streaming.wire import on_spark
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import ChangedQuery
@@ -46,9 +46,9 @@ def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -
 
     plan, buckets = Plan.of(on_spark(query)), bucket_count(spark, bool(query.by))
     headers = entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'")
-    for _, _, data in headers.collect():
+    for bucket, _, data in headers.collect():
         try:
-            kept_by(_Header(bytes(data)), buckets).load(plan)
+            kept_by(_Header(bucket_place(bucket), bytes(data)), buckets).load(plan)
         except ChangedQuery as changed:
             return changed
     return None
@@ -118,6 +118,7 @@ def _is_fresh(checkpoint: str, spark: SparkSession) -> bool:
 class _Header:
     """The entries of a bucket of which only the header is looked at: blocks are loaded when they are used."""
 
+    place: bytes
     data: bytes
 
     def header(self) -> bytes:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session
+from windrow.engines.spark.streaming.step import bucket_place
 from windrow.engines.stream.snapshot import read_places
 from windrow.engines.stream.stored import is_of_rows, read_block, read_header
 from windrow.slicing.slicer import START_OF_TIME
@@ -41,20 +42,21 @@ def _tables(entries: list[Any]) -> list[pa.Table]:
     from windrow.engines.spark.streaming.processor import HEADER
 
     headers: dict[int, bytes] = {}
-    blocks: dict[int, list[bytes]] = {}
+    blocks: dict[int, dict[str, bytes]] = {}
     for bucket, name, data in entries:
         if name == HEADER:
             headers[bucket] = bytes(data)
         elif not name.endswith("w") and not is_of_rows(name):
-            blocks.setdefault(bucket, []).append(bytes(data))
-    tables = [_bucket(bucket, data, blocks.get(bucket, [])) for bucket, data in headers.items()]
+            blocks.setdefault(bucket, {})[name] = bytes(data)
+    tables = [_bucket(bucket, data, blocks.get(bucket, {})) for bucket, data in headers.items()]
     return [table for table in tables if table is not None]
 
 
-def _bucket(bucket: int, header: bytes, blocks: list[bytes]) -> pa.Table | None:
-    stored = read_header(header)
+def _bucket(bucket: int, header: bytes, blocks: dict[str, bytes]) -> pa.Table | None:
+    place = bucket_place(bucket)
+    stored = read_header(header, place)
     state = stored["state"]
-    parts = [("time", read_block(data)) for data in blocks]
+    parts = [("time", read_block(data, place, name)) for name, data in blocks.items()]
     for number, session in state["sessions"].items():
         if session["slices"] is not None:
             parts.append((f"session {number}", session["slices"]))

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from windrow.engines.spark.streaming.pack_task import REJECTED
-from windrow.engines.spark.streaming.step import COUNTED, step
+from windrow.engines.spark.streaming.step import COUNTED, bucket_place, step
 from windrow.engines.spark.streaming.wire import write_rows
 from windrow.engines.spark.workers import task_ended
 from windrow.state.errors import CorruptState
@@ -68,7 +68,7 @@ class BucketProcessor(StatefulProcessor):
         self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
     ) -> Iterator[Row]:
         self._stepped.add(bucket)
-        entries = _SparkEntries(self)
+        entries = _SparkEntries(self, bucket)
         stepped = step(self._payload, self._schema, entries, blobs, watermark_ms, rejected, self._buckets)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
@@ -91,7 +91,8 @@ def _row(bucket: int, kind: str, blob: bytes | None, counts: tuple[int, ...]) ->
 class _SparkEntries:
     """The entries of one bucket in Spark's state."""
 
-    def __init__(self, processor: BucketProcessor) -> None:
+    def __init__(self, processor: BucketProcessor, bucket: int) -> None:
+        self.place = bucket_place(bucket)
         self._entries = processor._entries
 
     def header(self) -> bytes | None:

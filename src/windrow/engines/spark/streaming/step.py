@@ -25,7 +25,7 @@ from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored import Entries, StoredState
 from windrow.engines.stream.together import taken
 
-__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "kept_by", "step"]
+__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step"]
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
@@ -92,6 +92,11 @@ def step(
     moved = (bucket.bytes_read, bucket.bytes_written)
     counts = (*_difference(before, state.counts), *moved, state.nbytes)
     return Stepped(results, late, counts, has_moved)
+
+
+def bucket_place(bucket: int) -> bytes:
+    """What the entries of a bucket are bound to."""
+    return b"bucket %d" % bucket
 
 
 def kept_by(entries: Entries, buckets: int) -> StoredState:
