@@ -55,7 +55,7 @@ def headers_after(query: Any, batches: int = 6) -> list[_Header]:
 
 
 def check(query: Any, header: _Header, buckets: int = len(BUCKETS)) -> None:
-    kept_by(header, buckets).load(Plan.of(on_spark(query)))
+    kept_by(header, buckets).check(Plan.of(on_spark(query)))
 
 
 @pytest.mark.parametrize("name", QUERIES)

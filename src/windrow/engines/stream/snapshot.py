@@ -27,11 +27,13 @@ from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
+from windrow.windows import Window
 from windrow.windows.policy import Policy, attributes_read
 
 __all__ = [
     "ChangedQuery",
     "Elsewhere",
+    "check_query",
     "read_places",
     "read_slices",
     "restored",
@@ -186,9 +188,8 @@ def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
     """The reverse of :func:`snapshot_value`."""
     query = plan.query
-    _check_same(stored["query"], _described(query))
-    windows = dict(query.windows)
-    known = {name: windows[name] for name in stored["query"]["windows"]}
+    check_query(query, stored["query"])
+    known = _known_windows(query, stored["query"])
     old = replace(
         plan,
         query=replace(query, windows=tuple(known.items())),
@@ -200,15 +201,27 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
         for name, _ in query.aggregates
     ]
     state = _Reader(old, places, elsewhere).state(stored["state"])
-    named = {n: a for (n, a), place in zip(query.aggregates, places, strict=True) if place is None}
-    _check_policies(old.query, set(named))
-    added = list(named.values())
+    added = [a for (_, a), place in zip(query.aggregates, places, strict=True) if place is None]
     if added and (plan.moments or old.needs_moments(state, added)):
         old, state = old.with_moments(state)
     for name, window in query.windows:
         if name not in known:
             old, state = with_window(old, state, name, window)
     return old, state
+
+
+def check_query(query: Spec, stored: dict[str, Any]) -> None:
+    """Raise if state is of another query than this one, by what is stored of it."""
+    _check_same(stored, _described(query))
+    known = _known_windows(query, stored)
+    added = {name for name, _ in query.aggregates} - set(stored["aggregates"])
+    _check_policies(replace(query, windows=tuple(known.items())), added)
+
+
+def _known_windows(query: Spec, stored: dict[str, Any]) -> dict[str, Window]:
+    """The windows of a query that were there when its state was stored."""
+    windows = dict(query.windows)
+    return {name: windows[name] for name in stored["windows"]}
 
 
 def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:

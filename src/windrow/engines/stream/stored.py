@@ -25,6 +25,7 @@ from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     ChangedQuery,
+    check_query,
     read_slices,
     restored_value,
     slices_state,
@@ -134,6 +135,15 @@ class StoredState:
     def __post_init__(self) -> None:
         self._rows = StoredRows(self, keeps=self.cache is None)
 
+    def check(self, plan: Plan) -> None:
+        """Raise if the state is of another query, or kept in another way; reads the header alone."""
+        data = self.entries.header()
+        if data is not None:
+            told = read_header(data, self.entries.place)
+            check_query(plan.query, told["query"])
+            # after the query, which says more: with other keys, the number of buckets differs, too
+            self._check_marks(told.get("marks", {}))
+
     def load(self, plan: Plan, check: Callable[[bytes], None] | None = None) -> tuple[Plan, State] | None:
         """The state; None: there is none yet. ``check`` may refuse the header."""
         data = self.entries.header()
@@ -147,7 +157,6 @@ class StoredState:
         self._sums = dict(zip(sorted(_listed(self._told)), self._told["sums"].tolist(), strict=True))
         self._rows.following = self._told.get("following", 0)
         found = restored_value(plan, self._told, self)
-        # after the query, which says more: with other keys, the number of buckets differs, too
         self._check_marks(self._told.get("marks", {}))
         self._told = {}
         self._version = 1 + max((_version_of(entry.name) for entry in self._stored.values()), default=0)

@@ -48,7 +48,7 @@ def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -
     headers = entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'")
     for bucket, _, data in headers.collect():
         try:
-            kept_by(_Header(bucket_place(bucket), bytes(data)), buckets).load(plan)
+            kept_by(_Header(bucket_place(bucket), bytes(data)), buckets).check(plan)
         except ChangedQuery as changed:
             return changed
     return None
@@ -116,7 +116,7 @@ def _is_fresh(checkpoint: str, spark: SparkSession) -> bool:
 
 @dataclass(frozen=True)
 class _Header:
-    """The entries of a bucket of which only the header is looked at: blocks are loaded when they are used."""
+    """The entries of a bucket of which only the header is looked at."""
 
     place: bytes
     data: bytes
