@@ -26,6 +26,8 @@ def test_a_good_job_is_the_query_that_it_says(tmp_path: Path) -> None:
         .agg(longest=wr.max("len"), who=wr.arg_max("len", "caller"), n=wr.count())
     )
     assert job.query.explain() == expected.explain()
+    limited = changed('watermark = "10m"', 'watermark = "10m"\nmax_windows = 7')
+    assert read_job(write_job(tmp_path, limited)).query.max_windows == 7
     assert job.source.path == str(tmp_path / "data")
     assert job.source.ddl == "`ts` timestamp, `region` string, `caller` string, `len` long"
     assert (job.sink.trigger, job.sink.mode, job.name) == ("available_now", "append", "calls")
@@ -103,6 +105,7 @@ WRONG = [
     ("bad lateness", 'watermark = "10m"', 'watermark = "10m"\nlateness = "-1m"', "lateness", "negative"),
     ("bad choice", 'watermark = "10m"', 'watermark = "10m"\nlate = "emitt"', ":19: [events] late", "'emit'?"),
     ("negative count", 'watermark = "10m"', 'watermark = "10m"\nmin_count = -1', "min_count", "too small"),
+    ("no windows", 'watermark = "10m"', 'watermark = "10m"\nmax_windows = 0', "max_windows", "too small"),
     ("no kind", 'kind = "sliding"\n', "", "[[window]] kind", "give one of tumbling, sliding, session"),
     ("an unknown kind", '"sliding"', '"slding"', ":22: [[window]] kind", "did you mean 'sliding'?"),
     ("a missing slide", 'slide = "5m"\n', "", ":20: [[window]] slide", "this key is missing"),

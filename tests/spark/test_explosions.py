@@ -40,7 +40,7 @@ def test_a_frame_that_would_give_too_many_windows_is_refused(spark: Any, case: s
 def test_max_windows_reaches_the_workers(spark: Any) -> None:
     frame = spark.createDataFrame(rows(0))
     tens = wr.Sliding("10s", slide="1s")
-    with pytest.raises(Exception, match="10 windows .* at most 9 are allowed"):
+    with pytest.raises(Exception, match=r"10 windows .* at most 9 are allowed"):
         asked(tens, max_windows=9).run(frame).toArrow()
     assert asked(tens, max_windows=10).run(frame).toArrow().num_rows == 10
 
@@ -49,7 +49,7 @@ def test_a_stream_that_was_refused_goes_on_with_another_limit(spark: Any, tmp_pa
     tens = wr.Sliding("10s", slide="1s")
     with Source.in_folder(spark, tmp_path, "ts timestamp, key string, v double") as source:
         source.write([rows(0), rows(60_000_000), rows(61_000_000)])
-        with pytest.raises(Exception, match="10 windows .* at most 9 are allowed"):
+        with pytest.raises(Exception, match=r"10 windows .* at most 9 are allowed"):
             source.run(asked(tens, watermark="1s", max_windows=9).run)
         found, _ = source.run(asked(tens, watermark="1s", max_windows=10).run)
     assert len(found) == 10

@@ -259,7 +259,10 @@ def _listed_ranges(
     times: Ints, runs: Ints, window: TimeWindow, fill: bool, max_windows: int | None
 ) -> Ranges:
     numbered = TimeWindows([(0, window)], max_windows)
-    kinds = numbered.kinds_between(*_edges_of(times, runs)) if fill else numbered.kinds(times)
+    if fill:
+        kinds = numbered.kinds_between(*_edges_of(times, runs), rows=len(times))
+    else:
+        kinds = numbered.kinds(times)
     starts, ends = kinds[-2:]
     room = np.empty((4, len(times) + len(starts) + 16), np.int64)
     count = _listed(times, runs, starts, ends, fill, room)

@@ -1,6 +1,6 @@
 """How many windows one step may give: a tiny slide, or a row far away in time, can ask for billions.
 
-Windows are counted before they are made: those that hold a row are a range of numbers, which neither end of
+Windows are counted before they are made: those that hold a row are a range of numbers, neither end of which
 falls as time goes on, so that counting costs O(1) a slice and kind, however many windows there are.
 """
 

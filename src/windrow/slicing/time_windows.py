@@ -110,7 +110,7 @@ class TimeWindows:
         """All kinds for the kernels; lists hold the windows that hold one of these times and end in (after,
         until]."""
         moments = np.unique(times) if self.has_lists else times
-        return self.kinds_between(moments, moments, after, until)
+        return self.kinds_between(moments, moments, after, until, len(times))
 
     def _kinds(self, listed: Callable[[TimeWindow], tuple[Ints, Ints]]) -> Kinds:
         rows: list[tuple[int, ...]] = []
@@ -128,12 +128,12 @@ class TimeWindows:
         return sizes, slides, anchors, heads, tails, np.concatenate(starts), np.concatenate(ends)
 
     def kinds_between(
-        self, lows: Ints, highs: Ints, after: int = START_OF_TIME, until: int = END_OF_TIME
+        self, lows: Ints, highs: Ints, after: int = START_OF_TIME, until: int = END_OF_TIME, rows: int = 0
     ) -> Kinds:
-        """The same for the windows that overlap one of the stretches [low, high]."""
+        """The same for the windows that overlap one of the stretches [low, high], of so many rows."""
         if not self.has_lists:
             return self._without_lists
-        most = most_windows(self.max_windows, len(lows))
+        most = most_windows(self.max_windows, max(rows, len(lows)))
         return self._kinds(lambda window: windows_over(window, lows, highs, most, after, until))
 
     def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> DueWindows:

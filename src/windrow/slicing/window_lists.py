@@ -1,4 +1,4 @@
-"""The windows of a kind that is no arithmetic progression, as columns of starts and ends.
+"""The windows of a kind that is not an arithmetic progression, as columns of starts and ends.
 
 The windows that hold a time t are those that end in (t, e], where e is the latest end of them; neither t
 nor e falls from one time to the next, so that the windows that hold any of some times are those that end in
