@@ -6,16 +6,20 @@ silence decides takes what it may, rows for windows that data decide wait; late 
 watermark moves; what is due comes out. All of it works on values: only when nothing has raised does the
 operator take the new state, so that a push that fails has changed nothing. With a store, the new state is
 stored before that, in one atomic write, and before results are handed over.
+
+One lock for each operator: calls from several threads come one after the other, each of them whole.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import wraps
 from time import monotonic
 from time import time as wall_clock
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,9 +45,30 @@ from windrow.windows.times import to_us
 
 __all__ = ["Operator"]
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _one_at_a_time(
+    call: Callable[Concatenate[Operator, _P], _R],
+) -> Callable[Concatenate[Operator, _P], _R]:
+    """A method that runs while no other one does, in whichever thread."""
+
+    @wraps(call)
+    def locked(self: Operator, *args: _P.args, **options: _P.kwargs) -> _R:
+        with self._lock:
+            return call(self, *args, **options)
+
+    return locked
+
 
 class Operator:
     """Endless input through a query; ``query.open()`` makes one.
+
+    Several threads may use one operator. Their calls come one after the other, in the order in which they get
+    its lock, and each is whole: no row is lost, and a snapshot is of the state between two calls. The lock is
+    held while ``push_parts`` asks for tables, so that what gives them must not wait for another thread that
+    uses the operator.
 
     >>> import pyarrow as pa, windrow as wr
     >>> visits = wr.query(time="t", by="who").window(wr.Session(gap=5)).agg(n=wr.count()).open()
@@ -65,6 +90,8 @@ class Operator:
         saved: SavedOperator | None = None,
     ) -> None:
         check_judge(query, judge)
+        # re-entrant: a push without rows polls, and what gives tables to push_parts may ask for metrics
+        self._lock = threading.RLock()
         self._is_finished = False
         self._judge = judge
         self._plan = Plan.of(query)
@@ -100,6 +127,7 @@ class Operator:
         """The query as it runs now, with windows that were added and without those that were removed."""
         return self._plan.query
 
+    @_one_at_a_time
     def __repr__(self) -> str:
         """What runs, and how far it is.
 
@@ -120,6 +148,7 @@ class Operator:
 
     # -- rows in, results out --------------------------------------------------------------------------------
 
+    @_one_at_a_time
     def push(self, batch: Any) -> pa.Table:
         """Take rows, of any kind of table; the results that are due.
 
@@ -136,6 +165,7 @@ class Operator:
         table, _ = read_table(batch)
         return self._pushed([table])
 
+    @_one_at_a_time
     def push_parts(self, batches: Iterable[Any]) -> pa.Table:
         """Take the rows of several tables as one push; the results that are due.
 
@@ -162,6 +192,7 @@ class Operator:
         self._last_row = self._clock()
         return result
 
+    @_one_at_a_time
     def advance(self, watermark: Any) -> pa.Table:
         """Rows before this time are complete; the results that are due. A watermark never falls: one that is
         not above the present one changes nothing.
@@ -180,6 +211,7 @@ class Operator:
             state = replace(state, advanced_by_integer=_is_whole(watermark))
         return self._advanced(moment, state)
 
+    @_one_at_a_time
     def poll(self) -> pa.Table:
         """What is due because nothing came for ``idle_timeout``.
 
@@ -196,6 +228,7 @@ class Operator:
         self._check_open()
         return self._advanced(self._idle_watermark(), self._state)
 
+    @_one_at_a_time
     def finish(self) -> pa.Table:
         """Nothing more comes: everything that is left comes out, and the operator is closed.
 
@@ -211,6 +244,7 @@ class Operator:
         self._is_finished = True
         return result
 
+    @_one_at_a_time
     def late_rows(self) -> pa.Table:
         """The late rows since this was last asked, with ``late_by`` and ``late_reason``; they are kept by
         ``late="emit"``.
@@ -292,6 +326,7 @@ class Operator:
     # -- state -----------------------------------------------------------------------------------------------
 
     @property
+    @_one_at_a_time
     def metrics(self) -> Metrics:
         """What was counted so far, and what is held now: :class:`Metrics`.
 
@@ -321,6 +356,7 @@ class Operator:
             return None
         return _shown(state.watermark, state.axis)
 
+    @_one_at_a_time
     def snapshot(self) -> bytes:
         """The whole state as bytes, for ``query.restore``.
 
@@ -341,6 +377,7 @@ class Operator:
             )
         return snapshot_of(self._plan, self._state)
 
+    @_one_at_a_time
     def add_window(self, **named: Window) -> None:
         """Add windows to the running operator; they see rows that come from now on, and those that may have
         begun before do not come out. Its windows have names.
@@ -361,6 +398,7 @@ class Operator:
             plan, state = with_window(plan, state, name, window)
         self._take(plan, state)
 
+    @_one_at_a_time
     def remove_window(self, name: str) -> None:
         """Remove a window; what it holds is forgotten, and nothing more comes out of it.
 
