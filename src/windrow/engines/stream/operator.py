@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from functools import wraps
 from time import monotonic
 from time import time as wall_clock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -45,21 +45,18 @@ from windrow.windows.times import to_us
 
 __all__ = ["Operator"]
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def _one_at_a_time(
-    call: Callable[Concatenate[Operator, _P], _R],
-) -> Callable[Concatenate[Operator, _P], _R]:
+def _one_at_a_time(method: _Method) -> _Method:
     """A method that runs while no other one does, in whichever thread."""
 
-    @wraps(call)
-    def locked(self: Operator, *args: _P.args, **options: _P.kwargs) -> _R:
+    @wraps(method)
+    def locked(self: Operator, *args: Any, **options: Any) -> Any:
         with self._lock:
-            return call(self, *args, **options)
+            return method(self, *args, **options)
 
-    return locked
+    return cast("_Method", locked)
 
 
 class Operator:
