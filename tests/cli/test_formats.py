@@ -24,9 +24,13 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("windrow.cli.spark.packages._is_running", lambda: False)
 
 
-def checked(folder: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def checked(
+    folder: Path, text: str, capsys: pytest.CaptureFixture[str], **conf: str
+) -> tuple[int, str]:
+    """``conf``: settings of the command line, with _ for the dots in their names."""
     write_calls(folder)
-    code = main(["check", str(write_job(folder, text))])
+    given = [part for name, value in conf.items() for part in ("--conf", f"{name.replace('_', '.')}={value}")]
+    code = main(["check", str(write_job(folder, text)), *given])
     return code, capsys.readouterr().err
 
 
@@ -109,16 +113,12 @@ BY_TOPIC = GOOD.replace(SOURCE, KAFKA).replace(
 BY_TOPIC = BY_TOPIC.replace('longest = "max(len)"\nwho = "arg_max(len, caller)"\n', "")
 
 
-def with_conf(text: str, name: str, value: str) -> str:
-    return f'{text}\n[spark.conf]\n"{name}" = "{value}"\n'
-
-
 def test_kafka_needs_its_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, error = checked(tmp_path, BY_TOPIC, capsys)
     assert code == 2
     assert "[source] format: Spark does not bring 'kafka' along" in error
-    assert f'write "spark.jars.packages" = "{PACKAGE}" in [spark.conf]' in error
-    assert checked(tmp_path, with_conf(BY_TOPIC, "spark.jars.packages", PACKAGE), capsys) == (0, "")
+    assert f"add --conf spark.jars.packages={PACKAGE} to the command" in error
+    assert checked(tmp_path, BY_TOPIC, capsys, spark_jars_packages=PACKAGE) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,14 @@ def test_formats_need_their_packages(
     assert code == 2
     assert f"[sink] format: Spark does not bring '{name}' along" in error
     assert artifact in error
-    assert checked(tmp_path, with_conf(text, "spark.jars.packages", f"g:{artifact}_2.13:1"), capsys)[0] == 0
-    assert checked(tmp_path, with_conf(text, "spark.jars.packages", "g:hadoop-aws:1"), capsys)[0] == 2
+    assert checked(tmp_path, text, capsys, spark_jars_packages=f"g:{artifact}_2.13:1")[0] == 0
+    assert checked(tmp_path, text, capsys, spark_jars_packages="g:hadoop-aws:1")[0] == 2
 
 
 def test_jars_that_are_known_by_path_alone_may_hold_anything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert checked(tmp_path, with_conf(BY_TOPIC, "spark.jars", "/opt/all.jar"), capsys)[0] == 0
+    assert checked(tmp_path, BY_TOPIC, capsys, spark_jars="/opt/all.jar")[0] == 0
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--packages {PACKAGE} pyspark-shell")
     assert checked(tmp_path, BY_TOPIC, capsys)[0] == 0
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--packages g:hadoop-aws:1 pyspark-shell")
@@ -166,7 +166,7 @@ def test_settings_and_jars_of_the_machine_count(
 
 def test_a_package_for_another_scala_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = PACKAGE.replace("2.13", "2.12")
-    code, error = checked(tmp_path, with_conf(BY_TOPIC, "spark.jars.packages", f"g:a:1,{old}"), capsys)
+    code, error = checked(tmp_path, BY_TOPIC, capsys, spark_jars_packages=f"g:a:1,{old}")
     assert code == 2
     assert f"{old} is for Scala 2.12" in error
     assert PACKAGE in error
@@ -179,9 +179,9 @@ def test_a_database_needs_its_driver(tmp_path: Path, capsys: pytest.CaptureFixtu
     code, error = checked(tmp_path, text, capsys)
     assert code == 2
     assert "[sink] format: Spark does not bring the driver of the database along" in error
-    assert '"org.postgresql:postgresql:<version>" in [spark.conf]' in error
-    given = with_conf(text, "spark.jars.packages", "org.postgresql:postgresql:42.7.4")
-    assert checked(tmp_path, given, capsys)[0] == 0
+    assert "--conf spark.jars.packages=org.postgresql:postgresql:<version>" in error
+    given = "org.postgresql:postgresql:42.7.4"
+    assert checked(tmp_path, text, capsys, spark_jars_packages=given)[0] == 0
 
 
 def test_an_unknown_format_gets_the_nearest_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

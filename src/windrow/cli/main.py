@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 from collections.abc import Sequence
 
-from windrow.cli.errors import FAILED, INTERRUPTED, USAGE, JobError, JobFailed, JobInterrupted
+from windrow.cli.errors import USAGE
 
 __all__ = ["main", "parser"]
 
@@ -85,6 +84,13 @@ def _job(command: argparse.ArgumentParser) -> None:
         metavar="FILE.py",
         help="run this Python file and let the job use the monoids it defines",
     )
+    command.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of Spark's, before the job's; NAME=env:VARIABLE for a secret",
+    )
 
 
 def _running(command: argparse.ArgumentParser) -> None:
@@ -138,19 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _guarded(options: argparse.Namespace) -> int:
-    command = importlib.import_module(f"windrow.cli.commands.{options.command}")
-    try:
+    from windrow.cli.guard import guarded
+
+    def execute() -> int:
+        command = importlib.import_module(f"windrow.cli.commands.{options.command}")
         return int(command.execute(options) or 0)
-    except JobError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return USAGE
-    except JobFailed as error:
-        if getattr(options, "verbose", False):
-            raise
-        print(f"failed: {error}", file=sys.stderr)
-        return FAILED
-    except (JobInterrupted, KeyboardInterrupt):
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to anyone
-        sys.stderr.close()
-        return FAILED
+
+    return guarded(execute, getattr(options, "verbose", False))

@@ -27,6 +27,11 @@ __all__ = ["InsecureStore", "RedisStore"]
 T = TypeVar("T")
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 1.0
+#: what is said of an address that cannot be read, which may hold a password and is not shown
+_ADDRESS = (
+    "the address of the Redis server cannot be read: write redis://user:password@host:6379/0, with / ? # and @ "
+    "of the password as %2F %3F %23 and %40, or give it as password="
+)
 
 
 class InsecureStore(UserWarning):
@@ -173,7 +178,19 @@ def _connected(redis: Any, address: str, options: dict[str, Any]) -> Any:
     from redis.retry import Retry
 
     defaults = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "retry": Retry(NoBackoff(), 0)}
-    return redis.Redis.from_url(address, **(defaults | options))
+    _check_address(address)
+    try:
+        return redis.Redis.from_url(address, **(defaults | options))
+    except ValueError:  # it may quote a part of the password
+        raise ValueError(_ADDRESS) from None
+
+
+def _check_address(address: str) -> None:
+    """A password with / ? or # ends early, and what is left is taken for another server."""
+    rest = address.partition("://")[2]
+    login = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    if "@" in rest and "@" not in login:
+        raise ValueError(_ADDRESS)
 
 
 def _is_loopback(host: str) -> bool:

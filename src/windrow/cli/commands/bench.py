@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.show.out import say_line
 
 if TYPE_CHECKING:
     from windrow.papers.model import Experiment
@@ -136,4 +137,4 @@ def _write(document: Document, options: argparse.Namespace) -> None:
         replace_file(Path(options.html), papers_page(document))
     for path in (options.json, options.html):
         if path is not None:
-            print(f"written: {path}")
+            say_line(f"written: {path}")

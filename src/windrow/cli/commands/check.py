@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from windrow.cli.commands.check_expressions import tried_expressions
+from windrow.cli.commands.reading import job_of
 from windrow.cli.errors import JobError, JobFailed
-from windrow.cli.job import FILE_FORMATS, Job, read_job
-from windrow.cli.own_monoids import own_monoids
+from windrow.cli.job import FILE_FORMATS, Job
+from windrow.cli.show.out import say, say_line
 
 __all__ = ["execute"]
 
@@ -20,8 +21,8 @@ __all__ = ["execute"]
 def execute(options: argparse.Namespace) -> int:
     if options.rows < 1:
         raise JobError("--rows: give 1 or more")
-    job = read_job(options.job, own_monoids(options.monoids))
-    print(f"ok    file: {_described(job)}")
+    job = job_of(options)
+    say_line(f"ok    file: {_described(job)}")
     if options.engine == "local":
         from windrow.cli.local.files import check_readable
 
@@ -82,12 +83,12 @@ def _check_laws(job: Job, rows: Any) -> None:
         if aggregate.monoid.builtin:
             continue
         if rows is None or not set(aggregate.columns) <= set(rows.column_names):
-            print(f"skip  laws of {name} = {aggregate!r}: no rows to try it on")
+            say_line(f"skip  laws of {name} = {aggregate!r}: no rows to try it on")
             continue
         columns = [rows.column(column).to_pylist() for column in aggregate.columns]
         samples = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         try:
-            print(f"ok    laws of {name}: {laws.check(aggregate, samples, extend=False)}")
+            say_line(f"ok    laws of {name}: {laws.check(aggregate, samples, extend=False)}")
         except laws.LawViolation as violation:
             raise JobError(f"[agg] {name} = {aggregate!r}: {violation}") from violation
         except ValueError as error:
@@ -100,12 +101,12 @@ def _try_more(laws: Any, name: str, aggregate: Any, samples: list[Any]) -> None:
     try:
         laws.check(aggregate, samples)
     except laws.LawViolation as violation:
-        print(f"note  {name}: with values that the first rows do not hold, {violation}")
+        say_line(f"note  {name}: with values that the first rows do not hold, {violation}")
 
 
 def _dry_run(job: Job, rows: Any, origin: str) -> None:
     if rows is None:
-        print(f"skip  dry run: {origin}")
+        say_line(f"skip  dry run: {origin}")
         return
     import warnings
 
@@ -115,10 +116,10 @@ def _dry_run(job: Job, rows: Any, origin: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = guarded(job.query.run, rows)
-    print(f"ok    dry run: {rows.num_rows:,} rows ({origin}) gave {result.num_rows:,} results")
+    say_line(f"ok    dry run: {rows.num_rows:,} rows ({origin}) gave {result.num_rows:,} results")
     for warning in caught:
-        print(f"note  {warning.message}")
-    print(text_table(result, 3))
+        say_line(f"note  {warning.message}")
+    say(text_table(result, 3))
 
 
 def _check_checkpoint(job: Job) -> None:
@@ -138,8 +139,8 @@ def _check_checkpoint(job: Job) -> None:
     if why is None and not master_of(job).startswith("local"):
         why = f"Spark would be started at {master_of(job)}"
     if why is not None:
-        print(f"skip  checkpoint: windrow run checks it at its start; here {why}")
+        say_line(f"skip  checkpoint: windrow run checks it at its start; here {why}")
         return
     with open_session(job) as spark:
         guarded(check_goes_on, job, spark)
-    print("ok    checkpoint: the job goes on from it")
+    say_line("ok    checkpoint: the job goes on from it")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import Job
+from windrow.cli.show.out import say_line
 
 __all__ = ["tried_expressions"]
 
@@ -33,7 +34,7 @@ def _check_settings(job: Job, engine: str) -> None:
     except JobError as error:
         if engine == "local":
             raise
-        print(f"note  {error}")
+        say_line(f"note  {error}")
 
 
 def _noted(job: Job, rows: Any, engine: str) -> list[str]:
@@ -52,7 +53,7 @@ def _noted(job: Job, rows: Any, engine: str) -> list[str]:
     for table, key, reason in found.refused:
         if engine == "local" and (table == "source" or key in computed):
             raise JobError(f"[{table}] {key}: {reason}")
-        print(f"note  [{table}] {key}: {reason}")
+        say_line(f"note  [{table}] {key}: {reason}")
     return [key for table, key, _ in found.refused if table == "source.columns" and key in computed]
 
 
@@ -69,7 +70,7 @@ def _applied(job: Job, rows: Any, origin: str) -> tuple[Any, str]:
     columns = len(job.source.columns)
     derived = f"{columns} derived column{'' if columns == 1 else 's'}"
     if job.source.where is not None and derivation.where is None:
-        print(f"skip  where: it was not applied to these rows; {derived}")
+        say_line(f"skip  where: it was not applied to these rows; {derived}")
     else:
-        print(f"ok    expressions: {derived}; {found.num_rows:,} of {rows.num_rows:,} rows stay")
+        say_line(f"ok    expressions: {derived}; {found.num_rows:,} of {rows.num_rows:,} rows stay")
     return found, origin

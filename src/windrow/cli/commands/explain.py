@@ -5,29 +5,36 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from windrow.cli.commands.reading import job_of
 from windrow.cli.derived import computed_columns
-from windrow.cli.job import KAFKA_COLUMNS, Job, read_job
+from windrow.cli.job import KAFKA_COLUMNS, Job
 from windrow.cli.job.secrets import Setting
-from windrow.cli.own_monoids import own_monoids
+from windrow.cli.show.out import one_line, say
 
 __all__ = ["execute", "explained"]
 
 
 def execute(options: argparse.Namespace) -> int:
-    job = read_job(options.job, own_monoids(options.monoids))
-    print("\n".join(explained(job)))
+    job = job_of(options)
+    say("\n".join(explained(job)))
     if options.spark:
         from windrow.cli.spark.failures import guarded
         from windrow.cli.spark.run import read_source
         from windrow.cli.spark.session import open_session
 
         with open_session(job) as spark:
-            print("\non Spark:\n" + guarded(job.query.explain, guarded(read_source, job, spark)))
+            say("\non Spark:\n" + guarded(job.query.explain, guarded(read_source, job, spark)))
     return 0
 
 
 def explained(job: Job) -> Iterator[str]:
     """The job, then the plan of its query."""
+    yield from map(one_line, _lines(job))
+    yield ""
+    yield job.query.explain()
+
+
+def _lines(job: Job) -> Iterator[str]:
     source, sink, query = job.source, job.sink, job.query
     kind = "stream" if source.is_stream else "batch"
     yield f"job {job.name}: {kind}"
@@ -41,8 +48,6 @@ def explained(job: Job) -> Iterator[str]:
     yield f"to: {sink.format}{_at(sink.path)}{_options(sink.options)}"
     if sink.checkpoint:
         yield f"  checkpoint: {sink.checkpoint}"
-    yield ""
-    yield query.explain()
 
 
 def _derived(job: Job) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from windrow.cli.commands.sample import JOB, MONOIDS, sample_files
 from windrow.cli.errors import JobError
+from windrow.cli.show.out import say_line
 
 __all__ = ["execute"]
 
@@ -29,9 +30,9 @@ def execute(options: argparse.Namespace) -> int:
         file.write_text(text, encoding="utf-8")
         os.utime(file, (now - 60 + number,) * 2)  # Spark takes files in the order of their age
     job = folder / "job.toml"
-    print(f"made {job}, sample data in {folder / 'data'}, your own aggregates in {folder / 'monoids.py'}")
-    print("next:")
-    print(f"  windrow check {job}")
-    print(f"  windrow run {job} --engine local --report report.html")
-    print(f"  windrow run {job} --report report.html          (on Spark; needs Java 17)")
+    say_line(f"made {job}, sample data in {folder / 'data'}, your own aggregates in {folder / 'monoids.py'}")
+    say_line("next:")
+    say_line(f"  windrow check {job}")
+    say_line(f"  windrow run {job} --engine local --report report.html")
+    say_line(f"  windrow run {job} --report report.html          (on Spark; needs Java 17)")
     return 0

@@ -8,10 +8,10 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from windrow.cli.commands.reading import job_of
 from windrow.cli.commands.run import recorded
 from windrow.cli.errors import JobError
-from windrow.cli.job import Job, Sink, read_job
-from windrow.cli.own_monoids import own_monoids
+from windrow.cli.job import Job, Sink
 from windrow.cli.record import Record
 from windrow.cli.show import Reporter
 
@@ -24,7 +24,7 @@ def execute(options: argparse.Namespace) -> int:
     from windrow.cli.local.files import check_readable
     from windrow.cli.replay import read_speed
 
-    job = read_job(options.job, own_monoids(options.monoids))
+    job = job_of(options)
     check_readable(job.source, job.file)
     speed = read_speed(options.speed)
     if not options.tick > 0:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from windrow.cli.commands.reading import job_of
 from windrow.cli.errors import JobError, JobFailed, JobInterrupted
-from windrow.cli.job import Job, read_job
+from windrow.cli.job import Job
 from windrow.cli.job.secrets import scrubbed
-from windrow.cli.own_monoids import own_monoids
 from windrow.cli.record import Record
 from windrow.cli.show import Reporter, reporter_for
 
@@ -20,7 +20,7 @@ __all__ = ["execute", "recorded", "run_job"]
 def execute(options: argparse.Namespace) -> int:
     if options.batch_rows < 1:
         raise JobError("--batch-rows: give 1 or more")
-    job = read_job(options.job, own_monoids(options.monoids))
+    job = job_of(options)
     recorded(job, options, lambda record, reporter: run_job(job, options, record, reporter))
     return 0
 
@@ -51,7 +51,7 @@ def recorded(job: Job, options: argparse.Namespace, work: Callable[[Record, Repo
     try:
         work(record, reporter)
         record.end("done")
-    except JobInterrupted:
+    except (JobInterrupted, KeyboardInterrupt):
         record.end("stopped")
         raise
     except (JobFailed, JobError) as error:

@@ -10,6 +10,7 @@ from typing import Any
 from windrow.cli.errors import JobError
 from windrow.cli.job import Job, Sink, Source, SparkSettings
 from windrow.cli.json_text import json_text
+from windrow.cli.show.out import say
 from windrow.cli.show.progress import human_time
 
 __all__ = ["execute"]
@@ -29,7 +30,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     from windrow.cli.show.tables import text_table
 
-    print(_summary(table))
+    say(_summary(table))
     print(text_table(table, options.rows, shutil.get_terminal_size().columns))
     return 0
 

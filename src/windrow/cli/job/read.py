@@ -12,9 +12,11 @@ from windrow.cli.errors import JobError
 from windrow.cli.job.column_types import TIME_TYPES
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
-from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source, SparkSettings
+from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source
 from windrow.cli.job.places import Places, placed
+from windrow.cli.job.secrets import Setting
 from windrow.cli.job.source import SOURCE_KEYS, read_source
+from windrow.cli.job.spark_conf import read_spark
 from windrow.cli.job.toml_errors import toml_error
 from windrow.cli.job.windows import with_windows
 from windrow.monoids.base import Monoid
@@ -37,21 +39,22 @@ _NEEDED = {
 _MODES = ("error", "overwrite", "append")
 _TRIGGERS = ("continuously", "available_now")
 _PAUSES = "give 'continuously', 'available_now' (take what is there and end), or a pause such as '10s'"
-#: masters that Spark knows
-_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn|[a-z][\w+.-]*://.+")
 #: sinks that keep no promise over restarts, so that they need no checkpoint
 _TRANSIENT = ("console", "memory", "noop")
 
 
-def read_job(path: str | Path, own: Mapping[str, Monoid] | None = None) -> Job:
-    """The job in a file. ``own``: the user's monoids, which the file may name."""
+def read_job(
+    path: str | Path, own: Mapping[str, Monoid] | None = None, conf: Sequence[Setting] = ()
+) -> Job:
+    """The job in a file. ``own``: the user's monoids, which the file may name; ``conf``: settings of Spark's
+    from the command line, which may be any."""
     file = Path(path)
     text = _text(file)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise JobError(toml_error(str(path), text, str(error))) from None
-    return _job(file, data, Places.of(str(path), text), own or {})
+    return _job(file, data, Places.of(str(path), text), own or {}, conf)
 
 
 def _text(file: Path) -> str:
@@ -71,7 +74,9 @@ def _text(file: Path) -> str:
         raise JobError(f"{file}: the job file cannot be read: {error.strerror}") from None
 
 
-def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Monoid]) -> Job:
+def _job(
+    file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Monoid], conf: Sequence[Setting]
+) -> Job:
     for name in data:
         if name not in _TABLES and not isinstance(data[name], (dict, list)):
             raise JobError(
@@ -91,7 +96,7 @@ def _job(file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Mon
     _check_time(asked, source, events)
     _check_policies(asked, data, places)
     sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
-    spark = _spark(Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file)
+    spark = read_spark(Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file, conf)
     sink = _sink(sink_fields, source, file)
     _check_output(asked, source, sink, sink_fields, events)
     return Job(file, source, asked, sink, spark)
@@ -152,19 +157,6 @@ def _result_columns(asked: Query, source: Source) -> list[str]:
     if asked.rolling_over is not None:
         kept = list(known_columns(source))
     return [*kept, *(name for name, _ in asked.aggregates)] if kept else []
-
-
-def _spark(fields: Fields, file: Path) -> SparkSettings:
-    conf = fields.settings("conf")
-    master = fields.text("master", None)
-    if master is not None and not _MASTER.fullmatch(master):
-        known = "local[*], local[2], yarn, spark://host:7077 or k8s://..."
-        fields.refuse("master", f"{master!r} is not a master of Spark's: give {known}")
-    for setting in conf:
-        if not setting.name.startswith("spark."):
-            inner = Fields(fields.data["conf"], fields.places, "spark.conf", tuple(fields.data["conf"]))
-            inner.refuse(setting.name, f'settings of Spark begin with spark., as in "spark.{setting.name}"')
-    return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf)
 
 
 # -- the query -----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from windrow.cli.expressions.code import word_of_code
 from windrow.cli.job.column_types import arrow_type, check_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
@@ -63,6 +64,7 @@ def _check_expressions(source: Source, fields: Fields) -> None:
     """Without a schema, only how they are written."""
     if not source.columns and source.where is None:
         return
+    _check_code(source, fields)
     import pyarrow as pa
 
     from windrow.cli.expressions.derivation import Derivation
@@ -75,6 +77,16 @@ def _check_expressions(source: Source, fields: Fields) -> None:
     except ExpressionError as error:
         table, key, message = error.args
         Fields({}, fields.places, table, ()).refuse(key, message)
+
+
+def _check_code(source: Source, fields: Fields) -> None:
+    """Nothing in a job file is run but SQL."""
+    where = [] if source.where is None else [("source", "where", source.where)]
+    for table, key, text in [*where, *(("source.columns", name, text) for name, text in source.columns)]:
+        if word := word_of_code(text):
+            Fields({}, fields.places, table, ()).refuse(
+                key, f"{word!r} can run code, which a job file cannot: compute this before, or in Python"
+            )
 
 
 # -- values of Kafka's records -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any, Protocol, TextIO
 
+from windrow.cli.show.out import one_line, say_line
 from windrow.cli.show.progress import Progress, Totals, human_bytes, human_seconds, human_time
 
 __all__ = ["JsonLines", "PlainLines", "Reporter", "Silent", "progress_text"]
@@ -49,7 +50,7 @@ class PlainLines:
         self._out = out or sys.stderr
 
     def note(self, text: str) -> None:
-        print(text, file=self._out, flush=True)
+        say_line(text, self._out)
 
     def progress(self, progress: Progress, totals: Totals) -> None:
         self.note(progress_text(progress, totals))
@@ -72,7 +73,7 @@ class JsonLines:
         print(json.dumps({"event": event, **values}, default=str), file=self._out, flush=True)
 
     def note(self, text: str) -> None:
-        self._write("note", text=text)
+        self._write("note", text=one_line(text))
 
     def progress(self, progress: Progress, totals: Totals) -> None:
         self._write("progress", **progress.as_dict())

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from windrow.cli.show.out import one_line
 from windrow.cli.show.progress import Progress, Totals, human_bytes, human_seconds, human_time
 
 __all__ = ["LiveLine"]
@@ -25,7 +26,7 @@ class LiveLine:
         self._begun = False
 
     def note(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(one_line(text), markup=False, highlight=False)
 
     def progress(self, progress: Progress, totals: Totals) -> None:
         if not self._begun:

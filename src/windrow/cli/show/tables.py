@@ -61,7 +61,7 @@ def figure(value: Any) -> str:
 
 
 def _results(name: str, values: Any) -> list[str]:
-    cells = [_clipped(name), *(_clipped(_cell(value)) for value in values.to_pylist())]
+    cells = [_clipped(_cell(name)), *(_clipped(_cell(value)) for value in values.to_pylist())]
     return _aligned(cells, str(values.type).startswith(("int", "uint", "float", "double", "decimal")))
 
 

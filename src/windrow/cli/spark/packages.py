@@ -65,7 +65,7 @@ def _check_format(job: Job, table: str, name: str, options: tuple[Setting, ...],
     if needed is None:
         if known not in KNOWN and "." not in name and not given.is_opaque and not given.packages:
             hint = nearest(known, tuple(KNOWN))
-            raise JobError(f"{place}: Spark has no format {name!r}, and the job names no package: {hint}")
+            raise JobError(f"{place}: Spark has no format {name!r}, and no package is given: {hint}")
         return
     if given.has(needed[0]):
         wrong = re.search(rf"[\w.:-]*{needed[0]}[\w.-]*_2\.12[\w.:-]*", given.packages)
@@ -93,7 +93,7 @@ def _line(package: str) -> str:
     except PackageNotFoundError:
         spark = "<the version of Spark>"
     named = package.format(spark=spark, short=".".join(spark.split(".")[:2]), its="<version>")
-    return f'write "{_NAMED}" = "{named}" in [spark.conf]'
+    return f"add --conf {_NAMED}={named} to the command"
 
 
 def _is_running() -> bool:

@@ -39,7 +39,9 @@ _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
-_ALWAYS = {
+#: texts mean what they say: ${env:NAME} in an expression or in the name of a column is not replaced
+_LITERAL = {"spark.sql.variable.substitute": "false"}
+_ALWAYS = _LITERAL | {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
@@ -64,7 +66,7 @@ def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
         from windrow.spark import session
 
         with _whole_errors_in_the_log(job, verbose):
-            yield session({setting.name: setting.value for setting in job.spark.conf})
+            yield session(_LITERAL | {setting.name: setting.value for setting in job.spark.conf})
         return
     check_packages(job)
     started = _started(job, verbose)
@@ -154,8 +156,7 @@ def _secrets_in_a_file(secrets: list[Setting]) -> Iterator[None]:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             for secret in secrets:
-                value = secret.value.replace("\\", "\\\\").replace("\n", "\\n")
-                file.write(f"{secret.name} {value}\n")
+                file.write(f"{secret.name} {_one_line(secret.value)}\n")
         rest = before or "pyspark-shell"
         os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {path} --load-spark-defaults {rest}"
         yield
@@ -164,6 +165,12 @@ def _secrets_in_a_file(secrets: list[Setting]) -> Iterator[None]:
         os.environ.pop("PYSPARK_SUBMIT_ARGS")
         if before is not None:
             os.environ["PYSPARK_SUBMIT_ARGS"] = before
+
+
+def _one_line(value: str) -> str:
+    """As the reader of properties takes it for one value: whatever else ends a line would begin a setting."""
+    found = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\f", "\\f")
+    return re.sub(r"^[ \t]", r"\\\g<0>", found)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,139 @@
+"""Settings of Spark's: which of them a job file may have, and those that the command line adds.
+
+Many settings make Spark load or run what they name: jars and packages, plug-ins, listeners, options of the
+JVM, the Python of its workers. A job file is data, so that it may have those alone that do not: how much
+memory, how many partitions, how to reach storage. All others are given by the person who runs the job, with
+``--conf NAME=VALUE``. The list is of what is allowed: a setting that is new in Spark is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from windrow.cli.errors import JobError
+from windrow.cli.job.fields import Fields
+from windrow.cli.job.model import SparkSettings
+from windrow.cli.job.secrets import Setting
+
+__all__ = ["given_conf", "read_spark", "why_refused"]
+
+_MASTER = "spark.master"
+#: masters that Spark knows; the first are on this machine, or in the settings of this machine
+_OWN_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn")
+_FOREIGN_MASTER = re.compile(r"[a-z][\w+.-]*://.+")
+_NAME = re.compile(r"spark(?:\.[\w*-]+)+", re.ASCII)
+_FAMILIES = re.compile(
+    r"""spark\.(?:
+      sql\..+
+    | (?:executor|driver)\.(?:memory\w*|cores|instances|maxResultSize|heartbeatInterval|pyspark\.memory)
+    | (?:dynamicAllocation|memory|shuffle|speculation|locality|kafka|windrow)\..+
+    | hadoop\.fs\..+
+    | cores\.max | default\.parallelism | speculation | task\.(?:cpus|maxFailures) | network\.timeout
+    | reducer\.\w+ | scheduler\.mode | log\.level | yarn\.queue
+    | ui\.(?:enabled|port|showConsoleProgress) | eventLog\.(?:enabled|dir|compress)
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+#: settings of these families that name code, or that change what is hidden
+_LOADS = re.compile(
+    r"class|impls?(?:\.|$)|provider|plugin|extension|catalog|hive|thriftserver|jars|listener|serializer$"
+    r"|manager|python$|signer|factory|committer|interceptor|handler|audit|artifact|udt|script|command"
+    r"|sources\.default|redaction|variable\.substitute",
+    re.IGNORECASE,
+)
+#: a class, as the JVM writes it
+_CLASS = re.compile(r"\b[a-z_]\w*(?:\.[a-z_]\w*)+\.[A-Z]\w*", re.ASCII)
+
+
+def read_spark(fields: Fields, file: Path, given: Sequence[Setting]) -> SparkSettings:
+    """``[spark]``, with what the command line gives."""
+    conf = _conf(fields, given)
+    masters = [setting.value for setting in given if setting.name == _MASTER]
+    master = masters[0] if masters else _master(fields)
+    return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf)
+
+
+def _master(fields: Fields) -> str | None:
+    """A cluster can do what the person can who runs the job: a file cannot choose a foreign one."""
+    master: str | None = fields.text("master", None)
+    if master is None or _OWN_MASTER.fullmatch(master) or master == os.environ.get("MASTER"):
+        return master
+    if not _FOREIGN_MASTER.fullmatch(master):
+        known = "local[*], local[2], yarn; or spark://host:7077, k8s://... on the command line"
+        fields.refuse("master", f"{master!r} is not a master of Spark's: give {known}")
+    fields.refuse(
+        "master",
+        f"a job file cannot choose the cluster {master!r}: if you trust it, add --conf {_MASTER}={master} "
+        f"to the command, or set MASTER",
+    )
+
+
+def why_refused(setting: Setting) -> str | None:
+    """Why a job file may not have a setting; None: it may.
+
+    >>> why_refused(Setting("spark.sql.shuffle.partitions", "8"))
+    >>> why_refused(Setting("spark.plugins", "shop.Plugin"))
+    'this may make Spark run code'
+    """
+    if not _NAME.fullmatch(setting.name) or not _FAMILIES.fullmatch(setting.name):
+        return "this may make Spark run code"
+    if _LOADS.search(setting.name):
+        return "this may make Spark run code, or show what is hidden"
+    if not setting.is_secret and _CLASS.search(setting.value):
+        return "its value names a class, which Spark may load"
+    return None
+
+
+def _conf(fields: Fields, given: Sequence[Setting]) -> tuple[Setting, ...]:
+    """``[spark.conf]`` of a job, and what the command line gives, which comes first."""
+    overruled = {setting.name for setting in given}
+    kept = [setting for setting in fields.settings("conf") if setting.name not in overruled]
+    for setting in kept:
+        _check(fields, setting)
+    return (*kept, *(setting for setting in given if setting.name != _MASTER))
+
+
+def _check(fields: Fields, setting: Setting) -> None:
+    found = fields.data["conf"]
+    inner = Fields(found, fields.places, "spark.conf", tuple(found))
+    name = setting.name
+    if not name.startswith("spark."):
+        inner.refuse(name, f'settings of Spark begin with spark., as in "spark.{name}"')
+    if name == _MASTER:
+        inner.refuse(name, "write it as master in [spark]")
+    why = why_refused(setting)
+    if why is not None:
+        inner.refuse(name, f"{why}: a job file cannot have it; if you trust it, add {_flag(name)}")
+    if not setting.from_environment and "${" in setting.value:
+        inner.refuse(name, 'Spark would replace ${...}: write { env = "NAME" } for a value of the environment')
+
+
+def _flag(name: str) -> str:
+    return f"--conf {name}=VALUE to the command"
+
+
+def given_conf(texts: Sequence[str]) -> tuple[Setting, ...]:
+    """What ``--conf`` gives; a name that is given twice has its last value.
+
+    >>> given_conf(["spark.ui.port=4050"])
+    ('4050',)
+    """
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise JobError(f"--conf {name}: give a setting of Spark's, as in --conf spark.executor.memory=4g")
+        found[name] = _given(name, value)
+    return tuple(found.values())
+
+
+def _given(name: str, value: str) -> Setting:
+    if not value.startswith("env:"):
+        return Setting(name, value)
+    variable = value.removeprefix("env:")
+    if variable not in os.environ:
+        raise JobError(f"--conf {name}: the environment variable {variable} is not set")
+    return Setting(name, os.environ[variable], from_environment=True)
