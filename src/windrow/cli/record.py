@@ -133,4 +133,6 @@ class Record:
         parts += [f"{totals.rejected:,} rejected"] if totals.rejected else []
         parts += [f"{totals.filtered:,} filtered"] if totals.filtered else []
         where = f", written to {self.job.sink.path}" if self.job.sink.path else ""
+        if self.status == "stopped" and self.engine == "local":
+            where = ", and no file was written" if where else ""
         return f"{self.status}: {', '.join(parts)}{where}"

@@ -86,6 +86,8 @@ def read_files(source: Source, files: Iterable[Path], rows: int) -> Iterator[pa.
         try:
             for table in _read(source, file, schema, rows):
                 yield table if schema is None else _as_declared(table, schema, file)
+        except UnicodeEncodeError as error:
+            raise JobFailed(f"{file}: the name of this file is not UTF-8: give it another") from error
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
             hint = "; is its type in [source.schema] right?" if "conversion error" in str(error) else ""
             raise JobFailed(f"{file}: {error}{hint}") from error
@@ -134,6 +136,8 @@ def _as_declared(table: pa.Table, schema: pa.Schema, file: Path) -> pa.Table:
         column = table.column(field.name)
         try:
             columns.append(_cast(column, field.type))
+        except UnicodeEncodeError as error:
+            raise JobFailed(f"{file}: the name of this file is not UTF-8: give it another") from error
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise JobFailed(f"{file}: column {field.name!r} is not of type {field.type}: {error}") from error
     return pa.table(columns, schema=schema)

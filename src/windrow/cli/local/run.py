@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.cli.errors import JobFailed, JobInterrupted
-from windrow.cli.job import Job
+from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.local.derive import DerivedRows
 from windrow.cli.local.files import check_readable, ignored_options, read_batches, read_micro_batches
 from windrow.cli.local.late import with_late_rows
@@ -92,8 +92,8 @@ def run_batches(
     derived: DerivedRows,
 ) -> None:
     """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark
-    does; then the end. Stopped in between, what is due is written. ``derived`` counts the rows that were left
-    out of them."""
+    does; then the end. Stopped in between, no file of results stays: it would pass for all of them.
+    ``derived`` counts the rows that were left out of the micro-batches."""
     operator = job.query.open(judge="spark")
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
@@ -102,10 +102,12 @@ def run_batches(
                 _keep(sink, record, result)
                 if stopping.asked:
                     break
-            is_complete = True
+            else:
+                is_complete = True
         finally:
             sink.close(is_complete)
-    if stopping.asked:
+    if not is_complete:
+        record.written = 0 if job.sink.format in FILE_FORMATS else record.written
         raise JobInterrupted
 
 
@@ -205,4 +207,4 @@ def guarded(work: Any, *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except (TypeError, ValueError, KeyError, ArithmeticError, RuntimeError) as error:
-        raise JobFailed(str(error.args[0] if error.args else error)) from error
+        raise JobFailed(str(error.args[0] if isinstance(error, KeyError) and error.args else error)) from error

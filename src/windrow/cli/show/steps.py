@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any, TextIO
 
+from windrow.cli.show.out import one_line, say_line
+
 __all__ = ["Steps"]
 
 #: seconds between two lines where nothing is redrawn
@@ -64,15 +66,15 @@ class Steps:
     def note(self, text: str) -> None:
         """A line that stays."""
         if self._status is not None:
-            self._status.console.print(text, markup=False, highlight=False)
+            self._status.console.print(one_line(text), markup=False, highlight=False)
         elif not self._quiet:
-            print(text, file=self._out, flush=True)
+            say_line(text, self._out)
 
     def _show(self, text: str) -> None:
         line = f"[{self._number}/{self._count}] {text}"
         if self._status is not None:
             from rich.text import Text
 
-            self._status.update(Text(line))
+            self._status.update(Text(one_line(line)))
         else:
             self.note(line)
