@@ -46,6 +46,8 @@ def recorded(job: Job, options: argparse.Namespace, work: Callable[[Record, Repo
     """Do the work, show how it goes, and write the report, however it ends. No message holds a secret."""
     if options.report is not None and not Path(options.report).resolve().parent.is_dir():
         raise JobError(f"--report {options.report}: there is no such folder")
+    if options.report is not None and Path(options.report).is_dir():
+        raise JobError(f"--report {options.report}: this is a folder: name a file in it, as report.html")
     record = Record(job, options.engine)
     reporter = reporter_for(options.json, options.quiet)
     try:

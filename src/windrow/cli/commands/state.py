@@ -25,7 +25,9 @@ def execute(options: argparse.Namespace) -> int:
         )
     table = _read(checkpoint)
     if options.json:
-        for row in table.to_pylist():
+        from windrow.cli.show.moments import plain_rows
+
+        for row in plain_rows(table):
             print(json_text(row))
         return 0
     from windrow.cli.show.tables import text_table
@@ -57,13 +59,15 @@ def _no_job() -> Job:
 def _summary(table: Any) -> str:
     import pyarrow.compute as pc
 
+    from windrow.cli.show.moments import plain_value
+
     if not table.num_rows:
         return "the state is empty"
     keys = [
         n for n in table.column_names if n not in ("bucket", "part", "first", "last", "rows", "came_late")
     ]
     count = table.group_by(keys).aggregate([]).num_rows if keys else 1
-    first, last = pc.min(table.column("first")).as_py(), pc.max(table.column("last")).as_py()
+    first, last = plain_value(pc.min(table.column("first"))), plain_value(pc.max(table.column("last")))
     rows = pc.sum(table.column("rows")).as_py()
     return (
         f"{table.num_rows:,} slices of {count:,} keys, {rows:,} rows folded in, "

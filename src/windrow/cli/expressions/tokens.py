@@ -15,6 +15,7 @@ __all__ = ["LONGEST", "Token", "tokens_of"]
 
 #: characters of an expression
 LONGEST = 10_000
+_LONGEST_NUMBER = 400
 Kind = Literal["word", "name", "number", "text", "sign", "end"]
 _PATTERN = re.compile(
     r"""\s*(?:
@@ -69,6 +70,8 @@ def _token(kind: str, text: str, at: int) -> Token:
         return Token("name", text[1:-1].replace("``", "`"), text, at)
     if kind == "text":
         return Token("text", _unquoted(text), text, at)
+    if kind == "number" and len(text) > _LONGEST_NUMBER:
+        raise ExpressionError(f"the number {text[:20]}... has {len(text):,} characters: Spark has no such number")
     return Token("number" if kind == "number" else "sign", text, text, at)
 
 

@@ -74,6 +74,8 @@ class Fields:
             return make(*arguments, **named)
         except (TypeError, ValueError, KeyError) as error:
             self.refuse(key, str(error.args[0] if error.args else error))
+        except RecursionError:
+            self.refuse(key, "this is nested too deeply: write it simpler")
 
     # -- one key ---------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from windrow.cli.errors import JobError
+
 __all__ = ["Places", "placed"]
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?$")
@@ -59,6 +61,8 @@ class Places:
 
 def placed(path: str | None, file: Path) -> str | None:
     """Relative paths are relative to the job file, whatever the working directory."""
+    if path is not None and "\0" in path:
+        raise JobError(f"{file}: {path!r}: a path cannot have a zero byte: name another")
     if path is None or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
         return path
     return str(file.resolve().parent / path)

@@ -54,7 +54,17 @@ def read_job(
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise JobError(toml_error(str(path), text, str(error))) from None
+    except RecursionError:
+        raise JobError(f"{path}: lists or tables are nested too deeply: a job needs no more than three levels") from None
+    except ValueError:  # Python reads whole numbers of some thousand digits, and no longer ones
+        raise JobError(f"{_long_number(str(path), text)}: this number is too long: none needs more than 19 digits") from None
     return _job(file, data, Places.of(str(path), text), own or {}, conf)
+
+
+def _long_number(path: str, text: str) -> str:
+    """Where a number stands that cannot be read."""
+    lines = (number for number, line in enumerate(text.splitlines(), 1) if re.search(r"[\d_]{1000}", line))
+    return f"{path}:{next(lines, 1)}"
 
 
 def _text(file: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -85,12 +86,19 @@ def read_files(source: Source, files: Iterable[Path], rows: int) -> Iterator[pa.
     for file in files:
         try:
             for table in _read(source, file, schema, rows):
+                _check_names(table, file)
                 yield table if schema is None else _as_declared(table, schema, file)
         except UnicodeEncodeError as error:
             raise JobFailed(f"{file}: the name of this file is not UTF-8: give it another") from error
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
             hint = "; is its type in [source.schema] right?" if "conversion error" in str(error) else ""
             raise JobFailed(f"{file}: {error}{hint}") from error
+
+
+def _check_names(table: pa.Table, file: Path) -> None:
+    for name, count in Counter(table.column_names).items():
+        if count > 1:
+            raise JobFailed(f"{file}: {count} columns have the name {name!r}: give each its own")
 
 
 def _read(source: Source, file: Path, schema: pa.Schema | None, rows: int) -> Iterator[pa.Table]:
@@ -115,7 +123,10 @@ def _read_csv(source: Source, file: Path, schema: pa.Schema | None) -> pa.Table:
     reading = pyarrow.csv.ReadOptions(
         column_names=names, autogenerate_column_names=not has_header and names is None
     )
-    parsing = pyarrow.csv.ParseOptions(delimiter=options.get("sep") or options.get("delimiter") or ",")
+    separator = options.get("sep") or options.get("delimiter") or ","
+    if len(separator) != 1:
+        raise JobError(f"[source.options] sep: {separator!r}: the local engine takes one character, or use Spark")
+    parsing = pyarrow.csv.ParseOptions(delimiter=separator)
     typed = None if schema is None else {field.name: field.type for field in _texts(schema)}
     converting = pyarrow.csv.ConvertOptions(column_types=typed, strings_can_be_null=True)
     return pyarrow.csv.read_csv(file, reading, parsing, converting)

@@ -8,6 +8,7 @@ of their own; here they are taken by name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,8 +50,8 @@ def _limit(source: Source, name: str) -> int | None:
     text = _option(source, name)
     if text is None:
         return None
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise JobError(f"[source.options] {name}: {text!r} is not a whole number of at least 1")
+    if not re.fullmatch(r"\s*0*[1-9]\d{0,18}\s*", text, re.ASCII):
+        raise JobError(f"[source.options] {name}: {text[:40]!r} is not a whole number of at least 1")
     return int(text)
 
 

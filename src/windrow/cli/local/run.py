@@ -7,6 +7,7 @@ end, where Spark keeps what is left for a next run, every window that is still o
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 import warnings
 from collections import Counter
@@ -25,6 +26,7 @@ from windrow.cli.local.late import with_late_rows
 from windrow.cli.local.sinks import LocalSink, open_sink
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
+from windrow.cli.show.moments import plain_value
 from windrow.cli.stopping import Stopping
 from windrow.engines.stream import Operator
 from windrow.engines.stream.metrics import Metrics
@@ -71,7 +73,7 @@ def _run_once(
         is_complete = True
     finally:
         sink.close(is_complete)
-    largest = pc.max(table.column(job.query.time)).as_py()
+    largest = plain_value(pc.max(table.column(job.query.time)))
     seconds = time.perf_counter() - before
     rejected = table.column(job.query.time).null_count
     windows = 0 if job.query.rolling_over is not None else result.num_rows
@@ -154,14 +156,19 @@ class _Largest:
 
     def __init__(self, column: str) -> None:
         self._column = column
-        self.largest: Any = None
+        self._largest: Any = None
 
     def seen(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for table in tables:
-            found = pc.max(table.column(self._column)).as_py() if self._column in table.column_names else None
-            if found is not None and (self.largest is None or found > self.largest):
-                self.largest = found
+            if self._column in table.column_names:
+                found = pc.max(table.column(self._column))
+                both = [found] if self._largest is None else [self._largest, found]
+                self._largest = pc.max(pa.array(both, found.type))
             yield table
+
+    @property
+    def largest(self) -> Any:
+        return None if self._largest is None else plain_value(self._largest)
 
 
 def _with_late(job: Job, operator: Operator, result: pa.Table) -> pa.Table:
@@ -182,9 +189,16 @@ def _progress(
         corrected=after.windows_corrected - before.windows_corrected,
         seconds=time.perf_counter() - began,
         state_bytes=after.state_bytes,
-        watermark=after.watermark,
+        watermark=_moment(after.watermark, largest),
         largest=largest,
     )
+
+
+def _moment(watermark: Any, largest: Any) -> Any:
+    """The watermark as times are shown: one that is beyond Python's times is a number of microseconds."""
+    if isinstance(watermark, int) and isinstance(largest, (str, dt.date)):
+        return plain_value(pa.scalar(watermark, pa.timestamp("us")))
+    return watermark
 
 
 def _keep(sink: LocalSink, record: Record, result: pa.Table) -> None:

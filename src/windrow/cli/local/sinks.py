@@ -6,10 +6,14 @@ name that anyone reads."""
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime as dt
+import errno
+import os
 import shutil
 import sys
 import uuid
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +25,7 @@ import pyarrow.parquet
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.job import FILE_FORMATS, Sink
 from windrow.cli.json_text import json_text
+from windrow.cli.show.moments import plain_rows
 from windrow.cli.show.tables import text_table
 
 __all__ = ["LocalSink", "open_sink"]
@@ -82,13 +87,39 @@ class _Files:
         self._schema: pa.Schema | None = None
 
     def _check(self, path: Path, sink: Sink, overwrite: bool) -> None:
+        self._check_kind(path)
         if (path / "_spark_metadata").exists():
             raise JobError(f"[sink] path: {str(path)!r} is kept by a Spark stream: choose another folder")
         present = path.exists() and (self._is_file or any(path.iterdir()))
         if present and not overwrite and (self._is_file or sink.mode != "append" or sink.checkpoint):
             raise JobError(f"[sink] path: {str(path)!r} has results already: give --overwrite, or move them")
 
+    def _check_kind(self, path: Path) -> None:
+        """A file where a folder is needed, and a folder where a file is."""
+        if self._is_file and path.is_dir():
+            raise JobError(f"[sink] path: {str(path)!r} is a folder: name a file in it, or another name")
+        blocking = next((p for p in (self._folder, *self._folder.parents) if p.exists()), None)
+        if blocking is not None and not blocking.is_dir():
+            raise JobError(f"[sink] path: {str(blocking)!r} is a file: results need a folder there")
+
     def write(self, table: pa.Table) -> None:
+        with self._failures():
+            self._write(table)
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """What the machine refuses, with the file that it is about."""
+        try:
+            yield
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            room = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            remedy = "make room there" if room else "look whether the folder can be written"
+            raise JobFailed(
+                f"{self._target}: the results cannot be written: {why}: {remedy}, or name another path in [sink]"
+            ) from error
+
+    def _write(self, table: pa.Table) -> None:
         if not table.num_rows:
             self._schema = self._schema or table.schema
             return
@@ -97,7 +128,7 @@ class _Files:
         try:
             table = table if table.schema == self._schema else table.cast(self._schema)
             if self._format == "json":
-                self._writer.writelines(json_text(row, _plain) + "\n" for row in table.to_pylist())
+                self._writer.writelines(json_text(row, _plain) + "\n" for row in plain_rows(table))
             else:
                 self._writer.write_table(table)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -121,18 +152,32 @@ class _Files:
         return pyarrow.csv.CSVWriter(self._partial, schema, write_options=options)
 
     def close(self, is_complete: bool) -> None:
-        if self._writer is None:
-            if self._schema is None or not is_complete:
-                return
-            self._open(self._schema)  # no results are a result, too
-        self._writer.close()
         if not is_complete:
-            self._partial.unlink(missing_ok=True)
+            self._drop()
             return
-        self._partial.replace(self._target)
+        if self._writer is None:
+            if self._schema is None:
+                return
+            with self._failures():
+                self._open(self._schema)  # no results are a result, too
+        try:
+            with self._failures():
+                self._writer.close()
+                self._partial.replace(self._target)
+        except JobFailed:
+            self._drop()
+            raise
         for old in self._old if self._replaces else ():
             if old != self._target:
                 old.unlink(missing_ok=True)
+
+    def _drop(self) -> None:
+        """Leave nothing behind. The disk may be full, or gone: what was wrong has been said."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError, ValueError, pa.ArrowException):
+                self._writer.close()
+        with contextlib.suppress(OSError):
+            self._partial.unlink(missing_ok=True)
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,10 @@ _STEPS = (1, 2, 2.5, 5, 10)
 _TIME_STEPS = (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800)
 
 
+#: seconds, on average
+_YEAR = 31_556_952
+
+
 class Axis:
     """Equal differences are equally long. Of whole numbers, such as counts, ticks are whole, too."""
 
@@ -48,7 +52,10 @@ class Axis:
     def _label(self, value: float) -> str:
         if not self.is_time:
             return number(value)
-        moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=value)
+        try:
+            moment = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=value)
+        except OverflowError:  # beyond the years 1 to 9999
+            return f"{1970 + value / _YEAR:.0f}"
         if self.step < 60:
             return moment.strftime("%H:%M:%S")
         is_day = moment.hour == moment.minute == 0

@@ -17,6 +17,7 @@ from windrow.cli.report.constants import without_constants
 from windrow.cli.report.parts import figures, head, list_of, table_of
 from windrow.cli.report.results import result_charts, time_column
 from windrow.cli.report.steps import step_charts
+from windrow.cli.show.moments import plain_rows
 from windrow.cli.show.progress import human_bytes, human_seconds, human_time
 
 __all__ = ["page"]
@@ -120,7 +121,7 @@ def _result_rows(record: Record, table: Any) -> Iterator[str]:
     ordered = table.sort_by(axis) if axis in table.column_names else table
     shown = ordered.slice(max(0, table.num_rows - _SHOWN_ROWS))
     rows = [list(shown.column_names)]
-    rows += [[_cell(value) for value in row.values()] for row in shown.to_pylist()]
+    rows += [[_cell(value) for value in row.values()] for row in plain_rows(shown)]
     yield f"<h2>The last results</h2>{table_of(rows)}"
 
 

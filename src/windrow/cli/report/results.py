@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.cli.job import Job
 from windrow.cli.report.svg import Chart, Series
+from windrow.cli.show.moments import plain_values, seconds_of
 from windrow.windows import TimeWindow
 
 __all__ = ["result_charts", "time_column"]
@@ -62,12 +60,12 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _chart(job: Job, table: pa.Table, axis: str, name: str, is_regular: bool) -> Chart:
-    times = [_seconds(value) for value in table.column(axis).to_pylist()]
+    times = seconds_of(table.column(axis))
     values = [None if value is None else float(value) for value in table.column(name).to_pylist()]
     keys = _keys(job, table)
     lines: dict[str, dict[float, float]] = {}
     for key, x, y in zip(keys, times, values, strict=True):
-        if y is not None and y == y and abs(y) != float("inf"):
+        if x is not None and y is not None and y == y and abs(y) != float("inf"):
             lines.setdefault(key, {})[x] = y  # of several results for one moment the last counts
     largest = sorted(lines, key=lambda key: -len(lines[key]))[:_MOST_KEYS]
     series = [Series(key, sorted(lines[key].items())) for key in sorted(largest)]
@@ -78,18 +76,10 @@ def _chart(job: Job, table: pa.Table, axis: str, name: str, is_regular: bool) ->
 def _keys(job: Job, table: pa.Table) -> list[str]:
     if not job.query.by:
         return ["all"] * table.num_rows
-    columns = [table.column(name).to_pylist() for name in job.query.by]
+    columns = [plain_values(table.column(name)) for name in job.query.by]
     return [" / ".join("null" if v is None else str(v) for v in row) for row in zip(*columns, strict=True)]
 
 
 def _is_time(table: pa.Table, axis: str) -> bool:
     kind = table.schema.field(axis).type
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
-
-
-def _seconds(value: Any) -> float:
-    if isinstance(value, dt.datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp()
-    if isinstance(value, dt.date):
-        return dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC).timestamp()
-    return float(value)

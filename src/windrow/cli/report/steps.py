@@ -58,7 +58,7 @@ def _state(record: Record, over: str) -> tuple[str, str, Chart]:
 
 def _full(record: Record) -> list[tuple[float, str]]:
     """The step by which the watermark had moved as far as the longest window is long."""
-    known = [(k, _units(step.watermark)) for k, step in enumerate(record.steps) if step.watermark is not None]
+    known = [(k, _units(step.watermark)) for k, step in enumerate(record.steps) if _seconds(step.watermark) is not None]
     if not known:
         return []
     first = known[0][1]
@@ -94,6 +94,7 @@ def _event_time(record: Record, over: str) -> list[tuple[str, str, Chart]]:
 
 
 def _seconds(moment: Any) -> float | None:
+    """None, too, for a time that is beyond Python's, which is text."""
     if isinstance(moment, dt.datetime):
         return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-    return None if moment is None else float(moment)
+    return None if moment is None or isinstance(moment, str) else float(moment)

@@ -129,5 +129,5 @@ def human_time(moment: Any) -> str:
     ('2024-05-01 12:00:00', '17', '-')
     """
     if isinstance(moment, dt.datetime):
-        return moment.strftime("%Y-%m-%d %H:%M:%S")
+        return moment.replace(tzinfo=None).isoformat(" ", "seconds")
     return "-" if moment is None else str(moment)

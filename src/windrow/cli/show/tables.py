@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from windrow.cli.show.progress import human_time
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -24,7 +26,7 @@ def text_table(table: pa.Table, rows: int = 20, width: int = 80) -> str:
     s       20
     """
     shown = table.slice(0, rows)
-    columns = [_results(name, shown.column(name)) for name in shown.column_names]
+    columns = [_results(name, column) for name, column in zip(shown.column_names, shown.columns, strict=True)]
     lines, left_out = _lines(columns, width)
     if table.num_rows > rows:
         lines.append(f"... {table.num_rows - rows:,} more rows")
@@ -61,7 +63,9 @@ def figure(value: Any) -> str:
 
 
 def _results(name: str, values: Any) -> list[str]:
-    cells = [_clipped(_cell(name)), *(_clipped(_cell(value)) for value in values.to_pylist())]
+    from windrow.cli.show.moments import plain_values
+
+    cells = [_clipped(_cell(name)), *(_clipped(_cell(value)) for value in plain_values(values))]
     return _aligned(cells, str(values.type).startswith(("int", "uint", "float", "double", "decimal")))
 
 
@@ -93,7 +97,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, dt.datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S")
+        return human_time(value)
     return "".join(c if c.isprintable() else "?" for c in str(value))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,7 +63,23 @@ def _moment(text: str | None, is_integer_time: bool) -> Any:
     """A time from Spark's words. Spark begins with the epoch where there is no watermark yet."""
     if text is None:
         return None
-    moment = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
     if is_integer_time:
-        return int((moment - _EPOCH) / dt.timedelta(milliseconds=1))
+        return _milliseconds(text)
+    try:
+        moment = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:  # beyond the years 1 to 9999
+        return text
     return None if moment == _EPOCH else moment
+
+
+def _milliseconds(text: str) -> int:
+    """Since 1970, of any year: the calendar repeats itself every 400 years.
+
+    >>> _milliseconds("1970-01-01T00:00:00.017Z"), _milliseconds("+12000-01-01T00:00:00Z")
+    (17, 316516204800000)
+    """
+    year, rest = re.fullmatch(r"([+-]?\d+)(-\d\d-\d\dT.+)", text).groups()  # type: ignore[union-attr]
+    cycles, within = divmod(int(year), 400)
+    moment = dt.datetime.fromisoformat(f"{2000 + within}{rest}".replace("Z", "+00:00"))
+    days = (cycles - 5) * 146_097
+    return int((moment - _EPOCH) / dt.timedelta(milliseconds=1)) + days * 86_400_000
