@@ -55,6 +55,7 @@ def test_every_command_and_option_is_explained() -> None:
     for option in (
         "--engine",
         "--monoids",
+        "--conf",
         "--report",
         "--json",
         "--quiet",

@@ -24,9 +24,7 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("windrow.cli.spark.packages._is_running", lambda: False)
 
 
-def checked(
-    folder: Path, text: str, capsys: pytest.CaptureFixture[str], **conf: str
-) -> tuple[int, str]:
+def checked(folder: Path, text: str, capsys: pytest.CaptureFixture[str], **conf: str) -> tuple[int, str]:
     """``conf``: settings of the command line, with _ for the dots in their names."""
     write_calls(folder)
     given = [part for name, value in conf.items() for part in ("--conf", f"{name.replace('_', '.')}={value}")]

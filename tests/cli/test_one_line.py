@@ -16,7 +16,9 @@ from windrow.cli.main import main
 from windrow.cli.spark.progress import step_of
 
 SCHEMA = GOOD[GOOD.index("[source.schema]") : GOOD.index("[events]")]
-STREAM = GOOD.replace('format = "csv"', 'format = "parquet"').replace("[source.options]\nheader = true\n\n", "")
+STREAM = GOOD.replace('format = "csv"', 'format = "parquet"').replace(
+    "[source.options]\nheader = true\n\n", ""
+)
 SINK = '[sink]\nformat = "parquet"\npath = "results"'
 
 
@@ -165,9 +167,15 @@ def test_columns_of_the_same_name(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda text: text.replace("[spark]", "[spark]\nx = " + "[" * 1_000 + "]" * 1_000), "nested too deeply"),
+        (
+            lambda text: text.replace("[spark]", "[spark]\nx = " + "[" * 1_000 + "]" * 1_000),
+            "nested too deeply",
+        ),
         (lambda text: text.replace("[spark]", "[spark]\nx = " + "{a=" * 100_000), "nested too deeply"),
-        (lambda text: text.replace('slide = "5m"', f"slide = {'9' * 5_000}"), "calls.toml:24: this number is"),
+        (
+            lambda text: text.replace('slide = "5m"', f"slide = {'9' * 5_000}"),
+            "calls.toml:24: this number is",
+        ),
         (lambda text: text.replace('"10m"', f'"{"9" * 5_000}m"'), "does not fit in 64 bits"),
         (lambda text: text.replace('"long"', f'"{"array<" * 3_000}int{">" * 3_000}"'), "nested too deeply"),
         (
@@ -175,7 +183,9 @@ def test_columns_of_the_same_name(
             "the number 99999999999999999999... has 5,000 characters",
         ),
         (
-            lambda text: text.replace("header = true", f'header = true\nmaxFilesPerTrigger = "{"9" * 5_000}"'),
+            lambda text: text.replace(
+                "header = true", f'header = true\nmaxFilesPerTrigger = "{"9" * 5_000}"'
+            ),
             "is not a whole number",
         ),
         (lambda text: text.replace("header = true", 'header = true\nsep = "ab"'), "takes one character"),
@@ -213,7 +223,9 @@ def test_a_bug_is_one_line_that_names_the_file_with_all_of_it(
     assert main(["run", str(write_job(tmp_path, text)), "--engine", "local", *more]) == 1
     errors = capsys.readouterr().err
     line = errors.splitlines()[-1]
-    assert line.startswith("failed: this is a bug of windrow's: ZeroDivisionError: no *** here nor \\x1b there")
+    assert line.startswith(
+        "failed: this is a bug of windrow's: ZeroDivisionError: no *** here nor \\x1b there"
+    )
     assert ("Traceback" in errors) == verbose
     written = "".join(file.read_text() for file in tmp_path.glob("windrow-error-*"))
     assert ("ZeroDivisionError" in written) != verbose

@@ -18,7 +18,8 @@ from windrow.cli.spark.session import _secrets_in_a_file
 
 
 @pytest.mark.parametrize(
-    "name", ["url", "pwd", "auth", "kafka.sasl.jaas.config", "spring.pass", "dsn", "db.uri", "azure.account.key"]
+    "name",
+    ["url", "pwd", "auth", "kafka.sasl.jaas.config", "spring.pass", "dsn", "db.uri", "azure.account.key"],
 )
 def test_explain_hides_options_that_hold_logins(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -42,7 +43,9 @@ def hunted(folder: Path) -> str:
     (folder / "data" / "calls-9.csv").write_text("ts,region,caller,len\nhunter2-in-data,a,b,1\n")
     (folder / "data" / "calls-0.csv").unlink()
     (folder / "data" / "calls-1.csv").unlink()
-    return str(write_job(folder, GOOD.replace("header = true", 'header = true\npassword = "hunter2-in-data"')))
+    return str(
+        write_job(folder, GOOD.replace("header = true", 'header = true\npassword = "hunter2-in-data"'))
+    )
 
 
 @pytest.mark.parametrize("command", [["check"], ["run", "--engine", "local"]])

@@ -111,3 +111,21 @@ def test_the_guide_to_migration_gives_the_same_before_and_after(spark: Any, tmp_
     before = scope["before"].selectExpr("region", "window.start", "window.end", "longest", "who").collect()
     after = scope["after"].select("region", "window_start", "window_end", "longest", "who").collect()
     assert sorted(map(tuple, before)) == sorted(map(tuple, after))
+
+
+def test_nothing_in_a_job_is_replaced_by_the_environment(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark replaces ${env:HOME} in SQL; here it is the name of a column, and a text."""
+    name = "${env:HOME}"
+    (tmp_path / "data").mkdir()
+    rows = f"ts,{name},caller,len\n2024-05-01T12:00:00Z,{name},a,1\n2024-05-01T12:00:01Z,b,a,1\n"
+    (tmp_path / "data" / "a.csv").write_text(rows)
+    text = GOOD.replace("region = ", f'"{name}" = ').replace('["region"]', f'["{name}"]')
+    text = text.replace("stream = true", f"stream = false\nwhere = \"`{name}` = '{name}'\"")
+    text = text.replace('checkpoint = "checkpoint"\ntrigger = "available_now"\n', "")
+    assert main(["run", str(write_job(tmp_path, text))]) == 0
+    assert set(rows_of(tmp_path / "results").column(name).to_pylist()) == {name}
+    missing = text.replace("max(len)", "max('${env:PATH}')").replace('len = "long"\n', "")
+    assert main(["run", str(write_job(tmp_path, missing, "missing.toml"))]) == 2
+    assert "'${env:PATH}'" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -222,3 +223,20 @@ def test_a_client_of_your_own(redis_server: Any) -> None:
     assert store.get(b"key") == b"value"  # it is not the store's to close
     with pytest.raises(ValueError, match="decode_responses=False"):
         RedisStore(redis.Redis.from_url(redis_server.url, decode_responses=True))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://:hunter2/x@host:6379/0",
+        "redis://:hunter2#x@host:6379/0",
+        "redis://:hunter2?x@host:6379/0",
+        "redis://me:12#hunter2@host/0",
+        "redis://me:hunter2@host:hunter2/0",
+        "hunter2://me@host",
+    ],
+)
+def test_the_address_of_a_server_that_cannot_be_read_is_not_shown(address: str) -> None:
+    with pytest.raises(ValueError, match="cannot be read: write redis://user:password@host") as caught:
+        RedisStore(address)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))

@@ -1,8 +1,8 @@
 """Around every command: however it ends, one line says so, and the exit code is one of the four.
 
 SIGTERM ends a command as Ctrl-C does, so that what it must clean up (a file of secrets, an unfinished file of
-results) is cleaned up. An error that nobody foresaw is a bug of windrow's: its traceback goes to a file, which
-the line names. Tracebacks hold no secrets.
+results) is cleaned up. An error that nobody foresaw is a bug of windrow's: its traceback goes to a file,
+which the line names. Tracebacks hold no secrets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from windrow.cli.errors import FAILED, INTERRUPTED, USAGE, JobError, JobFailed, JobInterrupted
-from windrow.cli.show.out import hide, one_line, say, say_line
+from windrow.cli.show.out import hide, one_line, say, say_line, shown
 
 __all__ = ["guarded"]
 
@@ -79,14 +79,12 @@ def _bug(error: Exception, verbose: bool) -> int:
         say(whole, sys.stderr)
     else:
         text += f" (the whole error: {_written(whole)}; please report it)"
-    say_line(f"failed: {one_line(text)}", sys.stderr)
+    say_line(f"failed: {text}", sys.stderr)
     return FAILED
 
 
 def _written(whole: str) -> str:
     """The file that has the traceback; readable by its owner alone."""
-    from windrow.cli.show.out import shown
-
     try:
         handle, path = tempfile.mkstemp(prefix="windrow-error-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -29,8 +29,8 @@ _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 1.0
 #: what is said of an address that cannot be read, which may hold a password and is not shown
 _ADDRESS = (
-    "the address of the Redis server cannot be read: write redis://user:password@host:6379/0, with / ? # and @ "
-    "of the password as %2F %3F %23 and %40, or give it as password="
+    "the address of the Redis server cannot be read: write redis://user:password@host:6379/0, with / ? # and "
+    "@ of the password as %2F %3F %23 and %40, or give it as password="
 )
 
 

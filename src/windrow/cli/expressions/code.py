@@ -11,7 +11,9 @@ import re
 __all__ = ["word_of_code"]
 
 #: identifier() makes the name of a function from text; using names the script of a transformation
-_WORDS = re.compile(r"(?<![A-Za-z0-9_])(?:(?:try_)?reflect|java_method|identifier|using)(?![A-Za-z0-9_])", re.I)
+_WORDS = re.compile(
+    r"(?<![A-Za-z0-9_])(?:(?:try_)?reflect|java_method|identifier|using)(?![A-Za-z0-9_])", re.I
+)
 _PLAIN = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'")
 _MISLEADING = re.compile(r"\\|--|/\*|\$\$|[rR]['\"]")
 

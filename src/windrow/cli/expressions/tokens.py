@@ -71,7 +71,9 @@ def _token(kind: str, text: str, at: int) -> Token:
     if kind == "text":
         return Token("text", _unquoted(text), text, at)
     if kind == "number" and len(text) > _LONGEST_NUMBER:
-        raise ExpressionError(f"the number {text[:20]}... has {len(text):,} characters: Spark has no such number")
+        raise ExpressionError(
+            f"the number {text[:20]}... has {len(text):,} characters: Spark has no such number"
+        )
     return Token("number" if kind == "number" else "sign", text, text, at)
 
 

@@ -43,9 +43,7 @@ _PAUSES = "give 'continuously', 'available_now' (take what is there and end), or
 _TRANSIENT = ("console", "memory", "noop")
 
 
-def read_job(
-    path: str | Path, own: Mapping[str, Monoid] | None = None, conf: Sequence[Setting] = ()
-) -> Job:
+def read_job(path: str | Path, own: Mapping[str, Monoid] | None = None, conf: Sequence[Setting] = ()) -> Job:
     """The job in a file. ``own``: the user's monoids, which the file may name; ``conf``: settings of Spark's
     from the command line, which may be any."""
     file = Path(path)
@@ -55,9 +53,13 @@ def read_job(
     except tomllib.TOMLDecodeError as error:
         raise JobError(toml_error(str(path), text, str(error))) from None
     except RecursionError:
-        raise JobError(f"{path}: lists or tables are nested too deeply: a job needs no more than three levels") from None
+        raise JobError(
+            f"{path}: lists or tables are nested too deeply: a job needs no more than three levels"
+        ) from None
     except ValueError:  # Python reads whole numbers of some thousand digits, and no longer ones
-        raise JobError(f"{_long_number(str(path), text)}: this number is too long: none needs more than 19 digits") from None
+        raise JobError(
+            f"{_long_number(str(path), text)}: this number is too long: none needs more than 19 digits"
+        ) from None
     return _job(file, data, Places.of(str(path), text), own or {}, conf)
 
 
@@ -106,7 +108,9 @@ def _job(
     _check_time(asked, source, events)
     _check_policies(asked, data, places)
     sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
-    spark = read_spark(Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file, conf)
+    spark = read_spark(
+        Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file, conf
+    )
     sink = _sink(sink_fields, source, file)
     _check_output(asked, source, sink, sink_fields, events)
     return Job(file, source, asked, sink, spark)

@@ -23,7 +23,9 @@ SECRET_NAMES = (
 _SHORTEST = 4
 _ORDINARY = ("true", "false", "none", "null", "basic", "plain", "simple", "kerberos", "oauth")
 #: secrets inside of values: of addresses, and of lists of options
-_INSIDE = re.compile(r"""(?i)(?:passw\w*|passphrase|pwd|secret\w*|token|signature|sig)\s*=\s*["']?([^"'&;,\s]+)""")
+_INSIDE = re.compile(
+    r"""(?i)(?:passw\w*|passphrase|pwd|secret\w*|token|signature|sig)\s*=\s*["']?([^"'&;,\s]+)"""
+)
 _LOGIN = re.compile(r"(?<=://)[^\s@/?#]*:[^\s@]*@")
 
 

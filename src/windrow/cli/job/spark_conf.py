@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields
@@ -59,8 +60,12 @@ def read_spark(fields: Fields, file: Path, given: Sequence[Setting]) -> SparkSet
 def _master(fields: Fields) -> str | None:
     """A cluster can do what the person can who runs the job: a file cannot choose a foreign one."""
     master: str | None = fields.text("master", None)
-    if master is None or _OWN_MASTER.fullmatch(master) or master == os.environ.get("MASTER"):
-        return master
+    if master is not None and not _OWN_MASTER.fullmatch(master) and master != os.environ.get("MASTER"):
+        _refuse_master(fields, master)
+    return master
+
+
+def _refuse_master(fields: Fields, master: str) -> NoReturn:
     if not _FOREIGN_MASTER.fullmatch(master):
         known = "local[*], local[2], yarn; or spark://host:7077, k8s://... on the command line"
         fields.refuse("master", f"{master!r} is not a master of Spark's: give {known}")
@@ -108,7 +113,9 @@ def _check(fields: Fields, setting: Setting) -> None:
     if why is not None:
         inner.refuse(name, f"{why}: a job file cannot have it; if you trust it, add {_flag(name)}")
     if not setting.from_environment and "${" in setting.value:
-        inner.refuse(name, 'Spark would replace ${...}: write { env = "NAME" } for a value of the environment')
+        inner.refuse(
+            name, 'Spark would replace ${...}: write { env = "NAME" } for a value of the environment'
+        )
 
 
 def _flag(name: str) -> str:

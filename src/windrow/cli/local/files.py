@@ -125,7 +125,9 @@ def _read_csv(source: Source, file: Path, schema: pa.Schema | None) -> pa.Table:
     )
     separator = options.get("sep") or options.get("delimiter") or ","
     if len(separator) != 1:
-        raise JobError(f"[source.options] sep: {separator!r}: the local engine takes one character, or use Spark")
+        raise JobError(
+            f"[source.options] sep: {separator!r}: the local engine takes one character, or use Spark"
+        )
     parsing = pyarrow.csv.ParseOptions(delimiter=separator)
     typed = None if schema is None else {field.name: field.type for field in _texts(schema)}
     converting = pyarrow.csv.ConvertOptions(column_types=typed, strings_can_be_null=True)

@@ -221,4 +221,6 @@ def guarded(work: Any, *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except (TypeError, ValueError, KeyError, ArithmeticError, RuntimeError) as error:
-        raise JobFailed(str(error.args[0] if isinstance(error, KeyError) and error.args else error)) from error
+        raise JobFailed(
+            str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+        ) from error

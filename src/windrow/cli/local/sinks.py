@@ -116,7 +116,8 @@ class _Files:
             room = error.errno in (errno.ENOSPC, errno.EDQUOT)
             remedy = "make room there" if room else "look whether the folder can be written"
             raise JobFailed(
-                f"{self._target}: the results cannot be written: {why}: {remedy}, or name another path in [sink]"
+                f"{self._target}: the results cannot be written: {why}: {remedy}, or name another path in "
+                f"[sink]"
             ) from error
 
     def _write(self, table: pa.Table) -> None:

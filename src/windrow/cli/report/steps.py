@@ -58,7 +58,11 @@ def _state(record: Record, over: str) -> tuple[str, str, Chart]:
 
 def _full(record: Record) -> list[tuple[float, str]]:
     """The step by which the watermark had moved as far as the longest window is long."""
-    known = [(k, _units(step.watermark)) for k, step in enumerate(record.steps) if _seconds(step.watermark) is not None]
+    known = [
+        (k, _units(step.watermark))
+        for k, step in enumerate(record.steps)
+        if _seconds(step.watermark) is not None
+    ]
     if not known:
         return []
     first = known[0][1]

@@ -52,5 +52,7 @@ def seconds_of(column: Any) -> list[float | None]:
     kind = column.type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         return [None if value is None else float(value) for value in column.to_pylist()]
-    counts = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64()).to_pylist()
+    counts = (
+        column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64()).to_pylist()
+    )
     return [None if count is None else count / 1e6 for count in counts]
