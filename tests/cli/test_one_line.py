@@ -161,6 +161,21 @@ def test_columns_of_the_same_name(
         assert line.endswith(f"a.{kind}: 2 columns have the name '{double}': give each its own")
 
 
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_data_in_a_time_zone_that_is_not_known(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    times = pa.array([1_700_000_000_000_000], pa.timestamp("us", "Mars/Phobos"))
+    columns = {"ts": times, "region": ["a"], "caller": ["b"], "len": [1]}
+    pq.write_table(pa.table(columns), tmp_path / "data" / "a.parquet")
+    file = str(write_job(tmp_path, once(STREAM).replace(SCHEMA, "")))
+    code, line = said(capsys, command, file, "--engine", "local")
+    assert code == (1 if command == "run" else 2)
+    assert "a.parquet: column 'ts' is in the time zone 'Mars/Phobos', which is not known" in line
+    assert main([command, str(write_job(tmp_path, once(STREAM))), "--engine", "local"]) == 0
+
+
 # -- job files -----------------------------------------------------------------------------------------------
 
 
@@ -193,6 +208,10 @@ def test_columns_of_the_same_name(
         (
             lambda text: text.replace('slide = "5m"', 'slide = "5m"\ntimezone = "Mars/Phobos"'),
             "calls.toml:25: [[window]] timezone: timezone 'Mars/Phobos' is not known",
+        ),
+        (
+            lambda text: text + '\n[spark.conf]\n"spark.sql.session.timeZone" = "Mars/Phobos"\n',
+            "calls.toml:46: [spark.conf] spark.sql.session.timeZone: timezone 'Mars/Phobos' is not known",
         ),
     ],
 )

@@ -18,10 +18,12 @@ from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.model import SparkSettings
 from windrow.cli.job.secrets import Setting
+from windrow.windows.zones import zone_name
 
 __all__ = ["given_conf", "read_spark", "why_refused"]
 
 _MASTER = "spark.master"
+_ZONE = "spark.sql.session.timezone"
 #: masters that Spark knows; the first are on this machine, or in the settings of this machine
 _OWN_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn")
 _FOREIGN_MASTER = re.compile(r"[a-z][\w+.-]*://.+")
@@ -112,6 +114,8 @@ def _check(fields: Fields, setting: Setting) -> None:
     why = why_refused(setting)
     if why is not None:
         inner.refuse(name, f"{why}: a job file cannot have it; if you trust it, add {_flag(name)}")
+    if name.lower() == _ZONE and "/" in setting.value:  # others are offsets, or short names of Java's
+        inner.checked(name, zone_name, setting.value)
     if not setting.from_environment and "${" in setting.value:
         inner.refuse(
             name, 'Spark would replace ${...}: write { env = "NAME" } for a value of the environment'

@@ -87,7 +87,7 @@ def read_files(source: Source, files: Iterable[Path], rows: int) -> Iterator[pa.
         try:
             for table in _read(source, file, schema, rows):
                 _check_names(table, file)
-                yield table if schema is None else _as_declared(table, schema, file)
+                yield _in_known_zones(table, file) if schema is None else _as_declared(table, schema, file)
         except UnicodeEncodeError as error:
             raise JobFailed(f"{file}: the name of this file is not UTF-8: give it another") from error
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
@@ -99,6 +99,20 @@ def _check_names(table: pa.Table, file: Path) -> None:
     for name, count in Counter(table.column_names).items():
         if count > 1:
             raise JobFailed(f"{file}: {count} columns have the name {name!r}: give each its own")
+
+
+def _in_known_zones(table: pa.Table, file: Path) -> pa.Table:
+    """The same table: a time zone that is not known would fail wherever its times are first shown."""
+    for field in table.schema:
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            try:
+                pa.scalar(0, field.type).cast(pa.string())
+            except pa.ArrowInvalid as error:
+                raise JobFailed(
+                    f"{file}: column {field.name!r} is in the time zone {field.type.tz!r}, which is not "
+                    f"known: give its type in [source.schema], which makes it UTC"
+                ) from error
+    return table
 
 
 def _read(source: Source, file: Path, schema: pa.Schema | None, rows: int) -> Iterator[pa.Table]:
