@@ -110,6 +110,8 @@ def read_array(reader: Reader) -> Any:
         count *= length
     if count * dtype.itemsize != len(data):
         raise CorruptState(f"{len(data)} bytes for an array of shape {shape} and type {dtype}")
+    if dtype == np.bool_ and data.translate(None, b"\0\1"):
+        raise CorruptState("truth values other than 0 and 1")
     array = np.empty(shape, dtype)
     if data:
         array.reshape(-1).view(np.uint8)[:] = np.frombuffer(data, np.uint8)

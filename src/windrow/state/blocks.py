@@ -139,6 +139,8 @@ class BlockCodec:
         if max(first, count, placed) > MOST_PAIRS * 2 or placed > 2 * count:
             raise CorruptState(f"{_KIND}: {count} pairs from offset {first} on")
         places = struct.unpack_from(f"<{placed}I", view, _HEAD.size)
+        if any(a >= b for a, b in itertools.pairwise((*places, 2 * count))):
+            raise CorruptState(f"{_KIND}: places of identities that are out of order, or beyond {count} pairs")
         columns = _Columns(self, view, _HEAD.size + 4 * placed)
         rest = 2 * count - placed
         if columns.is_each():

@@ -6,6 +6,8 @@ Windrow's own are named by module, so that nothing is imported before a value of
 from __future__ import annotations
 
 import importlib
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -68,11 +70,18 @@ def _ranks_from_plain(plain: Any) -> Any:
     from windrow.monoids.quantiles import Ranks
 
     nans, values, sketch = plain
-    if type(nans) is not int or not all(type(value) is float for value in values):
+    if type(nans) is not int or nans < 0 or not all(type(value) is float for value in values):
         raise ValueError("ranks that are not numbers")
+    if type(values) is not tuple or not all(a <= b for a, b in itertools.pairwise((*values, math.inf))):
+        raise ValueError("ranks that are not sorted")
     if sketch is not None:
         from datasketches import kll_doubles_sketch
 
+        from windrow.monoids.kll_form import check_kll
+
+        if type(sketch) is not bytes or values:
+            raise ValueError("ranks with a sketch that is not one, or with values beside it")
+        check_kll(sketch)
         sketch = kll_doubles_sketch.deserialize(sketch)
     return Ranks(nans, values, sketch)
 
