@@ -70,9 +70,8 @@ def test_a_value_outside_of_least_and_largest_is_refused(value: float) -> None:
 
 def test_a_level_that_is_not_sorted_is_refused() -> None:
     data = bytes(_sketch(200, 1000).serialize())
-    least = struct.unpack_from("<d", data, len(data) - 8)[0]
     with pytest.raises(ValueError, match="not sorted"):
-        check_kll(data[:-16] + struct.pack("<dd", least + 0.01, least))
+        check_kll(data[:-16] + struct.pack("<dd", 0.5, 0.25))
 
 
 def test_a_sketch_that_is_cut_short_is_refused() -> None:

@@ -22,7 +22,7 @@ from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
 from windrow.names import check_columns
 from windrow.spec import Spec
-from windrow.state.errors import StateError
+from windrow.state.errors import CorruptState, StateError
 from windrow.windows import Delta, Punctuation
 
 __all__ = [
@@ -213,10 +213,15 @@ def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None) -> tup
 def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
     """Distinct keys as they were stored. Earlier versions told floats apart by their bits: two of their keys
     may be one now, and what belongs to them cannot be put together."""
-    if not any(holds_floats(keys.schema.field(name).type) for name in by):
-        return keys
-    found = pa.table({name: canonical_array(plain_array(keys.column(name))) for name in by})
+    if tuple(keys.column_names) != by:
+        raise CorruptState(f"keys of the columns {keys.column_names}, and the query has {list(by)}")
+    has_floats = any(holds_floats(keys.schema.field(name).type) for name in by)
+    found = keys
+    if has_floats:
+        found = pa.table({name: canonical_array(plain_array(keys.column(name))) for name in by})
     if len(encoded_keys(by, found, None)[1]) < found.num_rows:
+        if not has_floats:
+            raise CorruptState(f"keys of {', '.join(map(repr, by))}: one is there twice")
         raise StateError(
             f"the state has 0.0 and -0.0, or NaN of different bits, as different keys of "
             f"{', '.join(map(repr, by))}, and was stored by a version that told them apart: start without "

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from windrow.engines.times import read_times
 from windrow.engines.views import take_rows
+from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Held", "joined"]
 
@@ -81,9 +82,19 @@ class Held:
         for name in columns:
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(table.num_rows))
+        require(table.column(time).null_count == 0, "held rows without a time")
         held = cls.of(table, time, state["arrivals"])
-        revisions = state["revisions"]
-        return held if revisions is None else replace(held, revisions=np.asarray(revisions, np.int64))
+        if state["revisions"] is not None:
+            held = replace(held, revisions=state["revisions"])
+        check_column("arrivals of held rows", state["arrivals"], len(held))
+        check_column("revisions of held rows", held.revisions, len(held))
+        check_numbers("arrivals of held rows", held.arrivals, 0, 2**62)
+        check_numbers("revisions of held rows", held.revisions, 0, 2**62)
+        return held
+
+    def check_invariants(self) -> None:
+        """Of rows that come from outside, where they must be in order of time."""
+        check_sorted("held rows", self.times)
 
 
 def joined(parts: Sequence[Held]) -> Held:

@@ -52,6 +52,7 @@ from windrow.engines.trimmed import after_time, without_dead_chunks
 from windrow.engines.waiting import Waiting
 from windrow.engines.wholes import Whole
 from windrow.spec import Rolling, Spec
+from windrow.state.checks import check_column, require, whole
 from windrow.swag.base import AggregateError
 from windrow.windows import Delta, Punctuation, Window
 
@@ -334,13 +335,23 @@ class OrderedRows:
         context = None if state["context"] is None else self.reads_rows(False)(state["context"])
         pending = None if state["pending"] is None else self.reads_rows(True)(state["pending"])
         masks = _unpacked(state.get("masks"), log)
-        bounds = [state["added"].get(name, 0) for name, _ in self._query.aggregates]
+        bounds = [whole("added", state["added"].get(n, 0), 0, 2**62) for n, _ in self._query.aggregates]
         added_after = tuple(bounds) if any(bounds) else ()
-        self._log = RowLog(tuple(log), state.get("first", 0), None, masks, added_after).with_tail(context)
+        known = RowLog(tuple(log), state.get("first", 0), context, masks, added_after)
+        known.check_invariants()
+        self._log = known.with_tail(context)
         self._pending = Waiting((), tuple(waiting))
         if pending is not None:
             self._pending = self._pending.added(pending)
-        self._passed, self._since = int(state["passed"]), int(state["since"])
+        self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
+        self._since = whole("since", state["since"], -_NEVER, _NEVER)
+        self._check_waiting()
+
+    def _check_waiting(self) -> None:
+        """Rows that wait come after those that were taken."""
+        firsts = [chunk.first for chunk in self._pending.chunks]
+        firsts += [int(part.times[0]) for part in self._pending.parts if len(part)]
+        require(min(firsts, default=_NEVER) >= self._passed, "rows that wait, and whose time has passed")
 
     def _added(self) -> dict[str, int]:
         """How many rows had come when aggregates were added, for those of which held rows may not know."""
@@ -372,5 +383,8 @@ def _packed(masks: Sequence[Any]) -> list[Any] | None:
 def _unpacked(stored: list[Any] | None, chunks: Sequence[Chunk]) -> tuple[Any, ...]:
     if stored is None:
         return (None,) * len(chunks)
+    for bits, chunk in zip(stored, chunks, strict=True):
+        if bits is not None:
+            check_column("rows of a chunk that are needed", bits, -(-chunk.count // 8), np.uint8)
     pairs = zip(stored, chunks, strict=True)
     return tuple(b if b is None else np.unpackbits(b, count=c.count).astype(np.bool_) for b, c in pairs)

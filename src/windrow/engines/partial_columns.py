@@ -29,8 +29,10 @@ from windrow.engines.inputs import (
 from windrow.engines.picks import timed
 from windrow.engines.plain_tree import PlainTree
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.monoids.stored_partials import check_partial
 from windrow.slicing.slices import CombineRaised
-from windrow.state.codec import Codec, records_in
+from windrow.state.checks import check_column, require
+from windrow.state.codec import Codec, StateError, records_in
 from windrow.swag.two_stacks_lite import TwoStacksLite
 
 __all__ = [
@@ -58,6 +60,19 @@ class Column(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int: ...
+
+    def check_invariants(self, rows: Ints) -> None:
+        """Of a column that comes from outside, for slices of so many rows each."""
+        name = repr(self.aggregate)
+        if self.skipped is not None:
+            check_column(f"rows that {name} skipped", self.skipped, len(rows))
+            enough = (self.skipped >= 0) & (self.skipped <= rows)
+            require(enough.all(), f"{name} skipped more rows than there are")
+        self._check(name, len(rows))
+
+    @abstractmethod
+    def _check(self, name: str, count: int) -> None:
+        """The same for what a form has besides."""
 
     @abstractmethod
     def take(self, places: Any) -> Column: ...
@@ -98,6 +113,11 @@ class NativeColumn(Column):
     members: Members
     #: the type of the input where results are moments, which go through as integers
     moments: Any = None
+
+    def _check(self, name: str, count: int) -> None:
+        _check_members(name, self.members, self.form.layout.partial, count)
+        is_moment = self.moments is None or pa.types.is_temporal(self.moments)
+        require(is_moment, f"partials of {name}: moments of type {self.moments}")
 
     @property
     def nbytes(self) -> int:
@@ -163,6 +183,12 @@ class PickColumn(Column):
     members: Members
     values: Any
 
+    def _check(self, name: str, count: int) -> None:
+        kinds = self.form.layout.partial
+        _check_members(name, self.members, (*kinds[:-2], kinds[-1]), count)
+        require(isinstance(self.values, pa.Array), f"partials of {name}: values that are not an Arrow array")
+        require(len(self.values) == count, f"partials of {name}: {len(self.values)} values, {count} slices")
+
     @property
     def nbytes(self) -> int:
         skipped = 0 if self.skipped is None else self.skipped.nbytes
@@ -214,6 +240,12 @@ class PlainColumn(Column):
     """Partials as Python objects."""
 
     objects: list[Any]
+
+    def _check(self, name: str, count: int) -> None:
+        found = len(self.objects)
+        require(found == count, f"partials of {name}: {found} where {count} are expected")
+        for partial in self.objects:
+            check_partial(self.aggregate.monoid, partial)
 
     @property
     def nbytes(self) -> int:
@@ -298,6 +330,9 @@ class UnseenColumn(Column):
 
     skipped: Ints
 
+    def _check(self, name: str, count: int) -> None:
+        require(self.skipped is not None, f"{name}: rows that were not seen, and not how many")
+
     @property
     def nbytes(self) -> int:
         return self.skipped.nbytes
@@ -327,6 +362,12 @@ class UnseenColumn(Column):
 
     def state(self) -> dict[str, Any]:
         return {"form": "unseen", "skipped": self.skipped}
+
+
+def _check_members(name: str, members: Members, kinds: Sequence[str], count: int) -> None:
+    require(len(members) == len(kinds), f"partials of {name}: {len(members)} members, {len(kinds)} expected")
+    for member, kind in zip(members, kinds, strict=True):
+        check_column(f"partials of {name}", member, count, kind)
 
 
 @functools.lru_cache(maxsize=256)
@@ -392,7 +433,7 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
     form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
     if form is None:
-        raise TypeError(f"aggregate {aggregate!r} had a native form when it was stored, and has none now")
+        raise StateError(f"aggregate {aggregate!r} had a native form when it was stored, and has none now")
     members = tuple(state["members"])
     if state["form"] == "native":
         moments = None if state["moments"] is None else state["moments"].type

@@ -29,6 +29,7 @@ from windrow.engines.partial_folds import fold_rows
 from windrow.engines.picks import picked_input
 from windrow.engines.unseen import Unseen, joined_unseen, null_where_unseen, summed
 from windrow.monoids.base import Aggregate
+from windrow.state.checks import check_column, check_numbers, require
 
 __all__ = ["Partials", "Shape", "needs_order"]
 
@@ -66,6 +67,20 @@ class Partials:
     def nbytes(self) -> int:
         held = [*self.columns, *self.unseen]
         return self.rows.nbytes + sum(column.nbytes for column in held if column is not None)
+
+    def check_invariants(self, count: int) -> None:
+        """Of partials that come from outside, of so many slices."""
+        check_column("rows of slices", self.rows, count)
+        check_numbers("rows of slices", self.rows, 1, 2**62)
+        require(self.rows.astype(np.float64).sum() < 2.0**62, "rows of slices: more than there can be")
+        for aggregate, column in zip(self.aggregates, self.columns, strict=True):
+            require((column is None) == (not aggregate.columns), f"{aggregate!r}: partials of something else")
+            if column is not None:
+                column.check_invariants(self.rows)
+        for counts in self.unseen:
+            if counts is not None:
+                check_column("rows that were not seen", counts, count)
+                require(((counts >= 0) & (counts <= self.rows)).all(), "more rows not seen than there are")
 
     def take(self, places: Any) -> Partials:
         unseen = tuple(None if counts is None else counts[places] for counts in self.unseen)

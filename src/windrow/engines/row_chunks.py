@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from windrow.engines.held import Held
+from windrow.state.checks import require, whole
 
 __all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut"]
 
@@ -21,6 +22,8 @@ __all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut"]
 FEWEST_ROWS = 1024
 #: no chunk has more
 MOST_ROWS = 1 << 16
+#: nor has one that was stored, by any version
+MOST_STORED = 1 << 31
 
 
 class Chunk:
@@ -49,7 +52,11 @@ class Chunk:
         """A chunk that is kept elsewhere; ``told`` is what ``facts`` has said of it."""
         found = cls.__new__(cls)
         found._wholes = {}
-        found.count, found.first, found.last, found.nbytes, found.levels = map(int, told)
+        limits = ((1, MOST_STORED), (-(2**62), 2**62), (-(2**62), 2**62), (0, 2**62), (0, 64))
+        pairs = zip(told, limits, strict=True)
+        facts = [whole("what is known of a chunk", fact, *limit) for fact, limit in pairs]
+        found.count, found.first, found.last, found.nbytes, found.levels = facts
+        require(found.first <= found.last, "a chunk whose last row is before the first")
         found.released(load, load_whole, keeps)
         return found
 
@@ -73,9 +80,17 @@ class Chunk:
             return self._rows
         assert self._load is not None
         rows = self._load()
+        self._check(rows)
         if self._keeps:
             self._rows = rows
         return rows
+
+    def _check(self, rows: Held) -> None:
+        """Rows from elsewhere are those that were known of, and in order of time."""
+        require(len(rows) == self.count, f"a chunk of {len(rows)} rows, and the header says {self.count}")
+        rows.check_invariants()
+        ends = int(rows.times[0]), int(rows.times[-1])
+        require(ends == (self.first, self.last), f"a chunk of other rows, from {ends[0]} to {ends[1]}")
 
     def whole(self, level: int, make: Callable[[], Any]) -> Any:
         """The whole of a level: kept here, kept elsewhere, or made."""

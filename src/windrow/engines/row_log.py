@@ -30,6 +30,7 @@ from windrow.engines.held import Held, joined
 from windrow.engines.row_chunks import Chunk, cut
 from windrow.engines.wholes import Whole, combined
 from windrow.spec import Spec
+from windrow.state.checks import require, whole
 
 __all__ = ["FANOUT", "RowLog"]
 
@@ -70,6 +71,18 @@ class RowLog:
     def end(self) -> int:
         """The number of the next chunk."""
         return self.first + len(self.chunks)
+
+    def check_invariants(self) -> None:
+        """Of a log that comes from outside; chunks that are not loaded are checked when they are."""
+        whole("number of the first chunk", self.first, 0, 2**62)
+        require(len(self.masks) == len(self.chunks), f"{len(self.masks)} masks for {len(self.chunks)} chunks")
+        edges = [time for chunk in self.chunks for time in (chunk.first, chunk.last)]
+        if self.tail is not None and len(self.tail):
+            self.tail.check_invariants()
+            edges.append(int(self.tail.times[0]))
+        require(edges == sorted(edges), "chunks of rows that are not in order of time")
+        for number, chunk in enumerate(self.chunks, self.first):
+            require(chunk.levels <= self.levels(number), f"chunk {number}: more levels than it ends")
 
     # -- rows in, rows out -----------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from windrow.engines.partials import Partials
 from windrow.engines.taken import arrived
 from windrow.engines.unseen import unseen_rows
 from windrow.spec import Spec
+from windrow.state.checks import require
 
 __all__ = ["Whole", "combined", "distinct_keys", "fused", "numbered"]
 
@@ -65,7 +66,13 @@ class Whole:
     def restored(cls, query: Spec, state: dict[str, Any]) -> Whole:
         aggregates = [aggregate for _, aggregate in query.aggregates]
         keys = pa.table({}) if state["keys"] is None else restored_keys(query.by, state["keys"])
-        return cls(keys, Partials.restored(aggregates, state["partials"], range(len(aggregates))))
+        found = cls(keys, Partials.restored(aggregates, state["partials"], range(len(aggregates))))
+        count = keys.num_rows if query.by else 1
+        require(
+            bool(query.by) == (state["keys"] is not None), "partials by other keys than the query has"
+        )
+        found.partials.check_invariants(count)
+        return found
 
 
 def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[Whole]) -> list[Ints]:

@@ -6,6 +6,7 @@ Cost: O(n log n) a batch of results, n being what is kept and what is new.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.compile.cache import kernel
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Found", "Ledger"]
 
@@ -86,6 +89,21 @@ class Ledger:
     @property
     def nbytes(self) -> int:
         return 41 * len(self)
+
+    def check_invariants(self, numbers: Sequence[int], key_count: int) -> None:
+        """Of a ledger that comes from outside, for windows of these numbers."""
+        found, count = self.found, len(self)
+        for name in ("windows", "keys", "starts", "ends"):
+            check_column(f"{name} of the ledger", getattr(found, name), count)
+        check_column("revisions of the ledger", self.revisions, count)
+        check_column("finality of the ledger", self.final, count, np.bool_)
+        require(np.isin(found.windows, numbers).all(), "the ledger: windows that the query does not have")
+        check_numbers("keys of the ledger", found.keys, 0, max(key_count, 1) - 1)
+        check_numbers("revisions of the ledger", self.revisions, 0, END_OF_TIME)
+        for edges in (found.starts, found.ends):
+            check_numbers("edges of the ledger", edges, START_OF_TIME, END_OF_TIME)
+        require((found.starts < found.ends).all(), "the ledger: windows that end before they start")
+        check_sorted("the ledger", found.windows, found.keys, found.starts, found.ends, each_once=True)
 
     def places(self, asked: Found) -> Ints:
         """Where each of these windows is in the ledger; -1: it has not come out. None is asked for twice."""

@@ -22,6 +22,7 @@ from windrow.compile.cache import kernel
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.slicing.store import Joiners
+from windrow.state.checks import check_column, check_numbers, check_sorted
 from windrow.windows import Session
 
 __all__ = ["SessionSpans", "SessionStore"]
@@ -68,6 +69,16 @@ class SessionStore:
     def nbytes(self) -> int:
         held = 0 if self.slices is None else self.slices.nbytes
         return held + self.closed_keys.nbytes + self.closed_ends.nbytes
+
+    def check_invariants(self, key_count: int) -> None:
+        """Of a store that comes from outside."""
+        if self.slices is not None:
+            self.slices.check_invariants(key_count, by="ends" if self.slices.order else "firsts")
+        check_column("keys of closed sessions", self.closed_keys, len(self.closed_keys))
+        check_column("ends of closed sessions", self.closed_ends, len(self.closed_keys))
+        check_numbers("keys of closed sessions", self.closed_keys, 0, max(key_count, 1) - 1)
+        check_numbers("ends of closed sessions", self.closed_ends, START_OF_TIME, END_OF_TIME)
+        check_sorted("closed sessions", self.closed_keys, each_once=True)
 
     def spans(self) -> SessionSpans:
         """The sessions as they are now."""

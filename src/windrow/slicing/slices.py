@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.compile.cache import kernel
-from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.state.checks import check_column, check_numbers, check_sorted, require
 from windrow.swag.base import AggregateError, IntegerOverflow
 
 __all__ = ["CombineRaised", "HeldSlices", "Partials", "merge_order", "rows_named", "runs_of"]
@@ -87,6 +88,8 @@ class Partials(Protocol):
 
     def folded(self: Self, starts: Ints) -> Self: ...
 
+    def check_invariants(self, count: int) -> None: ...
+
 
 @dataclass(frozen=True)
 class HeldSlices:
@@ -111,6 +114,29 @@ class HeldSlices:
     def nbytes(self) -> int:
         columns = (self.keys, self.firsts, self.lasts, self.ends, self.since)
         return int(sum(c.nbytes for c in columns if c is not None) + self.partials.nbytes)
+
+    def check_invariants(self, key_count: int, *, by: str = "ends") -> None:
+        """What all that computes with slices relies on, checked for slices that come from outside.
+
+        ``by``: the times that the slices of a key are sorted by; where order counts for more than time, or
+        slices are those of sessions, several may have the same."""
+        count = len(self.keys)
+        for name in ("keys", "firsts", "lasts", "ends"):
+            check_column(f"{name} of slices", getattr(self, name), count)
+        if self.since is not None:
+            check_column("layers of slices", self.since, count)
+            check_numbers("layers of slices", self.since, START_OF_TIME, END_OF_TIME)
+        check_numbers("keys of slices", self.keys, 0, max(key_count, 1) - 1)
+        check_numbers("times of slices", self.firsts, START_OF_TIME, END_OF_TIME)
+        check_numbers("ends of slices", self.ends, START_OF_TIME, 2 * END_OF_TIME - 1)
+        require((self.firsts <= self.lasts).all(), "slices: a last row that is before the first")
+        require((self.lasts < self.ends).all(), "slices: rows after their end")
+        layers = [] if self.since is None or by != "ends" else [self.since]
+        each_once = by == "ends" and not self.order
+        check_sorted("slices", self.keys, getattr(self, by), *layers, each_once=each_once)
+        for column in self.order:
+            require(len(column) == count, f"order of slices: {len(column)} values where {count} are expected")
+        self.partials.check_invariants(count)
 
     def take(self, places: Any) -> HeldSlices:
         return HeldSlices(

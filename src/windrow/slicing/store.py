@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from windrow.slicing.slicer import Slicer
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME, Slicer
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
+from windrow.state.checks import require, whole
 
-__all__ = ["Joiners", "SliceStore"]
+__all__ = ["Joiners", "SliceStore", "check_block"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -138,6 +139,15 @@ class SliceStore:
     @property
     def nbytes(self) -> int:
         return sum(block.sizes[1] for block in self.blocks.values())
+
+    def check_invariants(self, key_count: int) -> None:
+        """Of a store that comes from outside; blocks that are not loaded are checked when they are."""
+        span = whole("length of blocks", self.span, 1, END_OF_TIME)
+        for number, block in self.blocks.items():
+            whole("number of a block", number, START_OF_TIME // span - 1, 2 * END_OF_TIME // span)
+            if block.is_loaded:
+                block.slices.check_invariants(key_count)
+                check_block(block.slices, number, span)
 
     def all(self) -> Iterator[HeldSlices]:
         return (self.blocks[number].slices for number in sorted(self.blocks))
@@ -280,6 +290,11 @@ class SliceStore:
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())
+
+
+def check_block(slices: HeldSlices, number: int, span: int) -> None:
+    """Slices are in the block where they end."""
+    require(((slices.ends - 1) // span == number).all(), f"block {number}: slices that end in another")
 
 
 def _shortest(longest: int) -> int:

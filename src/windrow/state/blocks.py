@@ -140,7 +140,7 @@ class BlockCodec:
             raise CorruptState(f"{_KIND}: {count} pairs from offset {first} on")
         places = struct.unpack_from(f"<{placed}I", view, _HEAD.size)
         if any(a >= b for a, b in itertools.pairwise((*places, 2 * count))):
-            raise CorruptState(f"{_KIND}: places of identities that are out of order, or beyond {count} pairs")
+            raise CorruptState(f"{_KIND}: identities out of order, or beyond {count} pairs")
         columns = _Columns(self, view, _HEAD.size + 4 * placed)
         rest = 2 * count - placed
         if columns.is_each():

@@ -6,7 +6,7 @@ it known to lie between rows. So each key's first and last time are kept, for as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from windrow.slicing.ledger import Found
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.time_windows import TimeWindows
+from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Filling", "Fillings"]
 
@@ -41,6 +42,17 @@ class Filling:
     @property
     def nbytes(self) -> int:
         return 5 * self.keys.nbytes
+
+    def check_invariants(self, key_count: int) -> None:
+        """Of what comes from outside."""
+        for name in ("keys", "firsts", "lasts", "begun", "seen"):
+            column = getattr(self, name)
+            check_column(f"{name} of empty windows", column, len(self.keys))
+            check_numbers(f"{name} of empty windows", column, START_OF_TIME, END_OF_TIME)
+        check_numbers("keys of empty windows", self.keys, 0, max(key_count, 1) - 1)
+        check_sorted("keys of empty windows", self.keys, each_once=True)
+        spans = (self.firsts <= self.lasts) & (self.firsts <= self.begun) & (self.seen <= self.lasts)
+        require(spans.all(), "empty windows: a last row that is before the first")
 
     def with_rows(self, slices: HeldSlices) -> Filling:
         new, runs = runs_of(slices.keys)
@@ -127,3 +139,9 @@ class Fillings:
     @staticmethod
     def restored(state: dict[int, list[Ints]]) -> Fillings:
         return Fillings({number: Filling(*columns) for number, columns in state.items()})
+
+    def check_invariants(self, numbers: Sequence[int], key_count: int) -> None:
+        """Of what comes from outside, for windows of these numbers."""
+        require(set(numbers).issuperset(self.windows), "empty windows: of windows that the query has not")
+        for filling in self.windows.values():
+            filling.check_invariants(key_count)

@@ -48,7 +48,9 @@ class Folded:
     @classmethod
     def restored(cls, plan: Plan, state: dict[str, Any]) -> Folded:
         places = list(range(len(plan.aggregates)))
-        return cls(state["keys"], read_slices(plan, places, state["slices"]))
+        slices = read_slices(plan, places, state["slices"])
+        slices.check_invariants(state["keys"].num_rows, by="firsts")
+        return cls(state["keys"], slices)
 
     def of_keys(self, chosen: Ints) -> Folded:
         """The slices of some keys."""

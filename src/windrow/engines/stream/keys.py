@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.frame import Frame, encoded_keys, plain_array, restored_keys
+from windrow.state.checks import require
 
 __all__ = ["Keys"]
 
@@ -32,7 +33,10 @@ class Keys:
 
     @classmethod
     def restored(cls, by: tuple[str, ...], values: pa.Table | None, settled: int) -> Keys:
-        return cls(by, None if values is None else restored_keys(by, values), settled)
+        if values is None:
+            return cls(by, None, settled)
+        require(bool(by) and isinstance(values, pa.Table), "keys, and the query has no key columns")
+        return cls(by, restored_keys(by, values), settled)
 
     @property
     def may_be_stale(self) -> bool:

@@ -23,9 +23,11 @@ from windrow.engines.stream.state import Counts, State
 from windrow.engines.times import TimeAxis
 from windrow.monoids.base import Aggregate
 from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.spec import Spec
+from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
 from windrow.windows import Window
 from windrow.windows.policy import Policy, attributes_read
@@ -44,13 +46,17 @@ __all__ = [
 ]
 
 _KIND = "operator"
+#: no operator has had more windows added to it
+_MOST_NUMBERS = 1 << 20
 
 
 class Elsewhere(Protocol):
     """Who keeps slices and rows elsewhere. ``places`` says which of the aggregates there each of the plan's
     is."""
 
-    def blocks(self, plan: Plan, places: Sequence[int | None]) -> dict[int, Block]: ...
+    def blocks(
+        self, plan: Plan, places: Sequence[int | None], key_count: int, span: int
+    ) -> dict[int, Block]: ...
 
     def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None: ...
 
@@ -160,7 +166,8 @@ def slices_state(slices: HeldSlices) -> dict[str, Any]:
 
 
 def read_slices(plan: Plan, places: Sequence[int | None], stored: dict[str, Any]) -> HeldSlices:
-    """The reverse; ``places`` says which of the aggregates in it each of the plan's is (None: it is new)."""
+    """The reverse; ``places`` says which of the aggregates in it each of the plan's is (None: it is new).
+    Nothing is checked yet: ``check_invariants`` of what the slices are for does that."""
     partials = Partials.restored(plan.aggregates, stored["partials"], places)
     return HeldSlices(*read_places(stored), partials, tuple(stored["order"]))
 
@@ -188,12 +195,13 @@ def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
     """The reverse of :func:`snapshot_value`."""
     query = plan.query
+    _check_shape(stored)
     check_query(query, stored["query"])
     known = _known_windows(query, stored["query"])
     old = replace(
         plan,
         query=replace(query, windows=tuple(known.items())),
-        numbers=tuple(stored["numbers"]),
+        numbers=_read_numbers(stored, len(known)),
         moments=stored["state"]["moments"],
     )
     places = [
@@ -222,6 +230,26 @@ def _known_windows(query: Spec, stored: dict[str, Any]) -> dict[str, Window]:
     """The windows of a query that were there when its state was stored."""
     windows = dict(query.windows)
     return {name: windows[name] for name in stored["windows"]}
+
+
+def _check_shape(stored: Any) -> None:
+    """What says which query a state is of can be compared with another."""
+    with making_sense("the query of the state"):
+        query = stored["query"]
+        for part in ("settings", "windows", "aggregates"):
+            require(type(query[part]) is dict, f"{part} of the query: not by name")
+            require(all(type(name) is str for name in query[part]), f"{part} of the query: not by name")
+        require(type(stored["state"]["moments"]) is bool, "moments: neither true nor false")
+
+
+def _read_numbers(stored: dict[str, Any], count: int) -> tuple[int, ...]:
+    """The numbers of windows, which only grow."""
+    with making_sense("the numbers of windows"):
+        found = stored["numbers"]
+        numbers = tuple(whole("number of a window", number, 0, _MOST_NUMBERS) for number in found)
+        require(len(numbers) == count, f"{len(numbers)} numbers for {count} windows")
+        require(numbers == tuple(sorted(set(numbers))), f"numbers of windows: {numbers} are not in order")
+    return numbers
 
 
 def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
@@ -266,57 +294,76 @@ class _Reader:
     def __init__(self, plan: Plan, places: Sequence[int | None], elsewhere: Elsewhere | None) -> None:
         self._plan = plan
         self._places = places
+        #: how many keys there are
+        self._keys = 0
         self._elsewhere = elsewhere
 
     def state(self, stored: dict[str, Any]) -> State:
         plan = self._plan
+        with making_sense("the state"):
+            state = self._begun(stored)
+            if stored["schema"] is None:
+                return state
+            columns = Columns(stored["schema"].schema).for_query(plan.query)
+            axis = TimeAxis(columns.schema.field(plan.query.time).type)
+        state = plan.with_parts(replace(state, columns=columns, axis=axis))
+        self._keys = len(state.keys)
+        with making_sense("the state"):
+            return replace(
+                state,
+                time=None if state.time is None else self._time(state.time, stored["time"]),
+                sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
+                ordered={
+                    k: self._rows(rows, self._with_added(stored["ordered"][k], state.counts.rows_in))
+                    for k, rows in state.ordered.items()
+                },
+            )
+
+    def _begun(self, stored: dict[str, Any]) -> State:
+        """What there is before parts."""
         state = State(
-            Keys.restored(plan.query.by, stored["keys"], len(stored["keys"] or ())),
+            Keys.restored(self._plan.query.by, stored["keys"], len(stored["keys"] or ())),
             None,
             (),
             {},
-            watermark=stored["watermark"],
-            earliest=stored["earliest"],
-            largest=stored["largest"],
+            watermark=whole("watermark", stored["watermark"], START_OF_TIME, END_OF_TIME),
+            earliest=whole("earliest time", stored["earliest"], START_OF_TIME, END_OF_TIME),
+            largest=whole("largest time", stored["largest"], START_OF_TIME, END_OF_TIME),
             # states that were written before there was one are looked through by the next step
             reach=stored.get("reach", 1.0),
             advanced_by_integer=stored["advanced_by_integer"],
             late=LateRows(tuple(stored["late"])),
             counts=Counts(**stored["counts"]),
         )
-        if stored["schema"] is None:
-            return state
-        columns = Columns(stored["schema"].schema).for_query(plan.query)
-        axis = TimeAxis(columns.schema.field(plan.query.time).type)
-        state = plan.with_parts(replace(state, columns=columns, axis=axis))
-        return replace(
-            state,
-            time=None if state.time is None else self._time(state.time, stored["time"]),
-            sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
-            ordered={
-                k: self._rows(rows, self._with_added(stored["ordered"][k], stored["counts"]["rows_in"]))
-                for k, rows in state.ordered.items()
-            },
-        )
+        state.check_invariants()
+        return state
 
     def _time(self, part: Any, stored: dict[str, Any]) -> Any:
+        span = whole("length of blocks", stored["span"], 1, END_OF_TIME)
         if self._elsewhere is not None:
-            blocks = self._elsewhere.blocks(self._plan, self._places)
+            blocks = self._elsewhere.blocks(self._plan, self._places, self._keys, span)
         else:
             blocks = {number: Block(self._slices(slices)) for number, slices in stored["blocks"].items()}
-        return replace(
+        since = {n: whole("since", t, START_OF_TIME, END_OF_TIME) for n, t in stored["since"].items()}
+        found = replace(
             part,
-            kinds=part.kinds.with_since(stored["since"]),
-            store=replace(part.store, span=stored["span"], blocks=blocks),
+            kinds=part.kinds.with_since(since),
+            store=replace(part.store, span=span, blocks=blocks),
             ledger=_read_ledger(stored["ledger"]),
             filling=Fillings.restored(stored["filling"]),
         )
+        found.check_invariants(self._keys)
+        return found
 
     def _session(self, part: Any, stored: dict[str, Any]) -> Any:
         slices = None if stored["slices"] is None else self._slices(stored["slices"])
         keys, ends = stored["closed"]
         store = replace(part.store, slices=slices, closed_keys=keys, closed_ends=ends)
-        return replace(part, store=store, ledger=_read_ledger(stored["ledger"]), since=stored["since"])
+        store.check_invariants(self._keys)
+        ledger = _read_ledger(stored["ledger"])
+        ledger.check_invariants([part.number], self._keys)
+        since = whole("since", stored["since"], START_OF_TIME, END_OF_TIME)
+        return replace(part, store=store, ledger=ledger, since=since)
 
     def _slices(self, stored: dict[str, Any]) -> HeldSlices:
         return read_slices(self._plan, self._places, stored)

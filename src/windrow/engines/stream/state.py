@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.intake import Columns
@@ -18,6 +19,7 @@ from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.time_part import TimePart
 from windrow.engines.times import TimeAxis
 from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.state.checks import require, whole
 
 __all__ = ["Counts", "State"]
 
@@ -36,6 +38,13 @@ class Counts:
     windows_fired: int = 0
     windows_corrected: int = 0
     windows_retracted: int = 0
+
+    def check_invariants(self) -> None:
+        for name, counted in vars(self).items():
+            each = counted if name in ("late", "late_pairs", "rejected") else {name: counted}
+            require(type(each) is dict and all(type(why) is str for why in each), f"count {name} is not one")
+            for why, count in each.items():
+                whole(f"count {why}", count, 0, 2**62)
 
     def with_late_pairs(self, more: Counter[str]) -> Counts:
         return replace(self, late_pairs=dict(Counter(self.late_pairs) + more))
@@ -63,6 +72,13 @@ class State:
     reach: float = 0.0
     late: LateRows = field(default_factory=LateRows)
     counts: Counts = field(default_factory=Counts)
+
+    def check_invariants(self) -> None:
+        """Of a state that comes from outside; its parts are checked by themselves."""
+        require(type(self.reach) in (int, float) and self.reach >= 0, f"reach: {self.reach!r:.60}")
+        require(self.advanced_by_integer in (None, True, False), "advanced_by_integer: not true or false")
+        require(all(isinstance(table, pa.Table) for table in self.late.tables), "late rows: not tables")
+        self.counts.check_invariants()
 
     @property
     def slices(self) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +35,8 @@ from windrow.engines.stream.snapshot import (
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored_rows import StoredRows, is_of_rows, listed_rows
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import Block
+from windrow.slicing.store import Block, check_block
+from windrow.state.checks import check_sorted, making_sense, require, whole
 from windrow.state.codec import checksum_of, pack, unpack
 from windrow.state.errors import CorruptState
 
@@ -103,6 +105,30 @@ class _Entry:
         return [self.name, f"{self.name}w"] if self.has_whole else [self.name]
 
 
+@dataclass(frozen=True)
+class _Bounds:
+    """What the slices of a block must keep to, from when it was written."""
+
+    name: str
+    number: int
+    count: int
+    key_count: int
+    span: int
+
+    def check_told(self, nbytes: Any) -> None:
+        whole(f"slices of block {self.number}", self.count, 1, 2**62)
+        whole(f"bytes of block {self.number}", nbytes, 0, 2**62)
+        require(type(self.name) is str, f"block {self.number}: its name is not text")
+
+    def check(self, slices: HeldSlices, is_whole: bool) -> None:
+        slices.check_invariants(self.key_count)
+        check_block(slices, self.number, self.span)
+        if is_whole:
+            check_sorted("keys of a whole block", slices.keys, each_once=True)
+        else:
+            require(len(slices) == self.count, f"{len(slices)} slices, and the header says {self.count}")
+
+
 @dataclass
 class StoredState:
     """An operator's state between steps.
@@ -128,6 +154,9 @@ class StoredState:
     _told: dict[str, Any] = field(default_factory=dict[str, Any])
     #: the checksum of each entry, by name; also those of a save that is not settled
     _sums: dict[str, int] = field(default_factory=dict[str, int])
+    #: how many keys there are, and how long blocks are, when blocks are read or written
+    _key_count: int = 0
+    _span: int = 1
 
     #: the rows of a save that is not settled
     _ordered: dict[int, OrderedRows] = field(default_factory=dict[int, OrderedRows])
@@ -154,18 +183,23 @@ class StoredState:
         self._told = read_header(data, self.entries.place)
         if check is not None:
             check(data)
-        self._sums = dict(zip(sorted(_listed(self._told)), self._told["sums"].tolist(), strict=True))
-        self._rows.following = self._told.get("following", 0)
+        with making_sense("the header"):
+            self._sums = dict(zip(sorted(_listed(self._told)), self._told["sums"].tolist(), strict=True))
+            self._rows.following = whole("number of the next chunk", self._told.get("following", 0), 0, 2**62)
         found = restored_value(plan, self._told, self)
-        self._check_marks(self._told.get("marks", {}))
+        with making_sense("the header"):
+            marks = dict(self._told.get("marks", {}))
+            versions = [_version_of(entry.name) for entry in self._stored.values()]
+        self._check_marks(marks)
         self._told = {}
-        self._version = 1 + max((_version_of(entry.name) for entry in self._stored.values()), default=0)
+        self._version = 1 + max(versions, default=0)
         return found
 
-    def blocks(self, plan: Plan, places: Sequence[int | None]) -> dict[int, Block]:
+    def blocks(self, plan: Plan, places: Sequence[int | None], key_count: int, span: int) -> dict[int, Block]:
         """The blocks that the header tells of, while it is being restored."""
+        self._key_count, self._span = key_count, span
         self._stored = {
-            number: self._entry(plan, places, *told) for number, told in self._told["blocks"].items()
+            number: self._entry(plan, places, number, *told) for number, told in self._told["blocks"].items()
         }
         found = {number: entry.block for number, entry in self._stored.items()}
         if self._is_same(places):
@@ -199,24 +233,35 @@ class StoredState:
         self,
         plan: Plan,
         places: Sequence[int | None],
+        number: int,
         is_fused: bool,
         has_whole: bool,
         count: int,
         nbytes: int,
         name: str,
     ) -> _Entry:
-        whole = (lambda: self._loaded(plan, places, f"{name}w")) if has_whole else None
+        bounds = _Bounds(name, number, count, self._key_count, self._span)
+        bounds.check_told(nbytes)
+        loaded = partial(self._loaded, plan, places, bounds)
+        load_whole = (lambda: loaded(is_whole=True)) if has_whole else None
         block = Block(
-            lambda: self._loaded(plan, places, name),
+            loaded,
             is_fused,
-            whole,
+            load_whole,
             keeps=self.cache is None,
             sizes=(count, nbytes),
         )
         return _Entry(block, name, has_whole)
 
-    def _loaded(self, plan: Plan, places: Sequence[int | None], name: str) -> HeldSlices:
-        found: HeldSlices = self._read(_BLOCK, name, lambda stored: read_slices(plan, places, stored))
+    def _loaded(
+        self, plan: Plan, places: Sequence[int | None], bounds: _Bounds, is_whole: bool = False
+    ) -> HeldSlices:
+        def make(stored: dict[str, Any]) -> HeldSlices:
+            slices = read_slices(plan, places, stored)
+            bounds.check(slices, is_whole)
+            return slices
+
+        found: HeldSlices = self._read(_BLOCK, f"{bounds.name}w" if is_whole else bounds.name, make)
         return found
 
     def _read(self, kind: str, name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
@@ -224,7 +269,8 @@ class StoredState:
         if found is None:
             data = self.entries.block(name)
             self.bytes_read += len(data)
-            found = make(self._unpacked(kind, name, data))
+            with making_sense(f"{kind} {name}"):
+                found = make(self._unpacked(kind, name, data))
             if self.cache is not None:
                 self.cache.put(name, found)
         return found
@@ -254,6 +300,7 @@ class StoredState:
     def save(self, plan: Plan, state: State) -> None:
         """Write what has changed."""
         blocks = {} if state.time is None else dict(state.time.store.blocks)
+        self._key_count, self._span = len(state.keys), 1 if state.time is None else state.time.store.span
         eager = state.time is not None and state.time.store.has_wholes
         self._version += 1
         self._saved = {}
@@ -293,12 +340,12 @@ class StoredState:
 
     def _put(self, plan: Plan, number: int, block: Block, eager: bool) -> _Entry:
         name = str(number) if self.cache is None else f"{number}.{self._version}"
-        slices, whole = block.slices, block.whole() if eager else None
+        slices, folded = block.slices, block.whole() if eager else None
         self._write(_BLOCK, name, slices, slices_state(slices))
-        if whole is not None:
-            self._write(_BLOCK, f"{name}w", whole, slices_state(whole))
-        told = (block.is_fused, whole is not None, len(slices), slices.nbytes, name)
-        return self._entry(plan, range(len(plan.aggregates)), *told)
+        if folded is not None:
+            self._write(_BLOCK, f"{name}w", folded, slices_state(folded))
+        told = (block.is_fused, folded is not None, len(slices), slices.nbytes, name)
+        return self._entry(plan, range(len(plan.aggregates)), number, *told)
 
     def _write(self, kind: str, name: str, value: Any, state: dict[str, Any]) -> None:
         data = pack(kind, state, _context(self.entries.place, name))

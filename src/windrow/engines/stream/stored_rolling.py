@@ -30,6 +30,7 @@ from windrow.engines.stored_windows import StoredFold
 from windrow.engines.stream.keys import Keys
 from windrow.engines.taken import Taken
 from windrow.spec import Rolling, Spec
+from windrow.state.checks import check_column, check_numbers, check_sorted, require, whole
 from windrow.state.errors import StateError
 from windrow.state.store import Guard, Item, Store, windows
 from windrow.swag.mta_open import delete_window
@@ -147,6 +148,18 @@ class _Known:
     #: the number of the next window; none is used again
     following: int = 0
 
+    def check_invariants(self) -> None:
+        """Of what comes from outside."""
+        count = len(self.keys) if self.keys.by else len(self.numbers)
+        require(bool(self.keys.by) or count <= 1, f"{count} windows, and the query has no key columns")
+        for name in ("numbers", "rows", "lasts"):
+            check_column(f"{name} of windows", getattr(self, name), count)
+        whole("number of the next window", self.following, 0, 2**62)
+        check_numbers("numbers of windows", self.numbers, 0, self.following - 1)
+        check_sorted("numbers of windows", self.numbers, each_once=True)
+        check_numbers("rows of windows", self.rows, 1, 2**62)
+        check_numbers("times of windows", self.lasts, -(2**62), 2**62)
+
     def with_frame(self, taken: Taken) -> tuple[_Known, Ints]:
         """With the rows of a frame, and the place of each of its keys."""
         frame = taken.frame
@@ -240,3 +253,4 @@ class StoredRolling(OrderedRows):
         super().restore(state, log, waiting)
         keys = Keys.restored(self._query.by, state["keys"], state["settled"])
         self._known = _Known(keys, state["numbers"], state["rows"], state["lasts"], state["following"])
+        self._known.check_invariants()

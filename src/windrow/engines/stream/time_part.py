@@ -66,6 +66,10 @@ class Kinds:
     def __len__(self) -> int:
         return len(self.each)
 
+    @property
+    def numbers(self) -> list[int]:
+        return [kind.number for kind in self.each]
+
     def with_since(self, since: Mapping[int, int]) -> Kinds:
         return self.changed(replace(kind, since=since[kind.number]) for kind in self.each)
 
@@ -140,6 +144,12 @@ class TimePart:
         made = Kinds(tuple(kinds), query.max_windows)
         store = SliceStore.empty(JOINERS, made.windows.longest, eager=made.slices_a_window > MOST_LAZY)
         return cls(query, made, store, Ledger.empty(), moments)
+
+    def check_invariants(self, key_count: int) -> None:
+        """Of a part that comes from outside; blocks that are not loaded are checked when they are."""
+        self.store.check_invariants(key_count)
+        self.ledger.check_invariants(self.kinds.numbers, key_count)
+        self.filling.check_invariants(self.kinds.numbers, key_count)
 
     @property
     def windows(self) -> TimeWindows:

@@ -1,0 +1,39 @@
+"""Partials that are Python objects and come from stored state: those of sketches, whose sizes are part of the
+aggregate, are checked against it. What is wrong with others they say themselves when they combine them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from windrow.monoids.base import Monoid
+from windrow.monoids.quantiles import NOTHING, Ranks
+
+__all__ = ["check_partial"]
+
+
+def check_partial(monoid: Monoid, partial: Any) -> None:
+    """Raise ValueError if a partial is of another size than those of its aggregate.
+
+    >>> from windrow.monoids.sketches import bloom
+    >>> check_partial(bloom, np.zeros(3, np.uint64))
+    Traceback (most recent call last):
+    ValueError: a partial of 'bloom' that is not 256 numbers of type uint64
+    """
+    if monoid.wide is not None:
+        _check_row(monoid, partial)
+    elif monoid.identity is NOTHING:
+        k = monoid.parameters["k"]
+        if type(partial) is not Ranks or (partial.sketch is not None and partial.sketch.k != k):
+            raise ValueError(f"a partial of {monoid.name!r} that is not one for k={k}")
+
+
+def _check_row(monoid: Monoid, row: Any) -> None:
+    wide = monoid.wide
+    assert wide is not None
+    if type(row) is not np.ndarray or row.shape != (wide.width,) or row.dtype != np.dtype(wide.dtype):
+        raise ValueError(
+            f"a partial of {monoid.name!r} that is not {wide.width} numbers of type {wide.dtype}"
+        )
