@@ -68,9 +68,7 @@ class Whole:
         keys = pa.table({}) if state["keys"] is None else restored_keys(query.by, state["keys"])
         found = cls(keys, Partials.restored(aggregates, state["partials"], range(len(aggregates))))
         count = keys.num_rows if query.by else 1
-        require(
-            bool(query.by) == (state["keys"] is not None), "partials by other keys than the query has"
-        )
+        require(bool(query.by) == (state["keys"] is not None), "partials by other keys than the query has")
         found.partials.check_invariants(count)
         return found
 

@@ -72,7 +72,7 @@ def check_kll(data: bytes) -> None:
     _check_values(np.frombuffer(data, "<f8", offset=begin), offsets - offsets[0], flags == _SORTED)
 
 
-def _check_values(values: np.ndarray, places: np.ndarray, is_sorted: bool) -> None:  # type: ignore[type-arg]
+def _check_values(values: np.ndarray, places: np.ndarray, is_sorted: bool) -> None:
     least, largest, held = values[0], values[1], values[2:]
     if not least <= largest or not ((least <= held) & (held <= largest)).all():
         raise ValueError(f"a KLL sketch with values that are not from {least} to {largest}")
