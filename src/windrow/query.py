@@ -205,8 +205,8 @@ class Query(Spec):
     ) -> Operator:
         """An operator that goes on from what :meth:`Operator.snapshot` gave.
 
-        The query must be the one that the snapshot is of; windows and aggregates may have been added, and
-        start empty. ``judge`` is not in the snapshot: give the one of :meth:`open`.
+        The query must be the one that the snapshot is of; windows and aggregates may have been added. An
+        added aggregate is null over windows that hold a row which it has not seen. ``judge`` is not in the snapshot: give the one of :meth:`open`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t").window(wr.Tumbling(10))
@@ -215,7 +215,7 @@ class Query(Spec):
         0
         >>> op = tens.agg(n=wr.count(), top=wr.max("v")).restore(op.snapshot())
         >>> op.push(pa.table({"t": [4], "v": [5]})).num_rows, op.finish().to_pylist()
-        (0, [{'window_start': 0, 'window_end': 10, 'n': 2, 'top': 5}])
+        (0, [{'window_start': 0, 'window_end': 10, 'n': 2, 'top': None}])
         >>> tens.agg(n=wr.count("v")).restore(tens.agg(n=wr.count()).open().snapshot())
         Traceback (most recent call last):
         windrow.engines.stream.snapshot.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
