@@ -45,6 +45,7 @@ RUNS_CODE = [
     ("spark.sql.cache.serializer", "Serializer"),
     ("spark.sql.streaming.stateStore.compression.codec", "shop.code.Codec"),
     ("spark.shuffle.manager", "Manager"),
+    ("spark.hadoop.fs.shop.auth.type", "shop.code.Login"),
     ("spark.shuffle.sort.io.plugin.class", "Plugin"),
     ("spark.hadoop.fs.shop.impl", "FileSystem"),
     ("spark.hadoop.fs.s3a.aws.credentials.provider", "Provider"),

@@ -16,8 +16,9 @@ __all__ = ["HIDDEN", "SECRET_NAMES", "Setting", "scrubbed", "without_logins"]
 HIDDEN = "***"
 #: names of options whose values are secrets; Spark is told the same
 SECRET_NAMES = (
-    r"(?i)secret|passw|passphrase|pwd|(?:^|[._-])pass(?:$|[._-])|token|access[._-]?key|api[._-]?key|account[._-]?key"
-    r"|credential|jaas|private|auth(?!enticate$)|url$|uri$|dsn|connection[._-]?string|signature|(?:^|[._-])sas(?:$|[._-])"
+    r"(?i)secret|passw|passphrase|pwd|(?:^|[._-])(?:pass|sas)(?:$|[._-])|token|signature"
+    r"|(?:access|api|account)[._-]?key|credential|jaas|private|auth(?!enticate$)"
+    r"|url$|uri$|dsn|connection[._-]?string"
 )
 #: shorter values, and these, would take ordinary words out of messages
 _SHORTEST = 4

@@ -3,7 +3,8 @@
 Many settings make Spark load or run what they name: jars and packages, plug-ins, listeners, options of the
 JVM, the Python of its workers. A job file is data, so that it may have those alone that do not: how much
 memory, how many partitions, how to reach storage. All others are given by the person who runs the job, with
-``--conf NAME=VALUE``. The list is of what is allowed: a setting that is new in Spark is refused.
+``--conf NAME=VALUE``. Families of settings are allowed, but for names in them that load something; whatever
+is in no family is refused, and so is a value that names a class.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def why_refused(setting: Setting) -> str | None:
         return "this may make Spark run code"
     if _LOADS.search(setting.name):
         return "this may make Spark run code, or show what is hidden"
-    if not setting.is_secret and _CLASS.search(setting.value):
+    if not setting.from_environment and _CLASS.search(setting.value):
         return "its value names a class, which Spark may load"
     return None
 
