@@ -119,7 +119,8 @@ class Fence:
 
     def check_step(self) -> None:
         """Raise if a step that failed was stored after all, for those who cannot go back behind it."""
-        if self._doubtful and self._store.get(self.key) in self._doubtful:
+        steps = [fence for fence in self._doubtful if fence not in (None, self.known)]
+        if steps and self._store.get(self.key) in steps:
             raise StateError(
                 f"the last step of operator {self._name!r} was stored although the store reported that it "
                 f"had failed. Open the operator again; its metrics tell how many rows it has taken"
