@@ -31,8 +31,9 @@ demo: $(READY) ## Stream five days of phone calls through Spark; ends with a sum
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-chaos: $(READY) ## Damage and fill disks, kill a stream on Spark many times, and compare (takes over ten minutes)
+chaos: $(READY) ## Damage and fill disks, restore state that lies, kill a stream on Spark many times (half an hour)
 	WINDROW_CHAOS_DAMAGES=250 WINDROW_CHAOS_FULL=30 $(BIN)/python -m pytest tests/state/test_disks.py
+	WINDROW_FUZZ_CASES=5000 $(BIN)/python -m pytest tests/streams/test_forged_state.py
 	WINDROW_CHAOS_KILLS=20 WINDROW_CHAOS_BATCHES=150 $(BIN)/python -m pytest -s tests/spark/test_exactly_once.py
 
 lint: $(READY) ## Check style and formatting

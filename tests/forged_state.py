@@ -8,7 +8,6 @@ killed it. Numba checks bounds there (NUMBA_BOUNDSCHECK=1): an access outside of
 from __future__ import annotations
 
 import contextlib
-import copy
 import random
 import sys
 import traceback
@@ -20,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 import windrow as wr
-from packed_stream import DictEntries
 from small_chunks import small_chunks
-from windrow.engines.stream.stored import StoredState
 from windrow.state import MemoryStore
-from windrow.state.codec import CorruptState, StateError, pack, unpack, unframe
+from windrow.state.codec import StateError, pack, unpack
 from windrow.swag.base import AggregateError
 
-SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.string()), ("j", pa.int64()), ("v", pa.int64()), ("x", pa.float64())])
+SCHEMA = pa.schema(
+    [("t", pa.int64()), ("k", pa.string()), ("j", pa.int64()), ("v", pa.int64()), ("x", pa.float64())]
+)
 
 #: errors with a name that say what does not fit; all else that is raised is a fault
 NAMED = (StateError, AggregateError)
@@ -209,7 +208,19 @@ def _other_array(value: Any, rng: random.Random) -> Any:
         return found.reshape(1, -1)
     if len(found):
         at = rng.randrange(len(found))
-        lies = [0, 1, -1, 2**31, 2**40, 2**62, -(2**62), 2**63 - 1, -(2**63), int(found[at]) + 1, int(found[at]) - 1]
+        lies = [
+            0,
+            1,
+            -1,
+            2**31,
+            2**40,
+            2**62,
+            -(2**62),
+            2**63 - 1,
+            -(2**63),
+            int(found[at]) + 1,
+            int(found[at]) - 1,
+        ]
         with contextlib.suppress(OverflowError):
             found[at] = float("nan") if found.dtype.kind == "f" and rng.random() < 0.5 else rng.choice(lies)
     return found
@@ -252,7 +263,7 @@ def run(first: int, count: int) -> bool:
                 print("accepted", flush=True)
             except NAMED as error:
                 print(f"refused: {type(error).__name__}: {str(error)[:150]}", flush=True)
-            except Exception as error:
+            except Exception:
                 is_sound = False
                 print(f"FAULT: case {number}: {traceback.format_exc(limit=-4)}", flush=True)
     return is_sound

@@ -39,7 +39,11 @@ def test_forged_state_is_refused_by_name_or_stays_within_its_arrays(first: int) 
 
 
 def _stored() -> tuple[Any, dict[str, Any]]:
-    query = wr.query(time="t", by="k", allowed_lateness=50, watermark=2).window(w=wr.Tumbling(10)).agg(v=wr.sum("v"))
+    query = (
+        wr.query(time="t", by="k", allowed_lateness=50, watermark=2)
+        .window(w=wr.Tumbling(10))
+        .agg(v=wr.sum("v"))
+    )
     operator = query.open()
     operator.push(pa.table({"t": [1, 5, 13, 17, 30], "k": ["a", "b", "a", "b", "a"], "v": [1, 2, 3, 4, 5]}))
     return query, unpack("operator", operator.snapshot())

@@ -43,8 +43,8 @@ class Filling:
     def nbytes(self) -> int:
         return 5 * self.keys.nbytes
 
-    def check_invariants(self, key_count: int, largest: int) -> None:
-        """Of what comes from outside, where no row has come after ``largest``."""
+    def check_invariants(self, key_count: int, stretch: tuple[int, int]) -> None:
+        """Of what comes from outside, where all rows are in this stretch of time, its last moment included."""
         for name in ("keys", "firsts", "lasts", "begun", "seen"):
             column = getattr(self, name)
             check_column(f"{name} of empty windows", column, len(self.keys))
@@ -53,7 +53,8 @@ class Filling:
         check_sorted("keys of empty windows", self.keys, each_once=True)
         spans = (self.firsts <= self.lasts) & (self.firsts <= self.begun) & (self.seen <= self.lasts)
         require(spans.all(), "empty windows: a last row that is before the first")
-        require((self.lasts <= largest).all(), "empty windows: a row that is later than all")
+        inside = (self.firsts >= stretch[0]) & (self.lasts <= stretch[1])
+        require(inside.all(), "empty windows: a row that is earlier or later than all")
 
     def with_rows(self, slices: HeldSlices) -> Filling:
         new, runs = runs_of(slices.keys)
@@ -141,8 +142,8 @@ class Fillings:
     def restored(state: dict[int, list[Ints]]) -> Fillings:
         return Fillings({number: Filling(*columns) for number, columns in state.items()})
 
-    def check_invariants(self, numbers: Sequence[int], key_count: int, largest: int) -> None:
+    def check_invariants(self, numbers: Sequence[int], key_count: int, stretch: tuple[int, int]) -> None:
         """Of what comes from outside, for windows of these numbers."""
         require(set(numbers).issuperset(self.windows), "empty windows: of windows that the query has not")
         for filling in self.windows.values():
-            filling.check_invariants(key_count, largest)
+            filling.check_invariants(key_count, stretch)

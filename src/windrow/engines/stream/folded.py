@@ -27,7 +27,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import corrected, late_before, take_slices
-from windrow.slicing.slicer import START_OF_TIME
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, concat, merge_order
 
 __all__ = ["Folded", "fold", "taken_folded"]
@@ -120,6 +120,7 @@ def _counted(state: State, slices: HeldSlices, taken: Any, inside: tuple[Any, An
     rejected = Counter(counts.rejected) + Counter({"no_window": outside} if outside else {})
     return replace(
         state,
+        earliest=min(state.earliest, int(slices.firsts.min(initial=END_OF_TIME))),
         largest=max(state.largest, int(slices.lasts.max(initial=START_OF_TIME))),
         counts=replace(
             counts,

@@ -294,8 +294,8 @@ class _Reader:
     def __init__(self, plan: Plan, places: Sequence[int | None], elsewhere: Elsewhere | None) -> None:
         self._plan = plan
         self._places = places
-        #: how many keys there are, and the largest time of all rows
-        self._keys, self._largest = 0, START_OF_TIME
+        #: how many keys there are, and the earliest and the largest time of all rows
+        self._keys, self._stretch = 0, (END_OF_TIME, START_OF_TIME)
         self._elsewhere = elsewhere
 
     def state(self, stored: dict[str, Any]) -> State:
@@ -307,7 +307,7 @@ class _Reader:
             columns = Columns(stored["schema"].schema).for_query(plan.query)
             axis = TimeAxis(columns.schema.field(plan.query.time).type)
         state = plan.with_parts(replace(state, columns=columns, axis=axis))
-        self._keys, self._largest = len(state.keys), state.largest
+        self._keys, self._stretch = len(state.keys), (state.earliest, state.largest)
         with making_sense("the state"):
             return replace(
                 state,
@@ -352,7 +352,7 @@ class _Reader:
             ledger=_read_ledger(stored["ledger"]),
             filling=Fillings.restored(stored["filling"]),
         )
-        found.check_invariants(self._keys, self._largest)
+        found.check_invariants(self._keys, self._stretch)
         return found
 
     def _session(self, part: Any, stored: dict[str, Any]) -> Any:

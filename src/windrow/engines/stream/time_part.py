@@ -145,11 +145,11 @@ class TimePart:
         store = SliceStore.empty(JOINERS, made.windows.longest, eager=made.slices_a_window > MOST_LAZY)
         return cls(query, made, store, Ledger.empty(), moments)
 
-    def check_invariants(self, key_count: int, largest: int) -> None:
+    def check_invariants(self, key_count: int, stretch: tuple[int, int]) -> None:
         """Of a part that comes from outside; blocks that are not loaded are checked when they are."""
         self.store.check_invariants(key_count)
         self.ledger.check_invariants(self.kinds.numbers, key_count)
-        self.filling.check_invariants(self.kinds.numbers, key_count, largest)
+        self.filling.check_invariants(self.kinds.numbers, key_count, stretch)
 
     @property
     def windows(self) -> TimeWindows:
