@@ -18,8 +18,8 @@ from windrow.compile.cache_folder import cache_folder
 from windrow.state.codec import CorruptState, pack, unpack
 
 TESTS = Path(__file__).parents[1]
-CASES = int(os.environ.get("WINDROW_FUZZ_CASES", "200"))
-_AT_ONCE = 200
+CASES = int(os.environ.get("WINDROW_FUZZ_CASES", "600"))
+_AT_ONCE = 300
 
 
 @pytest.mark.parametrize("first", range(0, CASES, _AT_ONCE))

@@ -44,7 +44,7 @@ class Filling:
         return 5 * self.keys.nbytes
 
     def check_invariants(self, key_count: int, stretch: tuple[int, int]) -> None:
-        """Of what comes from outside, where all rows are in this stretch of time, its last moment included."""
+        """Of what comes from outside, where all rows are in this stretch, its last moment included."""
         for name in ("keys", "firsts", "lasts", "begun", "seen"):
             column = getattr(self, name)
             check_column(f"{name} of empty windows", column, len(self.keys))
