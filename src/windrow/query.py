@@ -206,7 +206,8 @@ class Query(Spec):
         """An operator that goes on from what :meth:`Operator.snapshot` gave.
 
         The query must be the one that the snapshot is of; windows and aggregates may have been added. An
-        added aggregate is null over windows that hold a row which it has not seen. ``judge`` is not in the snapshot: give the one of :meth:`open`.
+        added aggregate is null over windows that hold a row which it has not seen. ``judge`` is not in the
+        snapshot: give the one of :meth:`open`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t").window(wr.Tumbling(10))

@@ -32,10 +32,8 @@ def results(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-KAFKA_PACKAGE = """
-[spark.conf]
-"spark.jars.packages" = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"
-"""
+#: what Spark needs to read Kafka
+KAFKA = ["--conf", "spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"]
 
 
 def with_where(text: str, where: str) -> str:
@@ -253,8 +251,8 @@ def test_check_finds_columns_that_parquet_does_not_have(
 def test_check_and_explain_know_the_columns_of_kafkas_values(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write_job(tmp_path, kafka_job() + KAFKA_PACKAGE)
-    assert main(["check", str(file)]) == 0
+    file = write_job(tmp_path, kafka_job())
+    assert main(["check", str(file), *KAFKA]) == 0
     said = capsys.readouterr().out
     assert "ok    expressions: 0 derived columns; 8 of 8 rows stay" in said
     assert "8 rows (made up from the schema)" in said
@@ -267,8 +265,8 @@ def test_check_and_explain_know_the_columns_of_kafkas_values(
 
 
 def test_rows_made_up_from_a_schema_may_not_suit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = with_column(kafka_job(), "len", "cast(region as int)") + KAFKA_PACKAGE
-    assert main(["check", str(write_job(tmp_path, text))]) == 0
+    text = with_column(kafka_job(), "len", "cast(region as int)")
+    assert main(["check", str(write_job(tmp_path, text)), *KAFKA]) == 0
     assert (
         "skip  dry run: rows made up from the schema do not suit [source.columns] len"
         in capsys.readouterr().out

@@ -60,7 +60,7 @@ def test_rolling_by_rows(calls: Any) -> None:
             "time => 'ts', rows => 5, x => 'maximum(len)'",
             r"aggregate 'maximum\(len\)': .*use one of all, any",
         ),
-        ("time => 'ts', rows => 5, x => 'max'", r"did you mean max\("),
+        ("time => 'ts', rows => 5, x => 'max'", "write a name and columns, as in max"),
         ("time => 'ts', rows => 5, x => 'max(open(1))'", "arguments are numbers, text"),
         ("time => 'ts', rows => 5, x => 7", "aggregate 7: write it as text"),
     ],
