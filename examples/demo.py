@@ -113,9 +113,10 @@ def ran(options: argparse.Namespace, report: Path) -> tuple[Job, Record, float]:
 
 
 def show_results(record: Record) -> None:
-    day = day_windows(record.results.table())
-    fall = largest_fall(day)
-    if fall is None:
+    table = record.results.table()
+    day = None if table is None else day_windows(table)
+    fall = None if day is None else largest_fall(day)
+    if day is None or fall is None:
         return
     print(f"\nWindows move. {fall}\nIts windows that end at noon:\n")
     print(text_table(noons(day, fall.region)))
@@ -134,7 +135,8 @@ def show_comparison(comparison: Comparison) -> None:
 
 def show_summary(record: Record, comparison_seconds: float) -> None:
     steps, totals = record.steps, record.totals
-    kinds = record.results.table().column("window").value_counts().to_pylist()
+    table = record.results.table()
+    kinds = [] if table is None else table.column("window").value_counts().to_pylist()
     counts = {entry["values"]: entry["counts"] for entry in kinds}
     print(
         f"\nIn short\n"
