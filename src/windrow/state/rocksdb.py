@@ -120,7 +120,6 @@ class RocksDBStore(Store):
                     self._db.flush()
                     self._confirmed.note(self._db.latest_sequence_number())
             self._is_closed = True
-            self._confirmed.close()
             self._close_database()
 
     # -- the database ----------------------------------------------------------------------------------------
@@ -136,9 +135,12 @@ class RocksDBStore(Store):
         try:
             sequence = db.latest_sequence_number()
             self._confirmed.check(sequence)
-        except BaseException:
-            db.close()
-            raise
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                db.close()
+            if isinstance(error, StateError):
+                raise
+            raise _named(error, self.path) from error
         self._confirmed.note(sequence)  # opening has moved everything from the log to tables, and synced them
         return db
 
