@@ -16,7 +16,7 @@ from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree
 
 #: neither commutative nor invertible, and shows every mistake in order or extent
-TEXT = monoid(name="text", lift=str, combine=lambda a, b: a + b, identity="", compile=False)
+TEXT = monoid(name="text", lift=str, combine=lambda a, b: a + b, identity="", empty="", compile=False)
 SUM = monoid(name="total", lift=int, combine=lambda a, b: a + b, identity=0, compile=False)
 MAX = monoid(name="largest", lift=int, combine=max, identity=-(10**9), compile=False)
 

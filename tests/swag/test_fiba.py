@@ -17,7 +17,7 @@ import windrow as wr
 from windrow.swag.base import AggregateError, EmptyWindow
 from windrow.swag.fiba import FiBA
 
-TEXT = wr.monoid(name="text", lift=lambda v: v, combine=lambda a, b: a + b, identity="")
+TEXT = wr.monoid(name="text", lift=lambda v: v, combine=lambda a, b: a + b, identity="", empty="")
 
 
 class Model:
