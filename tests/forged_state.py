@@ -20,8 +20,9 @@ import pyarrow as pa
 
 import windrow as wr
 from small_chunks import small_chunks
+from windrow.engines.stream.stored import _context, _listed, read_header
 from windrow.state import MemoryStore
-from windrow.state.codec import StateError, pack, unpack
+from windrow.state.codec import StateError, checksum_of, pack, unpack
 from windrow.swag.base import AggregateError
 
 SCHEMA = pa.schema(
@@ -95,15 +96,24 @@ class Case:
     def __init__(self, query: Any, in_entries: bool) -> None:
         self.query, self.in_entries = query, in_entries
         self.entries: dict[bytes, bytes] = {}
+        self.place = b""
         begun = query.open(store=MemoryStore(), name="case") if in_entries else query.open()
         begun.push(rows(0, 40, 1))
         begun.push(rows(25, 90, 2))
         begun.push(rows(30, 12, 3))
         if in_entries:
-            store = begun._saved.entries.store
+            store, self.place = begun._saved.entries.store, begun._saved.entries.place
             self.entries = dict(zip(keys := list(store.scan(b"")), store.get_many(keys), strict=True))
         else:
             self.entries = {b"snapshot": begun.snapshot()}
+
+    def names(self) -> list[bytes]:
+        """The entries that are read; a store also holds those which the last step has replaced."""
+        if not self.in_entries:
+            return list(self.entries)
+        header = self.place + b"h"
+        listed = sorted(_listed(read_header(self.entries[header], self.place)))
+        return [header, *(self.place + b"b" + name.encode() for name in listed)]
 
     def finished(self, entries: dict[bytes, bytes]) -> list[Any]:
         """All that comes out when the operator goes on from these entries."""
@@ -128,10 +138,29 @@ def kind_of(data: bytes) -> str | None:
     return kind if kind in ("operator", "header", "block", "rows") else None
 
 
-def forged(data: bytes, rng: random.Random) -> bytes:
+def forged_entries(case: Case, name: bytes, rng: random.Random) -> dict[bytes, bytes]:
+    """The entries of a case with one of them forged, and whatever vouches for it forged as well."""
+    entries = dict(case.entries)
+    if not case.in_entries:
+        return entries | {name: forged(entries[name], b"", rng)}
+    header = case.place + b"h"
+    if name == header:
+        entries[header] = forged(entries[header], _context(case.place, "header"), rng)
+    else:
+        own = name.removeprefix(case.place + b"b").decode()
+        entries[name] = forged(entries[name], _context(case.place, own), rng)
+        tree = read_header(entries[header], case.place)
+        tree["sums"][sorted(_listed(tree)).index(own)] = checksum_of(entries[name])
+        entries[header] = pack("header", tree, _context(case.place, "header"))
+    fence = case.place + b"g"
+    entries[fence] = entries[fence][:8] + checksum_of(entries[header]).to_bytes(4, "big")
+    return entries
+
+
+def forged(data: bytes, context: bytes, rng: random.Random) -> bytes:
     kind = kind_of(data)
     assert kind is not None
-    tree = unpack(kind, data)
+    tree = unpack(kind, data, context)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         # arrays are what compiled code reads: they are changed more often than what is around them
         every = list(_places(tree))
@@ -139,7 +168,7 @@ def forged(data: bytes, rng: random.Random) -> bytes:
         places = arrays if arrays and rng.random() < 0.6 else every
         holder, key = rng.choice(places)
         _change(holder, key, rng)
-    return pack(kind, _frozen(tree))
+    return pack(kind, _frozen(tree), context)
 
 
 def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
@@ -244,10 +273,8 @@ def run(first: int, count: int) -> bool:
         for number in range(first, first + count):
             rng = random.Random(number)
             case = cases[number % len(cases)]
-            entries = dict(case.entries)
-            names = [name for name, data in entries.items() if kind_of(data) is not None]
-            name = rng.choice(names)
-            entries[name] = forged(entries[name], rng)
+            name = rng.choice(case.names())
+            entries = forged_entries(case, name, rng)
             print(f"case {number}: {case.query!r}, entry {name!r}", flush=True)
             try:
                 case.finished(entries)
