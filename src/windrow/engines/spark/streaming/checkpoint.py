@@ -55,7 +55,7 @@ def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -
 
 
 def bucket_count(session: SparkSession, has_keys: bool) -> int:
-    """Over how many buckets a stream in this session spreads its keys."""
+    """Over how many buckets a stream of this Spark session spreads its keys."""
     return int(str(session.conf.get("spark.sql.shuffle.partitions"))) if has_keys else 1
 
 
