@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.compile.access import Function, at, cast, emit, is_null, load, row, row_count, store
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
@@ -39,7 +39,6 @@ __all__ = [
     "plain_results",
 ]
 
-Ints = npt.NDArray[np.int64]
 Results = tuple[Any, Any]
 
 

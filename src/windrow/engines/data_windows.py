@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Ints
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.delta_windows import delta_ranges, value_type
 from windrow.engines.frame import Frame, plain_array
@@ -36,8 +36,6 @@ from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window
 
 __all__ = ["check_flags", "closes_any", "data_ranges", "lowered", "policy_results", "shared_monoid"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def data_ranges(frame: Frame, window: Window, max_windows: int | None = None) -> Ranges:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.engines.frame import Frame, require_columns
 from windrow.slicing.limits import check_windows, most_windows
@@ -22,7 +23,6 @@ from windrow.windows import Delta
 
 __all__ = ["check_delta_column", "delta_ranges", "value_type", "without_delta"]
 
-Ints = npt.NDArray[np.int64]
 
 _LIMIT = 2**62
 _HALF = 2**31 - 1

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Ints
 from windrow.engines.key_values import canonical_array, canonical_value, holds_floats
 from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
@@ -35,8 +35,6 @@ __all__ = [
     "require_columns",
     "restored_keys",
 ]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.times import read_times
 from windrow.engines.views import take_rows
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Held", "joined"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

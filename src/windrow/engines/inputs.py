@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns, arrow_array, native_columns
 from windrow.engines.aggregate import Over, RowRanges, native_results, plain_results
 from windrow.engines.frame import Frame
@@ -38,9 +38,6 @@ __all__ = [
     "with_nulls",
     "without_values",
 ]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: int) -> Any:

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.aggregate import LastRows, RowRanges, SliceRanges
 from windrow.engines.data_windows import data_ranges, policy_results
 from windrow.engines.delta_windows import check_delta_column, without_delta
@@ -28,14 +28,11 @@ from windrow.engines.tables import read_table
 from windrow.engines.times import check_time_kind, concat_results
 from windrow.result_names import check_table_names
 from windrow.slicing import Slicer, Slices
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import RejectedRows, Rolling, Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
 __all__ = ["result_table", "rolling_rows", "run", "with_results"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def run(query: Spec, data: Any) -> Any:

@@ -34,9 +34,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.data_windows import check_flags, closes_any
 from windrow.engines.delta_windows import check_delta_column, without_delta
 from windrow.engines.frame import build_frame, plain_array, require_columns
@@ -58,7 +58,6 @@ from windrow.windows import Delta, Punctuation, Window
 
 __all__ = ["REVISION", "OrderedRows"]
 
-Ints = npt.NDArray[np.int64]
 
 #: the last column of rolling results, where revisions are counted: how often the row's result came out before
 REVISION = "revision"

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.data_windows import data_ranges, policy_results
 from windrow.engines.inputs import aggregate_column
@@ -28,8 +29,6 @@ from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Rows, Window
 
 __all__ = ["completed_windows", "last_rows", "policy_columns", "rolling_columns"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def completed_windows(

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid, native
 from windrow.engines.aggregate import fold_partials, integers_fit, partial_results
 from windrow.engines.inputs import (
@@ -45,7 +45,6 @@ __all__ = [
     "join",
 ]
 
-Ints = npt.NDArray[np.int64]
 Members = tuple[np.ndarray[Any, Any], ...]
 
 

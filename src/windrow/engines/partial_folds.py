@@ -12,9 +12,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.compile.columns import Columns
 from windrow.compile.native import native
 from windrow.engines.aggregate import fold_rows_natively, integers_fit
@@ -26,8 +26,6 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.swag.base import named
 
 __all__ = ["fold_rows"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.frame import Frame, plain_type
 from windrow.engines.inputs import count_column, with_nulls
@@ -33,7 +33,6 @@ from windrow.state.checks import check_column, check_numbers, require
 
 __all__ = ["Partials", "Shape", "needs_order"]
 
-Ints = npt.NDArray[np.int64]
 #: how ranges lie: no slice in two; neither fronts nor stops fall; or as they come
 Shape = Literal["disjoint", "sliding", "any"]
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.slicing.limits import check_windows, most_windows
 from windrow.slicing.time_windows import Kinds, TimeWindows
@@ -31,7 +32,6 @@ __all__ = [
     "time_ranges",
 ]
 
-Ints = npt.NDArray[np.int64]
 
 _LARGEST = (1 << 63) - 1
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging

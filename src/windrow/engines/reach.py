@@ -13,9 +13,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints, Mask
 from windrow.engines.frame import encoded_keys
 from windrow.engines.held import Held, joined
 from windrow.engines.row_log import FANOUT, RowLog
@@ -28,9 +28,6 @@ __all__ = ["Reach", "everything", "reach_by_rows", "reach_by_time"]
 PAYS = 2
 #: windows of so few rows, for many keys, begin all over a log: it is read row by row
 FEW_ROWS = 256
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints, Mask
 from windrow.engines import row_chunks
 from windrow.engines.held import Held, joined
 from windrow.engines.row_chunks import Chunk, cut
@@ -34,8 +34,6 @@ from windrow.state.checks import require, whole
 
 __all__ = ["FANOUT", "RowLog"]
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 #: chunks, or wholes of one level, that a whole of the next level stands for
 FANOUT = 4

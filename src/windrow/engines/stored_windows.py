@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.aggregate import RowRanges
@@ -42,7 +41,6 @@ from windrow.swag.mta_open import delete_window
 
 __all__ = ["StoredFold", "rolled_in_store"]
 
-Ints = npt.NDArray[np.int64]
 
 #: before all times
 _NEVER = -(2**63)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.engines.frame import Frame, build_frame
 from windrow.engines.held import Held, joined
 from windrow.engines.unseen import Unseen, unseen_rows
@@ -20,7 +20,6 @@ from windrow.spec import Spec
 
 __all__ = ["Naming", "Taken", "arrived", "take"]
 
-Ints = npt.NDArray[np.int64]
 #: makes a frame tell of its rows in another way
 Naming = Callable[[Frame, Ints], Frame]
 

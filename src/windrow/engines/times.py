@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Ints, Mask
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow
 
 __all__ = ["TimeAxis", "check_time_kind", "concat_results", "read_times"]
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LIMIT = 2**62

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from windrow.engines import row_chunks
 from windrow.engines.frame import build_frame
@@ -17,8 +16,6 @@ from windrow.engines.wholes import distinct_keys, numbered
 from windrow.spec import Spec
 
 __all__ = ["after_time", "without_dead_chunks"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def after_time(log: RowLog, tail: Held | None, bound: int) -> RowLog:

@@ -15,9 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Ints
+
 __all__ = ["Unseen", "joined_unseen", "null_where_unseen", "summed", "unseen_rows"]
 
-Ints = npt.NDArray[np.int64]
 #: for each aggregate, how many rows of each slice came before it
 Unseen = tuple[Ints | None, ...]
 

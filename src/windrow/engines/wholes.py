@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.frame import build_frame, encoded_keys, restored_keys
 from windrow.engines.held import Held
 from windrow.engines.partials import Partials
@@ -23,8 +23,6 @@ from windrow.spec import Spec
 from windrow.state.checks import require
 
 __all__ = ["Whole", "combined", "distinct_keys", "fused", "numbered"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Found", "Ledger"]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

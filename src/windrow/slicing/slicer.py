@@ -18,18 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.windows import Arithmetic, TimeWindow
 
-__all__ = ["END_OF_TIME", "START_OF_TIME", "Slicer", "Slices"]
+__all__ = ["Slicer", "Slices"]
 
-Ints = npt.NDArray[np.int64]
-
-#: beyond every time that a row may have
-END_OF_TIME = 2**62
-START_OF_TIME = -END_OF_TIME
 
 #: edges are listed, rather than computed for each slice, where there are at most so many a row
 _LISTED_A_ROW = 4

@@ -20,16 +20,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 from windrow.swag.base import AggregateError, IntegerOverflow
 
 __all__ = ["CombineRaised", "HeldSlices", "Partials", "merge_order", "rows_named", "runs_of"]
 
-Ints = npt.NDArray[np.int64]
 Self = TypeVar("Self", bound="Partials")
 
 

@@ -21,15 +21,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME, Slicer
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
+from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
 
 __all__ = ["Joiners", "SliceStore", "check_block"]
 
-Ints = npt.NDArray[np.int64]
 
 #: blocks that the longest window should span: a power of two near the square root of usual slice counts
 _BLOCKS = 32

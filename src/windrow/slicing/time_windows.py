@@ -19,11 +19,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.ledger import Found
 from windrow.slicing.limits import check_windows, most_windows
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.window_kernels import (
     count_ended,
@@ -37,9 +36,6 @@ from windrow.slicing.window_lists import windows_over
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 __all__ = ["DueWindows", "Kinds", "TimeWindows"]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import START_OF_TIME, Ints
 from windrow.compile.cache import kernel
-from windrow.slicing.slicer import START_OF_TIME
 
 __all__ = [
     "count_ended",
@@ -25,8 +24,6 @@ __all__ = [
     "find_latest_ends",
     "find_ranges",
 ]
-
-Ints = npt.NDArray[np.int64]
 
 #: counts end here, so that they stay within 64 bits
 _ENDLESS = 2**62

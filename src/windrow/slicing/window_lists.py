@@ -13,14 +13,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.slicing.limits import check_windows
 from windrow.windows import Cumulative, Sliding, TimeWindow
 
 __all__ = ["windows_over"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def windows_over(

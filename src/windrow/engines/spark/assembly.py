@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.frame import plain_array
 from windrow.engines.key_values import canonical_array
 from windrow.engines.partials import Partials
@@ -32,7 +32,6 @@ from windrow.windows import Session, TimeWindow, Window
 
 __all__ = ["Assembly", "ranges_where"]
 
-Ints = npt.NDArray[np.int64]
 _NEVER = np.iinfo(np.int64).min
 
 

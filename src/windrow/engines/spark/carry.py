@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.engines.aggregate import integers_fit
@@ -39,8 +39,6 @@ from windrow.swag.queue import ChunkedArrayQueue
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
 __all__ = ["Batch", "Carry", "carry_for"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from windrow.arrays import Ints
 from windrow.compile.access import Function, cast, emit, is_null, row
 from windrow.compile.cache import kernel
 from windrow.swag.kernels import Jit, Operations
 
 __all__ = ["count_fronts", "slide_on", "time_fronts"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @kernel

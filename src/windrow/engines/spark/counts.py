@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.engines.spark.carry import Batch
 from windrow.engines.spark.tails import Tail
 
 __all__ = ["SkippedRows"]
 
-Ints = npt.NDArray[np.int64]
 _NONE = np.zeros(1, np.int64)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.engines.spark.carry_kernels import count_fronts, time_fronts
 from windrow.engines.spark.sorted_rows import SortedRows
 from windrow.engines.spark.tails import Tail
 
 __all__ = ["CountFronts", "Fronts", "TimeFronts"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class Fronts(Protocol):

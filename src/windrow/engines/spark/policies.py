@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.engines.aggregate import RowRanges
 from windrow.engines.data_windows import lowered, shared_monoid
 from windrow.engines.guarded import Raised, guarded_policy
@@ -26,8 +26,6 @@ from windrow.swag.amta import AMTA
 from windrow.windows import Policy
 
 __all__ = ["PolicyCarry"]
-
-Ints = npt.NDArray[np.int64]
 
 
 class PolicyCarry:

@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Mask
 from windrow.engines.frame import plain_array
 from windrow.engines.key_values import canonical_value
 
 __all__ = ["KeyRuns", "changes"]
-
-Mask = npt.NDArray[np.bool_]
 
 
 class KeyRuns:

@@ -19,9 +19,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.rolling_task import CONTEXT, SEGMENT
 from windrow.spec import Spec
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["in_segments", "later_segments"]
 
-Ints = npt.NDArray[np.int64]
 
 #: the share of rows that is looked at to find hot keys
 _SAMPLED = 0.02

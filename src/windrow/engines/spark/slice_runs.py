@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid
 from windrow.engines.frame import plain_type
 from windrow.engines.inputs import is_extreme_moment
@@ -31,7 +31,6 @@ from windrow.spec import Spec
 
 __all__ = ["SliceRun", "SliceTable", "sums_integers"]
 
-Ints = npt.NDArray[np.int64]
 _EDGES = ("first", "last", "end", "part", "rows")
 
 

@@ -7,18 +7,15 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints, Mask
 from windrow.engines.frame import Frame, plain_array
 from windrow.engines.spark.runs import KeyRuns
 from windrow.engines.times import TimeAxis, read_times
 from windrow.spec import Spec
 
 __all__ = ["RowReader", "SortedRows", "TimedFrame", "columns_of"]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from windrow.arrays import START_OF_TIME, Ints
 from windrow.engines.times import TimeAxis
-from windrow.slicing.slicer import START_OF_TIME
 from windrow.spec import Spec
 
 __all__ = ["too_far_ahead"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def too_far_ahead(

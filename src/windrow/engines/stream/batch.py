@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.engines.frame import Frame
 from windrow.engines.partials import Partials
 from windrow.monoids.base import Aggregate
-from windrow.slicing.slicer import END_OF_TIME, Slicer
+from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Joiners
 
 __all__ = ["JOINERS", "Batch", "fold_batch"]
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 JOINERS = Joiners(partials=Partials.concat, columns=lambda columns: pa.concat_arrays(list(columns)))
 

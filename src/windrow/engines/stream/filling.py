@@ -11,18 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.ledger import Found
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.time_windows import TimeWindows
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Filling", "Fillings"]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def _nothing() -> Ints:

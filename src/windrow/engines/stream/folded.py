@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.frame import Frame
 from windrow.engines.ranges import counting_sort
 from windrow.engines.stream.advance import Due
@@ -27,12 +27,9 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import corrected, late_before, take_slices
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices, concat, merge_order
 
 __all__ = ["Folded", "fold", "taken_folded"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

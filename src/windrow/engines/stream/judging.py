@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from windrow.arrays import START_OF_TIME
 from windrow.engines.stream.state import State
-from windrow.slicing.slicer import START_OF_TIME
 from windrow.spec import Spec
 from windrow.windows import Duration
 

@@ -11,13 +11,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import Ints
 from windrow.spec import Spec
 
 __all__ = ["WatermarkJump", "warn_of_jump"]
 
-Ints = npt.NDArray[np.int64]
 
 _FAR = 10_000
 _MINUTE_US, _DAY_US = 60_000_000, 86_400_000_000

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.frame import Frame, encoded_keys, plain_array, restored_keys
 from windrow.state.checks import require
 
 __all__ = ["Keys"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

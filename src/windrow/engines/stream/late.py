@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.times import TimeAxis
 
 __all__ = ["REASONS", "LateRows", "joined_tables"]
 
-Ints = npt.NDArray[np.int64]
 
 #: why a row is late, by what took none of it: windows that time decides, sessions, rows in order
 REASONS = ("window_fired", "session_closed", "order_passed")

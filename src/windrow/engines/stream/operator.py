@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.changes import with_window, without_window
 from windrow.engines.stream.judging import Judge, check_judge
@@ -38,7 +39,6 @@ from windrow.engines.stream.store_entries import SavedOperator
 from windrow.engines.stream.together import pushed
 from windrow.engines.tables import read_table
 from windrow.engines.times import TimeAxis
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.spec import Spec
 from windrow.windows import Window
 from windrow.windows.times import to_us

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.stream.keys import Keys
 from windrow.engines.times import TimeAxis
 from windrow.result_names import extra_columns
@@ -17,8 +17,6 @@ from windrow.slicing.ledger import Found
 from windrow.spec import Spec
 
 __all__ = ["Piece", "piece_table"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

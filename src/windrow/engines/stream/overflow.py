@@ -18,24 +18,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import END_OF_TIME, Floats
 from windrow.engines.frame import encoded_keys, plain_type
 from windrow.engines.partial_columns import Column, NativeColumn, PlainColumn
 from windrow.engines.stream.advance import Due, advanced
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.monoids.base import Aggregate, Monoid
-from windrow.slicing.slicer import END_OF_TIME
 from windrow.slicing.slices import HeldSlices
 from windrow.swag.base import IntegerOverflow
 
 __all__ = ["with_rows_reach", "with_slices_reach"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: sizes are added up as floats, so that a little is left
 _FULL = 0.99

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME, Ints
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.partials import needs_order
 from windrow.engines.stream.intake import Columns
@@ -21,14 +22,13 @@ from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.engines.times import check_time_kind, read_times
 from windrow.monoids.base import Aggregate
 from windrow.result_names import check_names
-from windrow.slicing.slicer import END_OF_TIME, Slicer
+from windrow.slicing.slicer import Slicer
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 
 __all__ = ["ROLLING", "Plan"]
 
-Ints = npt.NDArray[np.int64]
 
 #: the number of what is no window but rolling
 ROLLING = -1

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.delta_windows import without_delta
 from windrow.engines.frame import build_frame, plain_array
 from windrow.engines.ordered import OrderedRows
@@ -27,13 +27,9 @@ from windrow.engines.taken import arrived
 from windrow.engines.times import read_times
 from windrow.engines.views import filter_rows, take_rows
 from windrow.result_names import check_table_names
-from windrow.slicing.slicer import START_OF_TIME
 from windrow.windows import Delta
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.engines.stream.batch import JOINERS, Batch
 from windrow.engines.stream.output import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.sessions import SessionSpans, SessionStore
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 from windrow.windows import Session
 
 __all__ = ["SessionPart"]
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.partials import Partials
 from windrow.engines.stream.changes import with_window
@@ -23,7 +24,6 @@ from windrow.engines.stream.state import Counts, State
 from windrow.engines.times import TimeAxis
 from windrow.monoids.base import Aggregate
 from windrow.slicing.ledger import Found, Ledger
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block
 from windrow.spec import Spec

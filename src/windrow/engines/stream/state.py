@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.keys import Keys
@@ -18,12 +17,9 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.time_part import TimePart
 from windrow.engines.times import TimeAxis
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
 from windrow.state.checks import require, whole
 
 __all__ = ["Counts", "State"]
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.held import Held
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.row_chunks import Chunk
@@ -38,7 +39,6 @@ from windrow.swag.mta_stored import StoredTree, flush_together
 
 __all__ = ["KeyWindows", "StoredRolling", "delete_key_windows"]
 
-Ints = npt.NDArray[np.int64]
 
 #: windows that stay open between steps
 _MOST_OPEN = 256

@@ -6,19 +6,16 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import START_OF_TIME, Mask
 from windrow.engines.stream.advance import Due, counted
 from windrow.engines.stream.batch import Batch
 from windrow.engines.stream.errors import naming_keys
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
-from windrow.slicing.slicer import START_OF_TIME
 from windrow.slicing.slices import HeldSlices
 
 __all__ = ["Taken", "corrected", "late_before", "take_slices"]
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.engines.stream.batch import JOINERS, Batch
 from windrow.engines.stream.filling import Fillings
 from windrow.engines.stream.output import Piece
 from windrow.slicing.ledger import Found, Ledger
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME, Slicer
+from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block, SliceStore
 from windrow.slicing.time_windows import TimeWindows
@@ -32,8 +32,6 @@ from windrow.windows import Sliding, TimeWindow, Tumbling
 
 __all__ = ["MOST_LAZY", "Kind", "Kinds", "TimePart"]
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 #: windows of more slices than this read whole blocks from an eager store
 MOST_LAZY = 64

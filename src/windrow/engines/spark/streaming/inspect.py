@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session
 from windrow.engines.spark.streaming.step import bucket_place
 from windrow.engines.stream.snapshot import read_places
 from windrow.engines.stream.stored import is_of_rows, read_block, read_header
-from windrow.slicing.slicer import START_OF_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

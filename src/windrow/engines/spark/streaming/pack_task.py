@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.frame import build_frame, encoded_keys, plain_array
 from windrow.engines.key_values import canonical_array
 from windrow.engines.spark.chunks import chunked
@@ -31,7 +32,6 @@ from windrow.engines.views import filter_rows
 
 __all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches"]
 
-Ints = npt.NDArray[np.int64]
 
 #: the column of Spark's that says whether a row is too far ahead of the clock; only where the query asks
 AHEAD = "__windrow_ahead"
