@@ -21,9 +21,9 @@ import pyarrow as pa
 import windrow as wr
 from small_chunks import small_chunks
 from windrow.engines.stream.stored import _context, _listed, read_header
+from windrow.errors import AggregateError
 from windrow.state import MemoryStore
 from windrow.state.codec import StateError, checksum_of, pack, unpack
-from windrow.swag.base import AggregateError
 
 SCHEMA = pa.schema(
     [("t", pa.int64()), ("k", pa.string()), ("j", pa.int64()), ("v", pa.int64()), ("x", pa.float64())]

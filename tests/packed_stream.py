@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.pack_task import REJECTED, pack_batches
 from windrow.engines.spark.streaming.step import COUNTED, bucket_place, step
-from windrow.state.errors import CorruptState
+from windrow.errors import CorruptState
 
 BUCKETS = [3, 5]
 

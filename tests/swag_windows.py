@@ -9,9 +9,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from windrow.errors import EmptyWindow
 from windrow.monoids.base import Monoid, monoid
 from windrow.swag.amta import AMTA
-from windrow.swag.base import EmptyWindow, Swag
+from windrow.swag.base import Swag
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from windrow import monoids, swag, windows
 from windrow.engines.spark.register import register
+from windrow.errors import RejectedRows
 from windrow.monoids import (
     all,
     any,
@@ -47,7 +48,6 @@ from windrow.monoids import (
     var,
 )
 from windrow.query import Query, events, query
-from windrow.spec import RejectedRows
 from windrow.windows import (
     Cumulative,
     Delta,
@@ -70,15 +70,15 @@ _MODULES = ("spark", "state", "testing")
 
 #: what operators are, give and raise, by where it is; loaded on first use
 _OF_OPERATORS = {
-    "AggregateError": "windrow.swag",
-    "ChangedQuery": "windrow.engines.stream.snapshot",
-    "CorruptState": "windrow.state.errors",
-    "IntegerOverflow": "windrow.swag",
+    "AggregateError": "windrow.errors",
+    "ChangedQuery": "windrow.errors",
+    "CorruptState": "windrow.errors",
+    "IntegerOverflow": "windrow.errors",
     "Metrics": "windrow.engines.stream.metrics",
     "Operator": "windrow.engines.stream",
-    "StateError": "windrow.state.errors",
+    "StateError": "windrow.errors",
     "TooManyWindows": "windrow.slicing.limits",
-    "WatermarkJump": "windrow.engines.stream.jumps",
+    "WatermarkJump": "windrow.errors",
 }
 
 __all__ = [

@@ -9,17 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["UnknownColumn", "check_columns", "check_keywords", "listed", "nearest", "no_column"]
+from windrow.errors import UnknownColumn
+
+__all__ = ["check_columns", "check_keywords", "listed", "nearest", "no_column"]
 
 _MOST_LISTED = 20
-
-
-class UnknownColumn(KeyError):
-    """A column that a table does not have."""
-
-    def __str__(self) -> str:
-        # KeyError would show its message in quotes
-        return str(self.args[0]) if self.args else ""
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -66,7 +60,7 @@ def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str = "t
 
     >>> check_columns(["ts", "Len"], ["ts", "len"])
     Traceback (most recent call last):
-    windrow.names.UnknownColumn: there is no column 'Len': did you mean 'len'? The table has 'ts', 'len'
+    windrow.errors.UnknownColumn: there is no column 'Len': did you mean 'len'? The table has 'ts', 'len'
     """
     for name in wanted:
         if name not in columns:

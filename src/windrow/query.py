@@ -219,7 +219,7 @@ class Query(Spec):
         (0, [{'window_start': 0, 'window_end': 10, 'n': 2, 'top': None}])
         >>> tens.agg(n=wr.count("v")).restore(tens.agg(n=wr.count()).open().snapshot())
         Traceback (most recent call last):
-        windrow.engines.stream.snapshot.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
+        windrow.errors.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
         """
         self._check_complete()
         if self._rolling_store is not None:

@@ -15,11 +15,7 @@ from windrow.windows.durations import Duration
 if TYPE_CHECKING:
     from windrow.state.store import Store
 
-__all__ = ["RejectedRows", "Rolling", "Spec"]
-
-
-class RejectedRows(UserWarning):
-    """Rows without a time were left out."""
+__all__ = ["Rolling", "Spec"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,21 +78,21 @@ def own_errors() -> list[str]:
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_error_that_windrow_defines_crosses_spark_as_its_own_text(text: str) -> None:
     names = own_errors()
-    assert {"windrow.engines.stream.snapshot.ChangedQuery", "windrow.state.errors.WindowTaken"} <= set(names)
+    assert {"windrow.errors.ChangedQuery", "windrow.errors.WindowTaken"} <= set(names)
     for name in names:
         assert first_line(ValueError(text.format(raised=f"{name}: {CHANGED}"))) == CHANGED
 
 
 def test_a_long_message_of_windrows_is_not_cut() -> None:
     message = "; ".join(f"aggregate 'a{k}' (max(v)) is missing" for k in range(100))
-    raised = f"windrow.engines.stream.snapshot.ChangedQuery: {message}"
+    raised = f"windrow.errors.ChangedQuery: {message}"
     assert first_line(ValueError(STREAM_FAILED.format(raised=raised))) == message
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_a_users_combine_raises_has_aggregate_key_and_row_and_all_its_lines(text: str) -> None:
     message = "aggregate 'bad' raised RuntimeError at the row with ts=2 of key 'a' (value 2.0): kaput"
-    raised = f"windrow.swag.base.AggregateError: {message}\nsecond line"
+    raised = f"windrow.errors.AggregateError: {message}\nsecond line"
     assert first_line(ValueError(text.format(raised=raised))) == f"{message} second line"
 
 
@@ -105,7 +105,7 @@ def test_an_exception_of_the_users_own_is_found_whatever_it_is_called(text: str)
 def test_of_errors_that_raised_each_other_windrows_is_shown() -> None:
     raised = (
         "KeyError: 'x'\n\nThe above exception was the direct cause of the following exception:\n\n"
-        f"Traceback (most recent call last):\n{FRAMES}windrow.swag.base.AggregateError: 'bad' raised\n\n"
+        f"Traceback (most recent call last):\n{FRAMES}windrow.errors.AggregateError: 'bad' raised\n\n"
         f"During handling of the above exception, another exception occurred:\n\n"
         f"Traceback (most recent call last):\n{FRAMES}RuntimeError: generator raised StopIteration"
     )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.spec import RejectedRows
+from windrow.errors import RejectedRows
 from windrow.testing import assert_same_results, evaluate
 
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -17,8 +17,8 @@ from small_chunks import small_chunks
 from windrow.engines.ordered import REVISION, OrderedRows
 from windrow.engines.times import read_times
 from windrow.engines.waiting import Waiting
+from windrow.errors import AggregateError
 from windrow.state.codec import pack, unpack
-from windrow.swag.base import AggregateError
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import (
     CONCATENATION,

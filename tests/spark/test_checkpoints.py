@@ -14,7 +14,7 @@ import windrow as wr
 from cli_jobs import GOOD, write_calls, write_job
 from stream_source import Source
 from windrow.cli.main import main
-from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.errors import ChangedQuery
 
 SCHEMA = "ts long, key string, v double"
 

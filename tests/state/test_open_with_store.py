@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.engines.stream.store_entries import delete_operator, operators
+from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken
 from windrow.testing.strategies import operations, stream_queries, streams, table_of
 

@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.engines.stream.store_entries import delete_operator, operators
+from windrow.errors import AggregateError, ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken, windows
-from windrow.swag.base import AggregateError
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import operations, rolling_queries, streams, table_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from small_chunks import small_chunks
-from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore
 
 OLD = {"n": wr.count(), "total": wr.sum("v")}

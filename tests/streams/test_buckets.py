@@ -16,7 +16,7 @@ import windrow as wr
 from packed_stream import PackedStream
 from windrow.engines.spark.streaming import step as step_module
 from windrow.engines.spark.streaming.buckets import places_of
-from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.errors import ChangedQuery
 
 #: many, so that codes that differ hardly ever meet
 MANY = 1 << 61

@@ -15,7 +15,7 @@ from windrow.engines.spark.streaming.checkpoint import _Header
 from windrow.engines.spark.streaming.step import kept_by
 from windrow.engines.spark.streaming.wire import on_spark
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.errors import ChangedQuery
 
 EVENTS = wr.query(time="ts", by="key", watermark=5)
 QUERIES: dict[str, Any] = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from packed_stream import PackedStream
-from windrow.state.errors import StateError
+from windrow.errors import StateError
 
 SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.string()), ("v", pa.int64())])
 MORE = pa.table({"t": [26, 31], "k": ["a", "b"], "v": [5, 6]}, schema=SCHEMA)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.swag.base import AggregateError
+from windrow.errors import AggregateError
 
 QUERY = wr.query(time="t", by="k", watermark=2).window(wr.Tumbling(10)).agg(total=wr.sum("v"))
 ROWS = pa.table({"t": [1], "k": ["a"], "v": [1]})

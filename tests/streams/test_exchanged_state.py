@@ -14,7 +14,7 @@ import pytest
 import windrow as wr
 from packed_stream import BUCKETS, PackedStream
 from small_chunks import small_chunks
-from windrow.state.errors import CorruptState
+from windrow.errors import CorruptState
 
 SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.string()), ("v", pa.int64())])
 EVENTS = wr.query(time="t", by="k", watermark=0)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.errors import ChangedQuery
 from windrow.state.codec import CorruptState, UnstorableValue, pack
 
 QUERY = (

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.stream.jumps import WatermarkJump
+from windrow.errors import WatermarkJump
 from windrow.testing import assert_same_results
 
 HOUR = timedelta(hours=1)

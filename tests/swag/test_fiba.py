@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import windrow as wr
-from windrow.swag.base import AggregateError, EmptyWindow
+from windrow.errors import AggregateError, EmptyWindow
 from windrow.swag.fiba import FiBA
 
 TEXT = wr.monoid(name="text", lift=lambda v: v, combine=lambda a, b: a + b, identity="", empty="")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.swag.base import AggregateError
+from windrow.errors import AggregateError
 from windrow.swag.fiba import FiBA
 
 

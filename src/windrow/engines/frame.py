@@ -20,9 +20,9 @@ from windrow.arrays import Ints
 from windrow.engines.key_values import canonical_array, canonical_value, holds_floats
 from windrow.engines.ranges import counting_sort, first_rows, stable_order
 from windrow.engines.times import TimeAxis, read_times
+from windrow.errors import CorruptState, StateError
 from windrow.names import check_columns
 from windrow.spec import Spec
-from windrow.state.errors import CorruptState, StateError
 from windrow.windows import Delta, Punctuation
 
 __all__ = [

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from windrow.errors import AggregateError, EmptyWindow
 from windrow.monoids.base import Monoid
-from windrow.swag.base import AggregateError, EmptyWindow
 
 __all__ = ["Raised", "guarded", "guarded_policy"]
 

@@ -18,9 +18,8 @@ from windrow.compile.columns import Columns, arrow_array, native_columns
 from windrow.engines.aggregate import Over, RowRanges, native_results, plain_results
 from windrow.engines.frame import Frame
 from windrow.engines.picks import picked_input
+from windrow.errors import IntegerOverflow, rows_named
 from windrow.monoids.base import Aggregate, Monoid
-from windrow.slicing.slices import rows_named
-from windrow.swag.base import IntegerOverflow
 
 __all__ = [
     "aggregate_column",

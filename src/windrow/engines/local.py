@@ -26,10 +26,11 @@ from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ra
 from windrow.engines.stored_windows import rolled_in_store
 from windrow.engines.tables import read_table
 from windrow.engines.times import check_time_kind, concat_results
+from windrow.errors import RejectedRows
 from windrow.result_names import check_table_names
 from windrow.slicing import Slicer, Slices
 from windrow.slicing.time_windows import TimeWindows
-from windrow.spec import RejectedRows, Rolling, Spec
+from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
 __all__ = ["result_table", "rolling_rows", "run", "with_results"]

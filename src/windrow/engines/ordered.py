@@ -51,9 +51,9 @@ from windrow.engines.times import read_times
 from windrow.engines.trimmed import after_time, without_dead_chunks
 from windrow.engines.waiting import Waiting
 from windrow.engines.wholes import Whole
+from windrow.errors import AggregateError
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import check_column, require, whole
-from windrow.swag.base import AggregateError
 from windrow.windows import Delta, Punctuation, Window
 
 __all__ = ["REVISION", "OrderedRows"]

@@ -28,9 +28,9 @@ from windrow.engines.inputs import (
 )
 from windrow.engines.picks import timed
 from windrow.engines.plain_tree import PlainTree
+from windrow.errors import CombineRaised
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
-from windrow.slicing.slices import CombineRaised
 from windrow.state.checks import check_column, require
 from windrow.state.codec import Codec, StateError, records_in
 from windrow.swag.two_stacks_lite import TwoStacksLite

@@ -23,55 +23,12 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
+from windrow.errors import CombineRaised
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
-from windrow.swag.base import AggregateError, IntegerOverflow
 
-__all__ = ["CombineRaised", "HeldSlices", "Partials", "merge_order", "rows_named", "runs_of"]
+__all__ = ["HeldSlices", "Partials", "merge_order", "runs_of"]
 
 Self = TypeVar("Self", bound="Partials")
-
-
-def rows_named(first: Any, last: Any, key: Sequence[Any]) -> str:
-    """Rows for messages, by the times of the first and the last, and their key.
-
-    >>> rows_named(1, 2, ["ann"])
-    "the rows from 1 to 2 of key 'ann'"
-    """
-    rows = f"the rows at {first}" if first == last else f"the rows from {first} to {last}"
-    return rows + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
-
-
-class _Overflow(OverflowError):
-    """An integer that does not fit int64."""
-
-
-class CombineRaised(AggregateError):
-    """A function of a user's aggregate raised over the partials [front, stop); those who know the slices fill
-    in whose rows they are."""
-
-    def __init__(self, aggregate: str, error: Exception, front: int, stop: int) -> None:
-        super().__init__(
-            f"aggregate {aggregate!r} raised {type(error).__name__} where partials are combined: {error}"
-        )
-        self.aggregate = aggregate
-        self.error = error
-        self.front, self.stop = front, stop
-        self.key: int | None = None
-        self.first = self.last = 0
-
-    @classmethod
-    def overflown(cls, aggregate: str, result: int, front: int, stop: int) -> CombineRaised:
-        """An integer result over these partials does not fit."""
-        return cls(aggregate, _Overflow(result), front, stop)
-
-    def located(self, first: Any, last: Any, key: Sequence[Any]) -> AggregateError:
-        """The same, told with the times of the first and last row, and their key."""
-        rows, error = rows_named(first, last, key), self.error
-        if isinstance(error, _Overflow):
-            return IntegerOverflow.of(self.aggregate, error.args[0], rows)
-        return AggregateError(
-            f"aggregate {self.aggregate!r} raised {type(error).__name__} at {rows}: {error}"
-        )
 
 
 class Partials(Protocol):

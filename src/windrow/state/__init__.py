@@ -8,19 +8,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from windrow.errors import (
+    CorruptState,
+    StateError,
+    StoreFull,
+    StoreUnavailable,
+    UnstorableValue,
+    UnsupportedVersion,
+    WindowTaken,
+)
 from windrow.state.levels import LevelStore, MemoryLevels
 
 if TYPE_CHECKING:
     from windrow.state.codec import pack, unpack
-    from windrow.state.errors import (
-        CorruptState,
-        StateError,
-        StoreFull,
-        StoreUnavailable,
-        UnstorableValue,
-        UnsupportedVersion,
-        WindowTaken,
-    )
     from windrow.state.memory import MemoryStore
     from windrow.state.redis import RedisStore
     from windrow.state.rocksdb import RocksDBStore
@@ -47,15 +47,6 @@ __all__ = [
 
 _MODULES = {
     "codec": ("pack", "unpack"),
-    "errors": (
-        "CorruptState",
-        "StateError",
-        "StoreFull",
-        "StoreUnavailable",
-        "UnstorableValue",
-        "UnsupportedVersion",
-        "WindowTaken",
-    ),
     "memory": ("MemoryStore",),
     "redis": ("RedisStore",),
     "rocksdb": ("RocksDBStore",),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from windrow.state.errors import CorruptState, UnstorableValue
+from windrow.errors import CorruptState, UnstorableValue
 from windrow.state.reading import Reader
 from windrow.state.writing import Writer
 

@@ -17,8 +17,8 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from windrow.errors import CorruptState, StateError
 from windrow.state.codec import Codec, frame, unframe
-from windrow.state.errors import CorruptState, StateError
 from windrow.state.levels import Pair
 from windrow.state.writing import Writer
 

@@ -17,9 +17,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from windrow.errors import StateError
 from windrow.state.blocks import BlockCodec
 from windrow.state.codec import Codec
-from windrow.state.errors import StateError
 from windrow.state.level_ends import LevelEnds, Run
 from windrow.state.store import Guard, Item, Store, block_key
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.state.errors import CorruptState, StateError
+from windrow.errors import CorruptState, StateError
 
 __all__ = ["check_column", "check_numbers", "check_sorted", "making_sense", "require", "whole"]
 
@@ -25,7 +25,7 @@ def require(is_so: Any, what: str) -> None:
 
     >>> require(2 < 1, "slices: no keys")
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: slices: no keys
+    windrow.errors.CorruptState: slices: no keys
     """
     if not is_so:
         raise CorruptState(what)
@@ -36,7 +36,7 @@ def check_column(name: str, column: Any, count: int, kind: Any = np.int64) -> No
 
     >>> check_column("ends", np.array([1, 2]), 3)
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: ends: 2 values where 3 are expected
+    windrow.errors.CorruptState: ends: 2 values where 3 are expected
     """
     require(type(column) is np.ndarray and column.ndim == 1, f"{name}: not a column of numbers")
     require(column.dtype == np.dtype(kind), f"{name}: values of type {column.dtype}, not {np.dtype(kind)}")
@@ -48,7 +48,7 @@ def check_numbers(name: str, column: Any, least: int, most: int) -> None:
 
     >>> check_numbers("keys", np.array([0, 7]), 0, 2)
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: keys: 7 is not from 0 to 2
+    windrow.errors.CorruptState: keys: 7 is not from 0 to 2
     """
     for worst in (int(column.min()), int(column.max())) if len(column) else ():
         require(least <= worst <= most, f"{name}: {worst} is not from {least} to {most}")
@@ -60,7 +60,7 @@ def check_sorted(name: str, *columns: Any, each_once: bool = False) -> None:
     >>> check_sorted("slices", np.array([0, 0, 1]), np.array([5, 5, 2]))
     >>> check_sorted("slices", np.array([0, 0, 1]), np.array([5, 5, 2]), each_once=True)
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: slices: not in order at place 1, or there twice
+    windrow.errors.CorruptState: slices: not in order at place 1, or there twice
     """
     in_order = np.full(max(len(columns[0]) - 1, 0), not each_once)
     for column in reversed(columns):
@@ -75,7 +75,7 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
 
     >>> whole("span", 0, 1, 10)
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: span: 0 is not a whole number from 1 to 10
+    windrow.errors.CorruptState: span: 0 is not a whole number from 1 to 10
     """
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:
@@ -90,7 +90,7 @@ def making_sense(what: str) -> Iterator[None]:
     >>> with making_sense("the ledger"):
     ...     {}["windows"]
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: the ledger makes no sense: KeyError: 'windows'
+    windrow.errors.CorruptState: the ledger makes no sense: KeyError: 'windows'
     """
     try:
         yield

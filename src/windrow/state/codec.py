@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from windrow.state.errors import CorruptState, StateError, UnstorableValue, UnsupportedVersion
+from windrow.errors import CorruptState, StateError, UnstorableValue, UnsupportedVersion
 from windrow.state.reading import Reader
 from windrow.state.specials import register
 from windrow.state.writing import Writer
@@ -165,7 +165,7 @@ def pack(kind: str, value: Any, context: bytes = b"") -> bytes:
     3
     >>> pack("example", object())
     Traceback (most recent call last):
-    windrow.state.errors.UnstorableValue: a value of type object has no stored form: use numbers, text, ...
+    windrow.errors.UnstorableValue: a value of type object has no stored form: use numbers, text, ...
     """
     return Codec(kind).pack(value, context)
 
@@ -175,6 +175,6 @@ def unpack(kind: str, data: Any, context: bytes = b"") -> Any:
 
     >>> unpack("query", pack("rows", 1))
     Traceback (most recent call last):
-    windrow.state.errors.CorruptState: this is state of kind 'rows' where 'query' is expected: ...
+    windrow.errors.CorruptState: this is state of kind 'rows' where 'query' is expected: ...
     """
     return Codec(kind).unpack(data, context)

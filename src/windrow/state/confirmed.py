@@ -15,7 +15,7 @@ import os
 import zlib
 from pathlib import Path
 
-from windrow.state.errors import CorruptState
+from windrow.errors import CorruptState
 
 __all__ = ["Confirmed"]
 
@@ -33,7 +33,7 @@ class Confirmed:
     >>> confirmed.check(16)
     Traceback (most recent call last):
     ...
-    windrow.state.errors.CorruptState: 1 confirmed change is missing from ...
+    windrow.errors.CorruptState: 1 confirmed change is missing from ...
     """
 
     def __init__(self, folder: str) -> None:

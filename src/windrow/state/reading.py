@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from windrow.state.errors import CorruptState, StateError
+from windrow.errors import CorruptState, StateError
 from windrow.state.writing import CLOCK, DAY, DEPTH, DOUBLE, MOMENT, SPAN, Records
 
 __all__ = ["Reader"]

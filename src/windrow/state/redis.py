@@ -18,8 +18,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from windrow.errors import StateError, StoreUnavailable
 from windrow.packages import how_to_install
-from windrow.state.errors import StateError, StoreUnavailable
 from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["InsecureStore", "RedisStore"]

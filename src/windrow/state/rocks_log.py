@@ -14,7 +14,7 @@ import contextlib
 from pathlib import Path
 from struct import Struct
 
-from windrow.state.errors import CorruptState
+from windrow.errors import CorruptState
 
 __all__ = ["check_logs"]
 

@@ -21,9 +21,9 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
+from windrow.errors import CorruptState, StateError, StoreFull, StoreUnavailable
 from windrow.packages import how_to_install
 from windrow.state.confirmed import Confirmed
-from windrow.state.errors import CorruptState, StateError, StoreFull, StoreUnavailable
 from windrow.state.gate import Gate
 from windrow.state.rocks_log import check_logs
 from windrow.state.store import Guard, Item, Store, check_guards

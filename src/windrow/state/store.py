@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from windrow.state.errors import WindowTaken
+from windrow.errors import WindowTaken
 
 __all__ = ["Guard", "Item", "Store", "block_key", "check_guards", "key_of", "windows"]
 

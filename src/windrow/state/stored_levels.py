@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from windrow.errors import CorruptState, StateError
 from windrow.state.blocks import Block, BlockCodec
 from windrow.state.checkpoints import SPILLED, Checkpoints, Metrics
-from windrow.state.errors import CorruptState, StateError
 from windrow.state.level_ends import LevelEnds, Run
 from windrow.state.levels import Key, Pair
 from windrow.state.store import Guard, Store, block_key

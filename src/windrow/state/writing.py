@@ -13,7 +13,7 @@ from decimal import Decimal
 from struct import Struct
 from typing import Any
 
-from windrow.state.errors import UnstorableValue
+from windrow.errors import UnstorableValue
 
 __all__ = ["CLOCK", "DAY", "DEPTH", "DOUBLE", "MOMENT", "SPAN", "Records", "Writer"]
 

@@ -5,9 +5,10 @@ All share the protocol of :class:`~windrow.swag.base.Swag`: ``insert``, ``evict`
 oracle.
 """
 
+from windrow.errors import AggregateError, EmptyWindow, IntegerOverflow
 from windrow.swag.amta import AMTA
 from windrow.swag.b_int import BInt
-from windrow.swag.base import AggregateError, EmptyWindow, IntegerOverflow, Swag
+from windrow.swag.base import Swag
 from windrow.swag.choose import Choice, choose
 from windrow.swag.daba import DABA
 from windrow.swag.daba_lite import DABALite

@@ -16,37 +16,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from windrow.errors import AggregateError, EmptyWindow
 from windrow.monoids.base import Monoid, as_monoid
 
-__all__ = ["AggregateError", "EmptyWindow", "IntegerOverflow", "Swag", "named"]
-
-
-class EmptyWindow(IndexError):
-    """Something was to be evicted from a window that does not hold it."""
-
-
-class AggregateError(ValueError):
-    """A function of a user's aggregate raised; the message names the aggregate and the row."""
-
-
-class IntegerOverflow(AggregateError, OverflowError):
-    """The result of an aggregate over integers does not fit int64, the type that such results have.
-
-    >>> import pyarrow as pa, windrow as wr
-    >>> table = pa.table({"t": [1, 2], "bytes": [2**62, 2**62]})
-    >>> wr.events(table, time="t").window(wr.Tumbling(10)).agg(total=wr.sum("bytes"))
-    Traceback (most recent call last):
-    windrow.swag.base.IntegerOverflow: sum = 9223372036854775808 over the rows from 1 to 2 does not fit int64:
-    cast the column to float64 or to a decimal, or leave such rows out
-    """
-
-    @classmethod
-    def of(cls, aggregate: str, result: int, rows: str) -> IntegerOverflow:
-        """``rows`` says which: "the rows from 1 to 2 of key 'a'"."""
-        return cls(
-            f"{aggregate} = {result} over {rows} does not fit int64: "
-            f"cast the column to float64 or to a decimal, or leave such rows out"
-        )
+__all__ = ["Swag", "named"]
 
 
 class Swag:

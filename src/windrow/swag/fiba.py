@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from windrow.swag.base import EmptyWindow
+from windrow.errors import EmptyWindow
 from windrow.swag.fiba_evict import eviction
 from windrow.swag.fiba_forms import PlainForm, Unfit
 from windrow.swag.fiba_insert import insertion

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from windrow.swag.base import AggregateError, Swag
+from windrow.errors import AggregateError
+from windrow.swag.base import Swag
 from windrow.swag.fiba_bulk import bulk_insertion
 from windrow.swag.fiba_check import check_tree
 from windrow.swag.fiba_forms import Form, PlainForm, Unfit

@@ -11,11 +11,11 @@ import secrets
 import zlib
 from typing import Any, get_args
 
+from windrow.errors import CorruptState, StateError, UnstorableValue
 from windrow.monoids.base import Monoid, as_monoid
 from windrow.state.blocks import MOST_PAIRS, BlockCodec
 from windrow.state.checkpoints import SPILLED
 from windrow.state.codec import Codec, records_in
-from windrow.state.errors import CorruptState, StateError, UnstorableValue
 from windrow.state.store import Store
 from windrow.state.stored_levels import StoredLevels
 from windrow.swag.amta import AMTA

@@ -24,9 +24,9 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
+from windrow.errors import StateError
 from windrow.state.checkpoints import Batch, Metrics, write_batches
 from windrow.state.codec import Codec
-from windrow.state.errors import StateError
 from windrow.state.store import Guard, Item, key_of
 from windrow.state.stored_levels import NULLS, TIMES, StoredLevels
 from windrow.state.stored_queue import StoredQueue

@@ -15,7 +15,7 @@ import numpy as np
 
 from windrow.compile.columns import Columns, native_columns, shaped_like, with_empty
 from windrow.compile.native import NativeMonoid, build, native, warn_plain
-from windrow.swag.base import AggregateError
+from windrow.errors import AggregateError
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.queue import ChunkedArrayQueue
 

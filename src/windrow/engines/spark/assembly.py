@@ -26,7 +26,7 @@ from windrow.engines.spark.plans import is_sliced, smallest_gap
 from windrow.engines.spark.runs import KeyRuns
 from windrow.engines.spark.slice_runs import SliceRun
 from windrow.engines.times import TimeAxis
-from windrow.slicing.slices import CombineRaised
+from windrow.errors import CombineRaised
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 

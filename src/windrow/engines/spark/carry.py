@@ -33,8 +33,9 @@ from windrow.engines.inputs import (
 from windrow.engines.picks import picked_input
 from windrow.engines.spark.carry_kernels import slide_on
 from windrow.engines.spark.tails import ArrowTail
+from windrow.errors import AggregateError
 from windrow.monoids.base import Aggregate
-from windrow.swag.base import AggregateError, named
+from windrow.swag.base import named
 from windrow.swag.queue import ChunkedArrayQueue
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 

@@ -108,7 +108,7 @@ def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: lis
 
 
 def _overflow(query: Spec, high: str, low: str, edges: list[str]) -> str:
-    """The error for a sum that does not fit, in the words of :class:`~windrow.swag.base.IntegerOverflow`."""
+    """The error for a sum that does not fit, in the words of :class:`~windrow.errors.IntegerOverflow`."""
     total = f"CAST({high} AS DECIMAL(20, 0)) * 4294967296BD + CAST({low} AS DECIMAL(20, 0))"
     start, end = edges[-2:]
     values = ", ".join(f"CAST({key} AS STRING)" for key in edges[: len(query.by)])

@@ -9,7 +9,7 @@ import numpy as np
 
 from windrow.engines.stream.keys import Keys
 from windrow.engines.times import TimeAxis
-from windrow.slicing.slices import CombineRaised
+from windrow.errors import CombineRaised
 
 __all__ = ["naming_keys"]
 

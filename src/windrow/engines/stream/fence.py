@@ -16,8 +16,8 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 
+from windrow.errors import CorruptState, StateError, WindowTaken
 from windrow.state.codec import checksum_of
-from windrow.state.errors import CorruptState, StateError, WindowTaken
 from windrow.state.store import Guard, Item, Store
 
 __all__ = ["Fence"]

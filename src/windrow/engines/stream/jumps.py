@@ -13,17 +13,14 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
+from windrow.errors import WatermarkJump
 from windrow.spec import Spec
 
-__all__ = ["WatermarkJump", "warn_of_jump"]
+__all__ = ["warn_of_jump"]
 
 
 _FAR = 10_000
 _MINUTE_US, _DAY_US = 60_000_000, 86_400_000_000
-
-
-class WatermarkJump(UserWarning):
-    """A row far ahead of all others moved the watermark: what comes now may all be late."""
 
 
 def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:

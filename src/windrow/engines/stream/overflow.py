@@ -1,7 +1,7 @@
 """Integer results that int64 cannot hold are found when rows come in, not when their windows fire.
 
 A window that cannot fire would stop an operator for good: every later step would fire it again, and fail. So
-the step that brings the rows raises :class:`~windrow.swag.base.IntegerOverflow`, and has changed nothing.
+the step that brings the rows raises :class:`~windrow.errors.IntegerOverflow`, and has changed nothing.
 
 Invariant: after a step no window that is held overflows if it fires, so that moving the watermark never
 raises for that. Cost: the state knows its *reach*, how much of int64 the sizes of all values of a key can
@@ -27,9 +27,9 @@ from windrow.engines.partial_columns import Column, NativeColumn, PlainColumn
 from windrow.engines.stream.advance import Due, advanced
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
+from windrow.errors import IntegerOverflow
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.slicing.slices import HeldSlices
-from windrow.swag.base import IntegerOverflow
 
 __all__ = ["with_rows_reach", "with_slices_reach"]
 

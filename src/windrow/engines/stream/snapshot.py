@@ -22,6 +22,7 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.times import TimeAxis
+from windrow.errors import ChangedQuery
 from windrow.monoids.base import Aggregate
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.slices import HeldSlices
@@ -33,7 +34,6 @@ from windrow.windows import Window
 from windrow.windows.policy import Policy, attributes_read
 
 __all__ = [
-    "ChangedQuery",
     "Elsewhere",
     "check_query",
     "read_places",
@@ -59,10 +59,6 @@ class Elsewhere(Protocol):
     ) -> dict[int, Block]: ...
 
     def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None: ...
-
-
-class ChangedQuery(ValueError):
-    """A snapshot is of another query."""
 
 
 # -- out -----------------------------------------------------------------------------------------------------

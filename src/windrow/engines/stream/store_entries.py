@@ -25,11 +25,10 @@ from typing import Any
 from windrow.engines.stored_windows import StoredFold
 from windrow.engines.stream.fence import Fence
 from windrow.engines.stream.plan import ROLLING, Plan
-from windrow.engines.stream.snapshot import ChangedQuery
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored import StoredState, read_header
 from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling, delete_key_windows
-from windrow.state.errors import CorruptState
+from windrow.errors import ChangedQuery, CorruptState
 from windrow.state.store import Guard, Item, Store
 
 __all__ = ["Loaded", "SavedOperator", "StoreEntries", "delete_operator", "operators"]

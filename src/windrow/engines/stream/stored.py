@@ -25,7 +25,6 @@ import numpy as np
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
-    ChangedQuery,
     check_query,
     read_slices,
     restored_value,
@@ -34,11 +33,11 @@ from windrow.engines.stream.snapshot import (
 )
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored_rows import StoredRows, is_of_rows, listed_rows
+from windrow.errors import ChangedQuery, CorruptState
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block, check_block
 from windrow.state.checks import check_sorted, making_sense, require, whole
 from windrow.state.codec import checksum_of, pack, unpack
-from windrow.state.errors import CorruptState
 
 __all__ = ["Cache", "Entries", "StoredState", "is_of_rows", "read_block", "read_header"]
 

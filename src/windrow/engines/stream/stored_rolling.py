@@ -30,9 +30,9 @@ from windrow.engines.row_chunks import Chunk
 from windrow.engines.stored_windows import StoredFold
 from windrow.engines.stream.keys import Keys
 from windrow.engines.taken import Taken
+from windrow.errors import StateError
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import check_column, check_numbers, check_sorted, require, whole
-from windrow.state.errors import StateError
 from windrow.state.store import Guard, Item, Store, windows
 from windrow.swag.mta_open import delete_window
 from windrow.swag.mta_stored import StoredTree, flush_together

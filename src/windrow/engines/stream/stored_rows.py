@@ -19,7 +19,7 @@ from windrow.engines.held import Held
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.row_chunks import Chunk
 from windrow.engines.wholes import Whole
-from windrow.swag.base import AggregateError
+from windrow.errors import AggregateError
 
 __all__ = ["RowEntries", "StoredRows", "is_of_rows", "listed_rows"]
 

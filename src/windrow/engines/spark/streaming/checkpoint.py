@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from windrow.engines.spark.streaming.step import bucket_place, kept_by
 from windrow.engines.spark.streaming.wire import on_spark
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.snapshot import ChangedQuery
+from windrow.errors import ChangedQuery, CorruptState
 from windrow.spec import Spec
-from windrow.state.errors import CorruptState
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,7 +15,7 @@ from windrow.engines.spark.streaming.pack_task import REJECTED
 from windrow.engines.spark.streaming.step import COUNTED, bucket_place, step
 from windrow.engines.spark.streaming.wire import write_rows
 from windrow.engines.spark.workers import task_ended
-from windrow.state.errors import CorruptState
+from windrow.errors import CorruptState
 
 __all__ = ["ENTRIES", "HEADER", "STEPPED", "BucketProcessor"]
 
