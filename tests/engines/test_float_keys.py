@@ -13,7 +13,7 @@ import pytest
 import windrow as wr
 from float_keys import COUNTS, counted, float_rows
 from small_chunks import small_chunks
-from windrow.engines import frame
+from windrow.rows import frame
 from windrow.state import MemoryStore, StateError
 from windrow.testing import assert_same_results, evaluate
 

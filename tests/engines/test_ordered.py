@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import windrow as wr
 from small_chunks import small_chunks
 from windrow.engines.ordered import REVISION, OrderedRows
-from windrow.engines.times import read_times
 from windrow.engines.waiting import Waiting
 from windrow.errors import AggregateError
+from windrow.rows.times import read_times
 from windrow.state.codec import pack, unpack
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from windrow.engines.ranges import stable_order
+from windrow.rows.sorting import stable_order
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100, 20_000])

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.plain_tree import PlainTree
+from windrow.partials.plain_tree import PlainTree
 
 
 class Counting:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.frame import build_frame
-from windrow.engines.partials import Partials
 from windrow.engines.stream.batch import JOINERS
+from windrow.partials.partials import Partials
+from windrow.rows.frame import build_frame
 from windrow.slicing import Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import SliceStore

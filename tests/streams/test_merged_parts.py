@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.frame import build_frame
-from windrow.engines.partials import Partials
 from windrow.engines.stream.folded import _in_order
+from windrow.partials.partials import Partials
+from windrow.rows.frame import build_frame
 from windrow.slicing.slices import HeldSlices
 
 QUERY = wr.query(time="t").window(wr.Tumbling(4)).agg(total=wr.sum("v"))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from aggregates import CASES, Case
-from windrow.engines.frame import build_frame
-from windrow.engines.partial_columns import NativeColumn, PickColumn, PlainColumn, UnseenColumn
-from windrow.engines.partials import Partials
+from windrow.partials.columns import NativeColumn, PickColumn, PlainColumn, UnseenColumn
+from windrow.partials.partials import Partials
+from windrow.rows.frame import build_frame
 from windrow.state.codec import pack, unpack
 from windrow.testing import assert_same_results
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.cli.errors import JobError
-from windrow.engines.times import read_times
+from windrow.rows.times import read_times
 
 __all__ = ["paced", "read_speed"]
 

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.engines.aggregate import RowRanges
 from windrow.engines.delta_windows import delta_ranges, value_type
-from windrow.engines.frame import Frame, plain_array
-from windrow.engines.guarded import Raised, guarded, guarded_policy
-from windrow.engines.inputs import (
+from windrow.engines.ranges import Ranges
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.guarded import Raised, guarded, guarded_policy
+from windrow.partials.inputs import (
     check_integers,
     count_column,
     result_array,
@@ -29,8 +29,8 @@ from windrow.engines.inputs import (
     value_counts,
     with_nulls,
 )
-from windrow.engines.ranges import Ranges
-from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.ranges import RowRanges
+from windrow.rows.frame import Frame, plain_array
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window

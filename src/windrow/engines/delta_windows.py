@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
-from windrow.engines.frame import Frame, require_columns
+from windrow.rows.frame import Frame, require_columns
 from windrow.slicing.limits import check_windows, most_windows
 from windrow.windows import Delta
 

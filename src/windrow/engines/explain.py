@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.engines.picks import picked_input
 from windrow.monoids.base import Aggregate
+from windrow.partials.picked import picked_input
 from windrow.spec import Spec
 from windrow.windows import Cumulative, Delta, Policy, Rows, Session, Sliding, TimeWindow, Window
 

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.times import read_times
-from windrow.engines.views import take_rows
+from windrow.rows.selection import take_rows
+from windrow.rows.times import read_times
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Held", "joined"]

@@ -17,18 +17,18 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
-from windrow.engines.aggregate import LastRows, RowRanges, SliceRanges
 from windrow.engines.data_windows import data_ranges, policy_results
 from windrow.engines.delta_windows import check_delta_column, without_delta
-from windrow.engines.frame import Frame, build_frame, require_columns
-from windrow.engines.inputs import aggregate_column
 from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
 from windrow.engines.stored_windows import rolled_in_store
-from windrow.engines.tables import read_table
-from windrow.engines.times import check_time_kind, concat_results
 from windrow.errors import RejectedRows
+from windrow.partials.inputs import aggregate_column
+from windrow.partials.ranges import LastRows, RowRanges, SliceRanges, Slices
 from windrow.result_names import check_table_names
-from windrow.slicing import Slicer, Slices
+from windrow.rows.frame import Frame, build_frame, require_columns
+from windrow.rows.tables import read_table
+from windrow.rows.times import check_time_kind, concat_results
+from windrow.slicing import Slicer
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window

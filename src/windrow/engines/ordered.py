@@ -39,7 +39,6 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.engines.data_windows import check_flags, closes_any
 from windrow.engines.delta_windows import check_delta_column, without_delta
-from windrow.engines.frame import build_frame, plain_array, require_columns
 from windrow.engines.held import Held, joined
 from windrow.engines.local import with_results
 from windrow.engines.ordered_results import completed_windows, last_rows, policy_columns, rolling_columns
@@ -47,11 +46,12 @@ from windrow.engines.reach import Reach, everything, reach_by_rows, reach_by_tim
 from windrow.engines.row_chunks import Chunk
 from windrow.engines.row_log import RowLog
 from windrow.engines.taken import Naming, Taken, take
-from windrow.engines.times import read_times
 from windrow.engines.trimmed import after_time, without_dead_chunks
 from windrow.engines.waiting import Waiting
 from windrow.engines.wholes import Whole
 from windrow.errors import AggregateError
+from windrow.rows.frame import build_frame, plain_array, require_columns
+from windrow.rows.times import read_times
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import check_column, require, whole
 from windrow.windows import Delta, Punctuation, Window

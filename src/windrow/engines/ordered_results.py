@@ -15,16 +15,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.aggregate import RowRanges
 from windrow.engines.data_windows import data_ranges, policy_results
-from windrow.engines.inputs import aggregate_column
 from windrow.engines.local import result_table, rolling_rows
-from windrow.engines.partials import Partials
 from windrow.engines.ranges import Ranges
 from windrow.engines.reach import Reach
 from windrow.engines.taken import Taken
-from windrow.engines.unseen import null_where_unseen
 from windrow.engines.wholes import fused, numbered
+from windrow.partials.inputs import aggregate_column
+from windrow.partials.partials import Partials
+from windrow.partials.ranges import RowRanges
+from windrow.partials.unseen import null_where_unseen
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Rows, Window
 

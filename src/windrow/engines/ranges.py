@@ -24,18 +24,10 @@ from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tum
 
 __all__ = [
     "Ranges",
-    "counting_sort",
-    "first_rows",
     "rolling_time",
     "session_ranges",
-    "stable_order",
     "time_ranges",
 ]
-
-
-_LARGEST = (1 << 63) - 1
-#: if fewer than one row in so many falls behind the one before it, times are best sorted by merging
-_FEW_FALLS = 16
 
 
 @dataclass(frozen=True)
@@ -60,55 +52,6 @@ class Ranges:
         keys, starts, ends = self.keys[chosen], self.starts[chosen], self.ends[chosen]
         edgeless = None if self.without_edges is None else self.without_edges[chosen]
         return Ranges(keys, starts, ends, self.fronts[chosen], self.stops[chosen], self.disjoint, edgeless)
-
-
-@kernel
-def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
-    starts = np.zeros(count + 1, np.int64)
-    for key in keys:
-        starts[key + 1] += 1
-    for k in range(count):
-        starts[k + 1] += starts[k]
-    for i in range(len(keys)):
-        row = i if order is None else order[i]
-        key = keys[row]
-        out[starts[key]] = row
-        starts[key] += 1
-
-
-@kernel
-def first_rows(keys: Any, count: int) -> Ints:
-    """The first row of each key. Keys are 0 ... count - 1, numbered as they appear."""
-    found = np.zeros(count, np.int64)
-    known = 0
-    for i in range(len(keys)):
-        if keys[i] == known:
-            found[known] = i
-            known += 1
-    return found
-
-
-def counting_sort(keys: Any, count: int, order: Ints | None) -> Ints:
-    """The rows by key; those of a key in the given order (None: as they lie). Keys are 0 ... count - 1."""
-    out = np.empty(len(keys), np.int64)
-    _counting_sort(keys, count, order, out)
-    return out
-
-
-def stable_order(times: Ints) -> Ints:
-    """What ``np.argsort(times, kind="stable")`` gives, sooner: a time becomes an integer that holds its row,
-    too, and NumPy sorts integers much faster than it sorts rows by them."""
-    count = len(times)
-    falls = np.count_nonzero(times[1:] < times[:-1])
-    low, high = int(times.min(initial=_LARGEST)), int(times.max(initial=-_LARGEST))
-    digits = count.bit_length()
-    if falls * _FEW_FALLS < count or (high - low).bit_length() + digits > 63:
-        return np.argsort(times, kind="stable")  # which goes from rise to rise
-    marked = (times - low) << digits
-    marked |= np.arange(count)
-    marked.sort()
-    marked &= (1 << digits) - 1
-    return marked
 
 
 @kernel

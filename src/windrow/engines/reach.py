@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.frame import encoded_keys
 from windrow.engines.held import Held, joined
 from windrow.engines.row_log import FANOUT, RowLog
 from windrow.engines.wholes import Whole, numbered
+from windrow.rows.frame import encoded_keys
 from windrow.spec import Spec
 
 __all__ = ["Reach", "everything", "reach_by_rows", "reach_by_time"]

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.aggregate import RowRanges
-from windrow.engines.frame import Frame, build_frame
-from windrow.engines.guarded import Raised, guarded
-from windrow.engines.inputs import (
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.guarded import Raised, guarded
+from windrow.partials.inputs import (
     aggregate_column,
     as_integers,
     as_moments,
@@ -32,8 +31,9 @@ from windrow.engines.inputs import (
     result_array,
     with_nulls,
 )
-from windrow.engines.picks import picked_input
-from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.picked import picked_input
+from windrow.partials.ranges import RowRanges
+from windrow.rows.frame import Frame, build_frame
 from windrow.spec import Rolling, Spec
 from windrow.state.store import Store
 from windrow.swag.amta import AMTA

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.frame import Frame, build_frame
 from windrow.engines.held import Held, joined
-from windrow.engines.unseen import Unseen, unseen_rows
+from windrow.partials.unseen import Unseen, unseen_rows
+from windrow.rows.frame import Frame, build_frame
 from windrow.spec import Spec
 
 __all__ = ["Naming", "Taken", "arrived", "take"]

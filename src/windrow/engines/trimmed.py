@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from windrow.engines import row_chunks
-from windrow.engines.frame import build_frame
 from windrow.engines.held import Held
 from windrow.engines.row_log import RowLog
 from windrow.engines.taken import Taken
 from windrow.engines.wholes import distinct_keys, numbered
+from windrow.rows.frame import build_frame
 from windrow.spec import Spec
 
 __all__ = ["after_time", "without_dead_chunks"]

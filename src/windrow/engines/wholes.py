@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.frame import build_frame, encoded_keys, restored_keys
 from windrow.engines.held import Held
-from windrow.engines.partials import Partials
 from windrow.engines.taken import arrived
-from windrow.engines.unseen import unseen_rows
+from windrow.partials.partials import Partials
+from windrow.partials.unseen import unseen_rows
+from windrow.rows.frame import build_frame, encoded_keys, restored_keys
 from windrow.spec import Spec
 from windrow.state.checks import require
 

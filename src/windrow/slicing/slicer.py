@@ -14,40 +14,21 @@ row, O(log edges) a slice. Source: [Scotty] section III.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
+from windrow.partials.ranges import Slices
 from windrow.windows import Arithmetic, TimeWindow
 
-__all__ = ["Slicer", "Slices"]
+__all__ = ["Slicer"]
 
 
 #: edges are listed, rather than computed for each slice, where there are at most so many a row
 _LISTED_A_ROW = 4
 _FEW_PROGRESSIONS = 3
-
-
-@dataclass(frozen=True)
-class Slices:
-    """Slices of rows that are sorted by key and time."""
-
-    #: where the rows of each slice start, and the end
-    rows: Ints
-    #: a time inside each slice: that of its first row
-    times: Ints
-    #: where the slices of each key start, and the end
-    runs: Ints
-    #: the first edge of any window after each slice; slices of a key with the same one may be fused
-    ends: Ints
-    #: partials of aggregates over the slices, by aggregate: folded once for all windows
-    partials: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False)
-
-    def __len__(self) -> int:
-        return len(self.times)
 
 
 class Slicer:

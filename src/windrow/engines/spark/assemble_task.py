@@ -11,7 +11,7 @@ from windrow.engines.spark.assembly import Assembly
 from windrow.engines.spark.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.shipped import unpacked
 from windrow.engines.spark.slice_runs import SliceTable
-from windrow.engines.times import TimeAxis
+from windrow.rows.times import TimeAxis
 
 __all__ = ["assemble_batches"]
 

@@ -18,15 +18,15 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.frame import plain_array
-from windrow.engines.key_values import canonical_array
-from windrow.engines.partials import Partials
 from windrow.engines.ranges import Ranges, time_ranges
 from windrow.engines.spark.plans import is_sliced, smallest_gap
 from windrow.engines.spark.runs import KeyRuns
 from windrow.engines.spark.slice_runs import SliceRun
-from windrow.engines.times import TimeAxis
 from windrow.errors import CombineRaised
+from windrow.partials.partials import Partials
+from windrow.rows.frame import plain_array
+from windrow.rows.key_values import canonical_array
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling import roll
-from windrow.engines.times import TimeAxis, check_time_kind
 from windrow.names import check_columns
 from windrow.result_names import check_names, check_table_names
+from windrow.rows.frame import needed_columns
+from windrow.rows.times import TimeAxis, check_time_kind
 from windrow.spec import Spec
 
 if TYPE_CHECKING:

@@ -21,8 +21,11 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
-from windrow.engines.aggregate import integers_fit
-from windrow.engines.inputs import (
+from windrow.engines.spark.carry_kernels import slide_on
+from windrow.engines.spark.tails import ArrowTail
+from windrow.errors import AggregateError
+from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import (
     array_of,
     as_moments,
     check_integers,
@@ -30,11 +33,8 @@ from windrow.engines.inputs import (
     native_inputs,
     result_array,
 )
-from windrow.engines.picks import picked_input
-from windrow.engines.spark.carry_kernels import slide_on
-from windrow.engines.spark.tails import ArrowTail
-from windrow.errors import AggregateError
-from windrow.monoids.base import Aggregate
+from windrow.partials.over_ranges import integers_fit
+from windrow.partials.picked import picked_input
 from windrow.swag.base import named
 from windrow.swag.queue import ChunkedArrayQueue
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations

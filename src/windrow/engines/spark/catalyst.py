@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.engines.frame import plain_type
 from windrow.engines.spark.frames import literal, microseconds, quoted
 from windrow.engines.spark.slice_runs import SliceTable
 from windrow.monoids.base import Aggregate
+from windrow.rows.frame import plain_type
 from windrow.slicing import Slicer
 from windrow.spec import Spec
 from windrow.windows import TimeWindow, Tumbling

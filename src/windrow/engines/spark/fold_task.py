@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from windrow.engines.frame import Frame, build_frame
-from windrow.engines.partials import Partials
 from windrow.engines.spark.chunks import chunked
 from windrow.engines.spark.plans import smallest_gap
 from windrow.engines.spark.shipped import unpacked
 from windrow.engines.spark.slice_runs import SliceRun, SliceTable
 from windrow.engines.spark.sorted_rows import TimedFrame
+from windrow.partials.partials import Partials
+from windrow.rows.frame import Frame, build_frame
 from windrow.slicing import Slicer
 from windrow.spec import Spec
 from windrow.windows import TimeWindow

@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.aggregate import RowRanges
-from windrow.engines.frame import build_frame
-from windrow.engines.inputs import aggregate_column
 from windrow.engines.local import result_table
 from windrow.engines.ranges import session_ranges
 from windrow.engines.spark.assembly import ranges_where
 from windrow.engines.spark.sorted_rows import TimedFrame
+from windrow.partials.inputs import aggregate_column
+from windrow.partials.ranges import RowRanges
+from windrow.rows.frame import build_frame
 from windrow.spec import Spec
 from windrow.windows import Session
 

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.frame import Frame
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.spark.assembly import Assembly
 from windrow.engines.spark.chunks import CHUNK_ROWS, chunked, conformed_table
@@ -24,7 +23,8 @@ from windrow.engines.spark.plans import is_sliced
 from windrow.engines.spark.shipped import unpacked
 from windrow.engines.spark.slice_runs import SliceRun
 from windrow.engines.spark.sorted_rows import RowReader, SortedRows, TimedFrame
-from windrow.engines.times import TimeAxis
+from windrow.rows.frame import Frame
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 from windrow.windows import Session, Window
 

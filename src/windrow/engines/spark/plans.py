@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.compile.native import NativeMonoid, native
-from windrow.engines.frame import plain_type
-from windrow.engines.inputs import native_inputs
-from windrow.engines.partials import needs_order
-from windrow.engines.picks import picked_input, timed
 from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import native_inputs
+from windrow.partials.partials import needs_order
+from windrow.partials.picked import picked_input, timed
+from windrow.rows.frame import plain_type
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.aggregate import RowRanges
 from windrow.engines.data_windows import lowered, shared_monoid
-from windrow.engines.guarded import Raised, guarded_policy
-from windrow.engines.inputs import check_integers, count_column, result_array, skipped_values, with_nulls
 from windrow.engines.spark.carry import Batch
 from windrow.engines.spark.chunks import conformed
 from windrow.engines.spark.counts import SkippedRows
 from windrow.engines.spark.sorted_rows import SortedRows, columns_of
 from windrow.monoids.base import Aggregate
+from windrow.partials.guarded import Raised, guarded_policy
+from windrow.partials.inputs import check_integers, count_column, result_array, skipped_values, with_nulls
+from windrow.partials.ranges import RowRanges
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Policy

@@ -17,9 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.engines.aggregate import RowRanges
-from windrow.engines.frame import plain_type
-from windrow.engines.inputs import count_column, skipped_values, with_nulls
 from windrow.engines.spark.carry import Batch, Carry, carry_for
 from windrow.engines.spark.chunks import CHUNK_ROWS, chunked, conformed
 from windrow.engines.spark.counts import SkippedRows
@@ -28,6 +25,9 @@ from windrow.engines.spark.policies import PolicyCarry
 from windrow.engines.spark.shipped import unpacked
 from windrow.engines.spark.sorted_rows import RowReader, SortedRows, columns_of
 from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import count_column, skipped_values, with_nulls
+from windrow.partials.ranges import RowRanges
+from windrow.rows.frame import plain_type
 from windrow.spec import Spec
 
 __all__ = ["CONTEXT", "SEGMENT", "RollingTask", "roll_batches"]

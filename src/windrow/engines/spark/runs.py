@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Mask
-from windrow.engines.frame import plain_array
-from windrow.engines.key_values import canonical_value
+from windrow.rows.frame import plain_array
+from windrow.rows.key_values import canonical_value
 
 __all__ = ["KeyRuns", "changes"]
 

@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid
-from windrow.engines.frame import plain_type
-from windrow.engines.inputs import is_extreme_moment
-from windrow.engines.partial_columns import Column, NativeColumn, PickColumn, PlainColumn
-from windrow.engines.partials import Partials
-from windrow.engines.picks import picked_input
 from windrow.engines.spark.plans import native_form
 from windrow.monoids.base import Aggregate
+from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn
+from windrow.partials.inputs import is_extreme_moment
+from windrow.partials.partials import Partials
+from windrow.partials.picked import picked_input
+from windrow.rows.frame import plain_type
 from windrow.spec import Spec
 
 __all__ = ["SliceRun", "SliceTable", "sums_integers"]

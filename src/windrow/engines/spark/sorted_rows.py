@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.frame import Frame, plain_array
 from windrow.engines.spark.runs import KeyRuns
-from windrow.engines.times import TimeAxis, read_times
+from windrow.rows.frame import Frame, plain_array
+from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 
 __all__ = ["RowReader", "SortedRows", "TimedFrame", "columns_of"]

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.compile.native import native
-from windrow.engines.frame import plain_type
-from windrow.engines.inputs import array_of, is_extreme_moment, native_inputs, result_array
-from windrow.engines.picks import picked_input
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.inputs import array_of, is_extreme_moment, native_inputs, result_array
+from windrow.partials.picked import picked_input
+from windrow.rows.frame import plain_type
 
 __all__ = ["result_type", "storable"]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.frame import needed_columns
 from windrow.engines.spark.assemble_task import assemble_batches
 from windrow.engines.spark.catalyst import (
     each_slice_is_a_window,
@@ -36,7 +35,8 @@ from windrow.engines.spark.plans import plan_of, smallest_gap
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.slice_runs import SliceTable
 from windrow.engines.spark.types import result_type
-from windrow.engines.times import TimeAxis
+from windrow.rows.frame import needed_columns
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 
 if TYPE_CHECKING:

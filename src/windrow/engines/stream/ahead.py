@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.arrays import START_OF_TIME, Ints
-from windrow.engines.times import TimeAxis
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 
 __all__ = ["too_far_ahead"]

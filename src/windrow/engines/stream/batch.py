@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints, Mask
-from windrow.engines.frame import Frame
-from windrow.engines.partials import Partials
 from windrow.monoids.base import Aggregate
+from windrow.partials.partials import Partials
+from windrow.rows.frame import Frame
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Joiners

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from windrow.engines.stream.keys import Keys
-from windrow.engines.times import TimeAxis
 from windrow.errors import CombineRaised
+from windrow.rows.times import TimeAxis
 
 __all__ = ["naming_keys"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.engines.frame import needed_columns, plain_type, require_columns
-from windrow.engines.views import filter_rows
+from windrow.rows.frame import needed_columns, plain_type, require_columns
+from windrow.rows.selection import filter_rows
 from windrow.spec import Spec
 
 __all__ = ["Columns", "with_time"]

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.frame import Frame, encoded_keys, plain_array, restored_keys
+from windrow.rows.frame import Frame, encoded_keys, plain_array, restored_keys
 from windrow.state.checks import require
 
 __all__ = ["Keys"]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.times import TimeAxis
+from windrow.rows.times import TimeAxis
 
 __all__ = ["REASONS", "LateRows", "joined_tables"]
 

@@ -37,8 +37,8 @@ from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
 from windrow.engines.stream.store_entries import SavedOperator
 from windrow.engines.stream.together import pushed
-from windrow.engines.tables import read_table
-from windrow.engines.times import TimeAxis
+from windrow.rows.tables import read_table
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 from windrow.windows import Window
 from windrow.windows.times import to_us

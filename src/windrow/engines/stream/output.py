@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.engines.stream.keys import Keys
-from windrow.engines.times import TimeAxis
 from windrow.result_names import extra_columns
+from windrow.rows.times import TimeAxis
 from windrow.slicing.ledger import Found
 from windrow.spec import Spec
 

@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import END_OF_TIME, Floats
-from windrow.engines.frame import encoded_keys, plain_type
-from windrow.engines.partial_columns import Column, NativeColumn, PlainColumn
 from windrow.engines.stream.advance import Due, advanced
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.errors import IntegerOverflow
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.columns import Column, NativeColumn, PlainColumn
+from windrow.rows.frame import encoded_keys, plain_type
 from windrow.slicing.slices import HeldSlices
 
 __all__ = ["with_rows_reach", "with_slices_reach"]

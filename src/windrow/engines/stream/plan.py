@@ -13,15 +13,15 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.engines.ordered import OrderedRows
-from windrow.engines.partials import needs_order
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.state import State
 from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling
 from windrow.engines.stream.time_part import Kind, TimePart
-from windrow.engines.times import check_time_kind, read_times
 from windrow.monoids.base import Aggregate
+from windrow.partials.partials import needs_order
 from windrow.result_names import check_names
+from windrow.rows.times import check_time_kind, read_times
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec

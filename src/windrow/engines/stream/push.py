@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.delta_windows import without_delta
-from windrow.engines.frame import build_frame, plain_array
 from windrow.engines.ordered import OrderedRows
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.ahead import too_far_ahead
@@ -24,9 +23,10 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.take import late_before, take_slices
 from windrow.engines.taken import arrived
-from windrow.engines.times import read_times
-from windrow.engines.views import filter_rows, take_rows
 from windrow.result_names import check_table_names
+from windrow.rows.frame import build_frame, plain_array
+from windrow.rows.selection import filter_rows, take_rows
+from windrow.rows.times import read_times
 from windrow.windows import Delta
 
 __all__ = ["Rows", "read_rows", "taken_rows"]

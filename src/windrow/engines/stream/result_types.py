@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.frame import plain_type
 from windrow.engines.local import run
 from windrow.monoids.base import Aggregate
+from windrow.rows.frame import plain_type
 from windrow.spec import Spec
 from windrow.windows import Rows
 

@@ -15,8 +15,8 @@ from windrow.engines.stream.output import piece_table
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.result_types import result_type
 from windrow.engines.stream.state import State
-from windrow.engines.times import concat_results
 from windrow.result_names import extra_columns
+from windrow.rows.times import concat_results
 from windrow.windows import Rows
 
 __all__ = ["result_table"]

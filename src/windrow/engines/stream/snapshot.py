@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.ordered import OrderedRows
-from windrow.engines.partials import Partials
 from windrow.engines.stream.changes import with_window
 from windrow.engines.stream.filling import Fillings
 from windrow.engines.stream.intake import Columns
@@ -21,9 +20,10 @@ from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
-from windrow.engines.times import TimeAxis
 from windrow.errors import ChangedQuery
 from windrow.monoids.base import Aggregate
+from windrow.partials.partials import Partials
+from windrow.rows.times import TimeAxis
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.store import Block

@@ -16,7 +16,7 @@ from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.session_part import SessionPart
 from windrow.engines.stream.time_part import TimePart
-from windrow.engines.times import TimeAxis
+from windrow.rows.times import TimeAxis
 from windrow.state.checks import require, whole
 
 __all__ = ["Counts", "State"]

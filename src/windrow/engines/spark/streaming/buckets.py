@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.compile.cache import kernel
-from windrow.engines.frame import plain_array
 from windrow.monoids.hashing import encode, encode_array
+from windrow.rows.frame import plain_array
 
 __all__ = ["SPREAD", "places_of"]
 

@@ -65,7 +65,7 @@ def _bucket(bucket: int, header: bytes, blocks: dict[str, bytes]) -> pa.Table | 
 
 
 def _slices(bucket: int, stored: dict[str, Any], part: str, slices: dict[str, Any]) -> pa.Table:
-    from windrow.engines.times import TimeAxis
+    from windrow.rows.times import TimeAxis
 
     state = stored["state"]
     keys, firsts, lasts, _, since = read_places(slices)

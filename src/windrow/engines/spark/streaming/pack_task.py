@@ -18,8 +18,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.frame import build_frame, encoded_keys, plain_array
-from windrow.engines.key_values import canonical_array
 from windrow.engines.spark.chunks import chunked
 from windrow.engines.spark.sorted_rows import TimedFrame
 from windrow.engines.spark.streaming.buckets import places_of
@@ -27,8 +25,10 @@ from windrow.engines.spark.streaming.wire import begin, sends_rows, write_folded
 from windrow.engines.stream.folded import fold
 from windrow.engines.stream.judging import as_clock
 from windrow.engines.stream.plan import Plan
-from windrow.engines.times import TimeAxis
-from windrow.engines.views import filter_rows
+from windrow.rows.frame import build_frame, encoded_keys, plain_array
+from windrow.rows.key_values import canonical_array
+from windrow.rows.selection import filter_rows
+from windrow.rows.times import TimeAxis
 
 __all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches"]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.frame import needed_columns
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
@@ -22,8 +21,9 @@ from windrow.engines.spark.streaming.unpack_task import unpack_batches
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows import result_schema
 from windrow.engines.stream.judging import delay_ms
-from windrow.engines.times import TimeAxis
 from windrow.result_names import LATE, extra_columns
+from windrow.rows.frame import needed_columns
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 
 if TYPE_CHECKING:

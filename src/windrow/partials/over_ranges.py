@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +20,12 @@ from windrow.compile.access import Function, at, cast, emit, is_null, load, row,
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.monoids.base import Monoid, itself
-from windrow.slicing import Slices
+from windrow.partials.ranges import LastRows, Over, RowRanges, SliceRanges, Slices
 from windrow.swag.base import named
 from windrow.swag.kernels import Jit, Operations
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
 __all__ = [
-    "LastRows",
-    "Over",
-    "RowRanges",
-    "SliceRanges",
     "fold_partials",
     "fold_rows_natively",
     "integers_fit",
@@ -40,89 +35,6 @@ __all__ = [
 ]
 
 Results = tuple[Any, Any]
-
-
-@dataclass(frozen=True)
-class RowRanges:
-    """Ranges [front, stop) of rows in processing order; neither fronts nor stops fall."""
-
-    fronts: Ints
-    stops: Ints
-    #: no row is in two ranges
-    disjoint: bool = False
-    #: there is one range a row, and its result belongs where the row lies
-    one_a_row: bool = False
-
-    def __len__(self) -> int:
-        return len(self.fronts)
-
-    @property
-    def widest(self) -> int:
-        return int((self.stops - self.fronts).max(initial=0))
-
-    def as_ranges(self) -> RowRanges:
-        return self
-
-
-@dataclass(frozen=True)
-class SliceRanges:
-    """Ranges [front, stop) of slices: windows that share the partials of their slices.
-
-    Several kinds of windows come one after the other: fronts and stops fall where the next kind begins."""
-
-    slices: Slices
-    fronts: Ints
-    stops: Ints
-    disjoint: bool = False
-    one_a_row: ClassVar[bool] = False
-
-    @cached_property
-    def shape(self) -> str:
-        """How :func:`partial_results` should read the slices: whatever takes the fewest combines."""
-        if self.disjoint or not len(self):
-            return "disjoint"
-        widths = self.stops - self.fronts
-        falls = (self.fronts[1:] < self.fronts[:-1]) | (self.stops[1:] < self.stops[:-1])
-        is_new = falls | (self.fronts[1:] >= self.stops[:-1])
-        inserted = widths[0] + np.where(is_new, widths[1:], self.stops[1:] - self.stops[:-1]).sum()
-        by_tree = 2 * len(self.slices) + 2 * len(self) * max(1.0, np.log2(max(1.0, widths.mean())))
-        return "any" if by_tree < 3 * inserted else "sliding"
-
-    def __len__(self) -> int:
-        return len(self.fronts)
-
-    @property
-    def widest(self) -> int:
-        return self.as_ranges().widest
-
-    def as_ranges(self) -> RowRanges:
-        """The rows of the same windows."""
-        return RowRanges(self.slices.rows[self.fronts], self.slices.rows[self.stops], self.disjoint)
-
-
-@dataclass(frozen=True)
-class LastRows:
-    """For each row the last ``size`` rows of its run, itself included; runs are given by where they start
-    and end."""
-
-    runs: Ints
-    size: int
-    one_a_row: ClassVar[bool] = True
-
-    def __len__(self) -> int:
-        return int(self.runs[-1])
-
-    @property
-    def widest(self) -> int:
-        return min(self.size, int(np.diff(self.runs).max(initial=0)))
-
-    def as_ranges(self) -> RowRanges:
-        stops = np.arange(1, len(self) + 1)
-        starts = np.repeat(self.runs[:-1], np.diff(self.runs))
-        return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
-
-
-Over: TypeAlias = "RowRanges | SliceRanges | LastRows"
 
 
 def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:

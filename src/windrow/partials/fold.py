@@ -17,12 +17,12 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.columns import Columns
 from windrow.compile.native import native
-from windrow.engines.aggregate import fold_rows_natively, integers_fit
-from windrow.engines.frame import Frame
-from windrow.engines.inputs import is_extreme_moment, native_inputs, skipped_rows
-from windrow.engines.partial_columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
-from windrow.engines.picks import picked_input, timed
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
+from windrow.partials.inputs import is_extreme_moment, native_inputs, skipped_rows
+from windrow.partials.over_ranges import fold_rows_natively, integers_fit
+from windrow.partials.picked import picked_input, timed
+from windrow.rows.frame import Frame
 from windrow.swag.base import named
 
 __all__ = ["fold_rows"]

@@ -31,7 +31,7 @@ def guarded(monoid: Monoid, function: Callable[..., Any], *arguments: Any) -> An
     >>> import windrow as wr
     >>> guarded(wr.sum, lambda: 1 / 0)
     Traceback (most recent call last):
-    windrow.engines.guarded.Raised: ("aggregate 'sum'", ZeroDivisionError('division by zero'))
+    windrow.partials.guarded.Raised: ("aggregate 'sum'", ZeroDivisionError('division by zero'))
     """
     try:
         return function(*arguments)

@@ -18,19 +18,19 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid, native
-from windrow.engines.aggregate import fold_partials, integers_fit, partial_results
-from windrow.engines.inputs import (
+from windrow.errors import CombineRaised
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.monoids.stored_partials import check_partial
+from windrow.partials.inputs import (
     array_of,
     as_moments,
     first_beyond,
     result_array,
     without_values,
 )
-from windrow.engines.picks import timed
-from windrow.engines.plain_tree import PlainTree
-from windrow.errors import CombineRaised
-from windrow.monoids.base import Aggregate, Monoid
-from windrow.monoids.stored_partials import check_partial
+from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
+from windrow.partials.picked import timed
+from windrow.partials.plain_tree import PlainTree
 from windrow.state.checks import check_column, require
 from windrow.state.codec import Codec, StateError, records_in
 from windrow.swag.two_stacks_lite import TwoStacksLite
@@ -175,8 +175,8 @@ class NativeColumn(Column):
 class PickColumn(Column):
     """Partials that point at one row each, with that row's value beside them.
 
-    The last member but one of the native partial is a reference (see :mod:`windrow.engines.picks`). It refers
-    by position, so it is made when it is needed and not kept."""
+    The last member but one of the native partial is a reference (see :mod:`windrow.partials.picked`). It
+    refers by position, so it is made when it is needed and not kept."""
 
     form: NativeMonoid
     members: Members

@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns, arrow_array, native_columns
-from windrow.engines.aggregate import Over, RowRanges, native_results, plain_results
-from windrow.engines.frame import Frame
-from windrow.engines.picks import picked_input
 from windrow.errors import IntegerOverflow, rows_named
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.over_ranges import native_results, plain_results
+from windrow.partials.picked import picked_input
+from windrow.partials.ranges import Over, RowRanges
+from windrow.rows.frame import Frame
 
 __all__ = [
     "aggregate_column",

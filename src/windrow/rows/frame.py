@@ -1,7 +1,7 @@
 """A batch of rows in processing order: by key, then by time, then by ``order``, then as they came.
 
 Keys become numbers in order of first appearance; what counts as one key is said in
-:mod:`windrow.engines.key_values`. In a frame the rows of a key lie together (a *run*) and its
+:mod:`windrow.rows.key_values`. In a frame the rows of a key lie together (a *run*) and its
 times do not fall, so that every window is a range of neighbouring rows.
 """
 
@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.engines.key_values import canonical_array, canonical_value, holds_floats
-from windrow.engines.ranges import counting_sort, first_rows, stable_order
-from windrow.engines.times import TimeAxis, read_times
 from windrow.errors import CorruptState, StateError
 from windrow.names import check_columns
+from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
+from windrow.rows.sorting import counting_sort, first_rows, stable_order
+from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 from windrow.windows import Delta, Punctuation
 

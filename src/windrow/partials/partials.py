@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.aggregate import RowRanges
-from windrow.engines.frame import Frame, plain_type
-from windrow.engines.inputs import count_column, with_nulls
-from windrow.engines.partial_columns import Column, UnseenColumn, column_from, join
-from windrow.engines.partial_folds import fold_rows
-from windrow.engines.picks import picked_input
-from windrow.engines.unseen import Unseen, joined_unseen, null_where_unseen, summed
 from windrow.monoids.base import Aggregate
+from windrow.partials.columns import Column, UnseenColumn, column_from, join
+from windrow.partials.fold import fold_rows
+from windrow.partials.inputs import count_column, with_nulls
+from windrow.partials.picked import picked_input
+from windrow.partials.ranges import RowRanges
+from windrow.partials.unseen import Unseen, joined_unseen, null_where_unseen, summed
+from windrow.rows.frame import Frame, plain_type
 from windrow.state.checks import check_column, check_numbers, require
 
 __all__ = ["Partials", "Shape", "needs_order"]

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.pandas_results import to_pandas
+from windrow.rows.pandas_results import to_pandas
 
 __all__ = ["read_table"]
 

@@ -1,0 +1,1 @@
+"""Rows folded to partial aggregates, in columns: one partial for each slice and aggregate."""

@@ -1,0 +1,118 @@
+"""What aggregates are computed over: ranges of rows, or of slices of rows.
+
+All ranges are [front, stop) in processing order: by key, then by time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from windrow.arrays import Ints
+
+__all__ = ["LastRows", "Over", "RowRanges", "SliceRanges", "Slices"]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Slices of rows that are sorted by key and time."""
+
+    #: where the rows of each slice start, and the end
+    rows: Ints
+    #: a time inside each slice: that of its first row
+    times: Ints
+    #: where the slices of each key start, and the end
+    runs: Ints
+    #: the first edge of any window after each slice; slices of a key with the same one may be fused
+    ends: Ints
+    #: partials of aggregates over the slices, by aggregate: folded once for all windows
+    partials: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@dataclass(frozen=True)
+class RowRanges:
+    """Ranges [front, stop) of rows in processing order; neither fronts nor stops fall."""
+
+    fronts: Ints
+    stops: Ints
+    #: no row is in two ranges
+    disjoint: bool = False
+    #: there is one range a row, and its result belongs where the row lies
+    one_a_row: bool = False
+
+    def __len__(self) -> int:
+        return len(self.fronts)
+
+    @property
+    def widest(self) -> int:
+        return int((self.stops - self.fronts).max(initial=0))
+
+    def as_ranges(self) -> RowRanges:
+        return self
+
+
+@dataclass(frozen=True)
+class SliceRanges:
+    """Ranges [front, stop) of slices: windows that share the partials of their slices.
+
+    Several kinds of windows come one after the other: fronts and stops fall where the next kind begins."""
+
+    slices: Slices
+    fronts: Ints
+    stops: Ints
+    disjoint: bool = False
+    one_a_row: ClassVar[bool] = False
+
+    @cached_property
+    def shape(self) -> str:
+        """How :func:`partial_results` should read the slices: whatever takes the fewest combines."""
+        if self.disjoint or not len(self):
+            return "disjoint"
+        widths = self.stops - self.fronts
+        falls = (self.fronts[1:] < self.fronts[:-1]) | (self.stops[1:] < self.stops[:-1])
+        is_new = falls | (self.fronts[1:] >= self.stops[:-1])
+        inserted = widths[0] + np.where(is_new, widths[1:], self.stops[1:] - self.stops[:-1]).sum()
+        by_tree = 2 * len(self.slices) + 2 * len(self) * max(1.0, np.log2(max(1.0, widths.mean())))
+        return "any" if by_tree < 3 * inserted else "sliding"
+
+    def __len__(self) -> int:
+        return len(self.fronts)
+
+    @property
+    def widest(self) -> int:
+        return self.as_ranges().widest
+
+    def as_ranges(self) -> RowRanges:
+        """The rows of the same windows."""
+        return RowRanges(self.slices.rows[self.fronts], self.slices.rows[self.stops], self.disjoint)
+
+
+@dataclass(frozen=True)
+class LastRows:
+    """For each row the last ``size`` rows of its run, itself included; runs are given by where they start
+    and end."""
+
+    runs: Ints
+    size: int
+    one_a_row: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return int(self.runs[-1])
+
+    @property
+    def widest(self) -> int:
+        return min(self.size, int(np.diff(self.runs).max(initial=0)))
+
+    def as_ranges(self) -> RowRanges:
+        stops = np.arange(1, len(self) + 1)
+        starts = np.repeat(self.runs[:-1], np.diff(self.runs))
+        return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
+
+
+Over: TypeAlias = "RowRanges | SliceRanges | LastRows"
