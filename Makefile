@@ -40,7 +40,7 @@ lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(READY) ## Check the types of src with mypy --strict
+types: $(READY) ## Check the types of src and experiments with mypy --strict
 	$(BIN)/mypy
 
 imports: $(READY) ## Check that dependencies between packages point one way
@@ -67,4 +67,4 @@ constraints: ## Resolve all extras afresh and pin them in constraints.txt
 
 clean: ## Remove .venv, caches and build output
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src experiments tests -name __pycache__ -type d -prune -exec rm -rf {} +

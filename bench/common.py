@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.papers.measure import least_seconds, machine, power
+from windrow_experiments.measure import least_seconds, machine, power
 
 __all__ = ["Settings", "heading", "least_seconds", "machine", "power", "progress", "table", "verdict"]
 

@@ -18,10 +18,10 @@ from typing import Any
 from common import Settings, heading, power, progress, table, verdict
 
 import windrow as wr
-from windrow.papers.mta.stores import Places, ended, places
-from windrow.papers.mta.windows import stored
 from windrow.state import MemoryStore
 from windrow.swag.amta import AMTA
+from windrow_experiments.mta.stores import Places, ended, places
+from windrow_experiments.mta.windows import stored
 
 SECTIONS = ("slide", "trips")
 

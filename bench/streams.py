@@ -2,7 +2,7 @@
 
     python bench/streams.py [--quick] [--only concurrent|state|latency]
 
-Workload and peers are those of ``windrow.papers.scotty``, which has the figure itself; here windows are
+Workload and peers are those of ``windrow_experiments.scotty``, which has the figure itself; here windows are
 sliding as well. Results of all are compared on a small input first. Rates are per second of processor time,
 the best of a few turns of each: all of it runs in one thread, and what else the machine does should not
 count.
@@ -19,8 +19,8 @@ import pyarrow as pa
 from common import Settings, heading, machine, progress, table
 
 import windrow as wr
-from windrow.papers.scotty.rates import best_steady, peer_rate
-from windrow.papers.scotty.workload import (
+from windrow_experiments.scotty.rates import best_steady, peer_rate
+from windrow_experiments.scotty.workload import (
     BATCH,
     DENSITY,
     Kinds,

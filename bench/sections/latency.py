@@ -1,6 +1,6 @@
 """Latency: the cycles of each single round, denoised.
 
-Measured as the experiments of the papers are: :mod:`windrow.papers.cycles`.
+Measured as the experiments of the papers are: :mod:`windrow_experiments.cycles`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from common import Settings, heading, power, progress, table, verdict
 
 import windrow as wr
-from windrow.papers.cycles import native_latency, reading_cost
+from windrow_experiments.cycles import native_latency, reading_cost
 
 __all__ = ["measure", "show"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from common import Settings, heading, power, progress, table, verdict
 
 import windrow as wr
-from windrow.papers.measure import resident_bytes
+from windrow_experiments.measure import resident_bytes
 
 __all__ = ["measure", "show"]
 

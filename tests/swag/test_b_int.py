@@ -9,8 +9,8 @@ from swag_windows import (
     machine_for,
     running_example,
 )
-from windrow.papers.measure import Counter
 from windrow.swag.b_int import BInt
+from windrow_experiments.measure import Counter
 
 TestAgainstText = machine_for(BInt)
 

@@ -12,8 +12,8 @@ from swag_windows import (
     machine_for,
     running_example,
 )
-from windrow.papers.measure import Counter
 from windrow.swag.foa import FOA, Suspended
+from windrow_experiments.measure import Counter
 
 TestAgainstText = machine_for(FOA)
 

@@ -13,8 +13,8 @@ from swag_windows import (
     running_example,
 )
 from windrow.monoids.base import monoid
-from windrow.papers.measure import Counter
 from windrow.swag.ioa import IOA, Cell
+from windrow_experiments.measure import Counter
 
 TestAgainstText = machine_for(IOA)
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swag_windows import SUM, TEXT, Algorithm, both, filled
-from windrow.papers.measure import Counter
 from windrow.state import MemoryLevels
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree
+from windrow_experiments.measure import Counter
 
 
 def ceil_log2(number: int) -> int:

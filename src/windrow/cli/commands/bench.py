@@ -12,8 +12,8 @@ from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.show.out import say_line
 
 if TYPE_CHECKING:
-    from windrow.papers.model import Experiment
-    from windrow.papers.run import Document, Outcome
+    from windrow_experiments.model import Experiment
+    from windrow_experiments.run import Document, Outcome
 
 __all__ = ["execute"]
 
@@ -49,7 +49,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _chosen(names: list[str]) -> list[Experiment]:
-    from windrow.papers.registry import UnknownExperiment, chosen
+    from windrow_experiments.registry import UnknownExperiment, chosen
 
     try:
         return chosen([] if _ALL in names else names)
@@ -59,7 +59,7 @@ def _chosen(names: list[str]) -> list[Experiment]:
 
 def _listed() -> str:
     from windrow.cli.show.tables import figure_table
-    from windrow.papers.registry import all_experiments
+    from windrow_experiments.registry import all_experiments
 
     rows = [[e.name, f"[{e.paper}] {e.where}", e.title] for e in all_experiments()]
     table = figure_table(["experiment", "in the paper", "what it shows"], rows, _width())
@@ -70,8 +70,8 @@ def _listed() -> str:
 
 def _run(options: argparse.Namespace) -> Document:
     from windrow.cli.show.steps import Steps
-    from windrow.papers.model import Settings
-    from windrow.papers.run import run_experiments
+    from windrow_experiments.model import Settings
+    from windrow_experiments.run import run_experiments
 
     experiments = _chosen(options.experiments)
     with Steps(len(experiments), quiet=options.quiet) as steps:
@@ -97,8 +97,8 @@ def _text(outcome: Outcome) -> str:
 
 
 def _result_lines(result: Any) -> list[str]:
-    from windrow.cli.report.papers import VERDICTS
     from windrow.cli.show.tables import figure_table
+    from windrow_experiments.page import VERDICTS
 
     lines = []
     for table in result.tables:
@@ -118,7 +118,7 @@ def _width() -> int:
 
 
 def _read(path: Path) -> Document:
-    from windrow.papers.run import Document, NotADocument
+    from windrow_experiments.run import Document, NotADocument
 
     try:
         return Document.from_dict(json.loads(path.read_text(encoding="utf-8")))
@@ -132,7 +132,7 @@ def _write(document: Document, options: argparse.Namespace) -> None:
     if options.json is not None:
         replace_file(Path(options.json), json.dumps(document.as_dict(), indent=1) + "\n")
     if options.html is not None:
-        from windrow.cli.report.papers import papers_page
+        from windrow_experiments.page import papers_page
 
         replace_file(Path(options.html), papers_page(document))
     for path in (options.json, options.html):

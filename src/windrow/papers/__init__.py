@@ -1,8 +1,0 @@
-"""The experiments of the papers, run again on this implementation.
-
-An experiment measures what a table or a figure of a paper shows, and says of each of the paper's statements
-whether it holds here. :mod:`~windrow.papers.model` has what an experiment gives;
-:mod:`~windrow.papers.registry` finds experiments by name; :mod:`~windrow.papers.measure`,
-:mod:`~windrow.papers.cycles` and :mod:`~windrow.papers.growth` are what they measure with. Each paper has a
-package of its own. ``windrow bench`` runs them.
-"""
