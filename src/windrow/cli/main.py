@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     state.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
     state.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
     state.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
-    _bench(commands.add_parser("bench", help="run the experiments of the papers again"))
+    _bench(commands.add_parser("bench", help="run the papers' experiments again, in a clone of windrow"))
     return top
 
 
