@@ -121,6 +121,8 @@ def test_the_page_is_whole_and_asks_for_nothing() -> None:
     ):
         assert told in text
     assert text.count("<polyline") == 3
+    assert ".findings td" in text  # the style of this page, after that of all reports
+    assert text.index(".findings td") > text.index(":root")
     assert all(text.count(f"<{tag}") == text.count(f"</{tag}>") for tag in ("section", "table", "svg", "div"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from importlib.resources import files
 
 from windrow.cli.report.parts import figures, head, table_of
 from windrow.cli.report.svg import COLOURS
@@ -28,7 +29,8 @@ def papers_page(document: Document) -> str:
 
 
 def _parts(document: Document) -> Iterator[str]:
-    yield head("The papers' experiments on windrow")
+    style = files("windrow_experiments").joinpath("page.css").read_text(encoding="utf-8")
+    yield head("The papers' experiments on windrow", style)
     yield "<h1>The papers' experiments on windrow</h1>"
     yield _lead(document)
     yield _numbers(document)

@@ -1,4 +1,4 @@
-"""Reports as one HTML page that needs nothing else: of a run, and of the papers' experiments."""
+"""Reports of a run as one HTML page that needs nothing else."""
 
 from __future__ import annotations
 

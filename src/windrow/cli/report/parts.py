@@ -17,9 +17,9 @@ __all__ = ["figures", "head", "list_of", "table_of"]
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def head(title: str) -> str:
-    """Up to where the body begins."""
-    style = files("windrow.cli.report").joinpath("style.css").read_text(encoding="utf-8")
+def head(title: str, more_style: str = "") -> str:
+    """Up to where the body begins; ``more_style``: rules after those of all reports."""
+    style = files("windrow.cli.report").joinpath("style.css").read_text(encoding="utf-8") + more_style
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
