@@ -13,6 +13,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "redis": ("redis>=5",),
     "rocksdb": ("rocksdict>=0.3.23",),
     "spark": ("pyspark>=4.3", "protobuf>=6"),
+    "testing": ("hypothesis>=6.120", "pyyaml>=6.0"),
 }
 
 

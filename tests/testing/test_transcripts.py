@@ -189,5 +189,5 @@ def test_without_yaml_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         return importing(name, *arguments, **named)
 
     monkeypatch.setattr(builtins, "__import__", without_yaml)
-    with pytest.raises(ImportError, match="install 'pyyaml'"):
+    with pytest.raises(ImportError, match=r"pip install .*'pyyaml>=6\.0'"):
         run_on_oracle(TRANSCRIPTS[0])

@@ -6,8 +6,10 @@
 - :func:`run_transcript` runs a behaviour written as data (YAML: rows, watermarks, expected results) on any
   operator; :func:`run_on_oracle` runs it on that oracle, and :func:`list_transcripts` finds them.
 - :func:`assert_same_results` compares tables of results of any kind, whatever the order of their rows.
-- :mod:`windrow.testing.strategies` draws streams, windows, aggregates and queries for Hypothesis, which it
-  needs; the rest needs nothing but windrow.
+- :mod:`windrow.testing.strategies` draws streams, windows, aggregates and queries for Hypothesis.
+
+Strategies need Hypothesis, and transcripts in files PyYAML: both are in the extra ``testing``. The rest needs
+nothing but windrow. docs/testing.md shows how to use all of it.
 
 >>> import windrow as wr
 >>> from windrow.testing import assert_same_results, evaluate

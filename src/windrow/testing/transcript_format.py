@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import windrow as wr
+from windrow.packages import how_to_install
 from windrow.query import Query
 from windrow.spec_text import SpecTextError, aggregate_of, window_of
 from windrow.testing.transcript_errors import TranscriptError
@@ -107,7 +108,9 @@ def _load(path: Path) -> Any:
     try:
         import yaml  # type: ignore[import-untyped,unused-ignore]
     except ImportError as error:
-        raise ImportError("transcripts are YAML files: install 'pyyaml' to read them") from error
+        raise ImportError(
+            f"transcripts in files are YAML, which PyYAML reads: {how_to_install('testing')}"
+        ) from error
     try:
         return yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:

@@ -19,6 +19,13 @@ Rows arrive out of order: by at most ``disorder`` units of time. A unit is 1 for
 timestamps, whose windows are in hours and days.
 """
 
+from windrow.packages import how_to_install
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401  the first of many imports, and the one with a remedy
+except ImportError as error:
+    raise ImportError(f"windrow.testing.strategies needs Hypothesis: {how_to_install('testing')}") from error
+
 from windrow.testing.strategies.operations import Operation, operations, stream_queries
 from windrow.testing.strategies.queries import CONCATENATION, aggregates, queries, rolling_queries
 from windrow.testing.strategies.streams import pushes, streams, table_of
