@@ -20,7 +20,7 @@ import pyarrow as pa
 
 import windrow as wr
 from small_chunks import small_chunks
-from windrow.engines.stream.stored import _context, _listed, read_header
+from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
 from windrow.errors import AggregateError
 from windrow.state import MemoryStore
 from windrow.state.codec import StateError, checksum_of, pack, unpack

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.engines.stream import time_part
+from windrow.slicing import time_manager as time_part
 from windrow_experiments.growth import growth_of
 from windrow_experiments.model import Result, Settings
 from windrow_experiments.scotty import EXPERIMENTS, figure5a, figure5b

@@ -190,7 +190,7 @@ class Query(Spec):
         store = rolling_store if store is None else store
         if store is None:
             return Operator(self, clock=clock, now=now, judge=judge)
-        from windrow.engines.stream.store_entries import SavedOperator
+        from windrow.engines.stream.persistence.saved_operator import SavedOperator
 
         saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
         return Operator(self, clock=clock, now=now, judge=judge, saved=saved)

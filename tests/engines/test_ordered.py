@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from small_chunks import small_chunks
-from windrow.engines.ordered import REVISION, OrderedRows
-from windrow.engines.waiting import Waiting
+from windrow.engines.in_order.pending import Waiting
+from windrow.engines.in_order.rows import REVISION, OrderedRows
 from windrow.errors import AggregateError
 from windrow.rows.times import read_times
 from windrow.state.codec import pack, unpack

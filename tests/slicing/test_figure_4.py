@@ -18,9 +18,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.engines.stream.batch import JOINERS
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
+from windrow.slicing.batch import JOINERS
 from windrow.slicing.sessions import SessionStore
 from windrow.slicing.slices import HeldSlices
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.stream.batch import JOINERS
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
 from windrow.slicing import Slicer
+from windrow.slicing.batch import JOINERS
+from windrow.slicing.blocks import SliceStore
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import SliceStore
 
 QUERY = (
     wr.query(time="t", by="k").window(wr.Tumbling(4)).agg(total=wr.sum("v"), held=wr.collect_distinct("v"))

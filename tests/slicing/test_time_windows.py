@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.slicing import Slicer
+from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.ledger import Found
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.time_windows import TimeWindows
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 INTEGERS = st.one_of(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.stream.store_entries import delete_operator, operators
+from windrow.engines.stream.persistence.saved_operator import delete_operator, operators
 from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken
 from windrow.testing.strategies import operations, stream_queries, streams, table_of
@@ -174,7 +174,7 @@ class CountingStore(MemoryStore):
 
 
 def test_blocks_written_ahead_of_the_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windrow.engines.stream.store_entries._MOST_AT_ONCE", 500)
+    monkeypatch.setattr("windrow.engines.stream.persistence.saved_operator._MOST_AT_ONCE", 500)
     store, plain = FailingStore(), QUERY.open()
     for table in batches():
         operator = QUERY.open(store=store)

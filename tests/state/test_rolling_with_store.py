@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.stream.store_entries import delete_operator, operators
+from windrow.engines.stream.persistence.saved_operator import delete_operator, operators
 from windrow.errors import AggregateError, ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken, windows
 from windrow.testing import assert_same_results
@@ -210,7 +210,7 @@ def test_windows_of_keys_that_are_gone_are_deleted() -> None:
 
 
 def test_few_windows_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windrow.engines.stream.stored_rolling._MOST_OPEN", 2)
+    monkeypatch.setattr("windrow.engines.stream.persistence.stored_rolling._MOST_OPEN", 2)
     store, plain = MemoryStore(), simple().open()
     operator = simple(store).open()
     for at in range(0, 200, 40):

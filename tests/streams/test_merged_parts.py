@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.engines.stream.folded import _in_order
+from windrow.engines.stream.prefolded import _in_order
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
 from windrow.slicing.slices import HeldSlices

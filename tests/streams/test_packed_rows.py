@@ -13,7 +13,7 @@ import pytest
 import windrow as wr
 from packed_stream import DictEntries, PackedStream
 from small_chunks import small_chunks
-from windrow.engines import ordered_results
+from windrow.engines.in_order import results as ordered_results
 from windrow.engines.spark.shipped import packed
 from windrow.engines.spark.streaming.step import COUNTED, step
 from windrow.engines.spark.streaming.wire import write_rows
@@ -109,7 +109,7 @@ def test_the_middle_is_read_as_partials_and_not_as_rows(monkeypatch: pytest.Monk
         seen.append((len(reach.middle), 0 if reach.rows is None else len(reach.rows)))
         return original(query, over, taken, chosen, reach)
 
-    monkeypatch.setattr("windrow.engines.ordered.rolling_columns", spied)
+    monkeypatch.setattr("windrow.engines.in_order.rows.rolling_columns", spied)
     query = wr.query(time="t", watermark=0).rolling(2000).agg(text=wr.concat("s"))
     rows = rows_of(4000, 1, 0, seed=5)
     with small_chunks(16, 64):

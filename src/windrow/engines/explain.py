@@ -58,7 +58,7 @@ have partials of their own)
 
 def _endless(query: Spec) -> Iterator[str]:
     """What an operator keeps, for the same query on endless input."""
-    from windrow.engines.stream.time_part import MOST_LAZY, Kind, Kinds
+    from windrow.slicing.time_manager import MOST_LAZY, Kind, Kinds
 
     yield "on endless input, open() keeps:"
     timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if isinstance(w, TimeWindow)]

@@ -17,23 +17,25 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
-from windrow.engines.data_windows import data_ranges, policy_results
-from windrow.engines.delta_windows import check_delta_column, without_delta
-from windrow.engines.ranges import Ranges, rolling_time, session_ranges, time_ranges
-from windrow.engines.stored_windows import rolled_in_store
+from windrow.engines.kinds.data import data_ranges, policy_results
+from windrow.engines.kinds.delta import check_delta_column, without_delta
+from windrow.engines.kinds.rolling import rolling_rows
+from windrow.engines.kinds.rolling_in_store import rolled_in_store
+from windrow.engines.result_tables import result_table, with_results
 from windrow.errors import RejectedRows
 from windrow.partials.inputs import aggregate_column
-from windrow.partials.ranges import LastRows, RowRanges, SliceRanges, Slices
+from windrow.partials.ranges import RowRanges, SliceRanges, Slices
 from windrow.result_names import check_table_names
 from windrow.rows.frame import Frame, build_frame, require_columns
 from windrow.rows.tables import read_table
 from windrow.rows.times import check_time_kind, concat_results
 from windrow.slicing import Slicer
-from windrow.slicing.time_windows import TimeWindows
-from windrow.spec import Rolling, Spec
+from windrow.slicing.finder.sorted_rows import Ranges, session_ranges, time_ranges
+from windrow.slicing.finder.time_windows import TimeWindows
+from windrow.spec import Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
-__all__ = ["result_table", "rolling_rows", "run", "with_results"]
+__all__ = ["run"]
 
 
 def run(query: Spec, data: Any) -> Any:
@@ -113,16 +115,6 @@ def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: 
     return result_table(query, frame, name, ranges, results)
 
 
-def result_table(query: Spec, frame: Frame, name: Any, ranges: Ranges, results: list[Any]) -> pa.Table:
-    """The results of one window of the query: keys, name (or the name of each), edges and aggregates."""
-    columns: dict[str, Any] = dict(zip(query.by, frame.key_columns(query, ranges.keys), strict=True))
-    if query.names_windows:
-        columns["window"] = pa.repeat(pa.scalar(name), len(ranges)) if isinstance(name, str) else name
-    columns |= frame.axis.edges(ranges.starts, ranges.ends, ranges.without_edges)
-    columns |= {result: column for (result, _), column in zip(query.aggregates, results, strict=True)}
-    return pa.table(columns)
-
-
 def _ranges(
     query: Spec, frame: Frame, window: Window, slices: Slices | None
 ) -> tuple[Ranges, RowRanges | SliceRanges]:
@@ -152,20 +144,3 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
         rows = rolling_rows(frame, over)
         results = [aggregate_column(frame, a, rows, query.min_count) for _, a in query.aggregates]
     return with_results(query, frame.table, results)
-
-
-def with_results(query: Spec, table: pa.Table, results: list[Any]) -> pa.Table:
-    """A table with the results of its rows as columns."""
-    for (name, _), column in zip(query.aggregates, results, strict=True):
-        table = table.append_column(name, column)
-    return table
-
-
-def rolling_rows(frame: Frame, over: Rolling) -> RowRanges | LastRows:
-    """What each row of the frame sees, by time or by rows."""
-    if over.rows is not None:
-        return LastRows(frame.run_starts, over.rows)
-    assert over.size is not None
-    fronts, stops = np.empty(len(frame), np.int64), np.empty(len(frame), np.int64)
-    rolling_time(frame.times, frame.run_starts, over.size.units, fronts, stops)
-    return RowRanges(fronts, stops, one_a_row=True)

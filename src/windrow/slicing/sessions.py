@@ -19,8 +19,8 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
+from windrow.slicing.blocks import Joiners
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
-from windrow.slicing.store import Joiners
 from windrow.state.checks import check_column, check_numbers, check_sorted
 from windrow.windows import Session
 

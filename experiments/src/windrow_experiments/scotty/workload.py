@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import windrow as wr
-from windrow.engines.stream import time_part
+from windrow.slicing import time_manager as time_part
 from windrow_experiments.scotty.peers import Buckets, FlatFATRows
 
 __all__ = [

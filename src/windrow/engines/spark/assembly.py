@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.ranges import Ranges, time_ranges
 from windrow.engines.spark.plans import is_sliced, smallest_gap
 from windrow.engines.spark.runs import KeyRuns
 from windrow.engines.spark.slice_runs import SliceRun
@@ -27,6 +26,7 @@ from windrow.partials.partials import Partials
 from windrow.rows.frame import plain_array
 from windrow.rows.key_values import canonical_array
 from windrow.rows.times import TimeAxis
+from windrow.slicing.finder.sorted_rows import Ranges, time_ranges
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 

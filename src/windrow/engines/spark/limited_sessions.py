@@ -1,7 +1,7 @@
 """Sessions with a longest size, over rows in order: where one is cut depends on where it began.
 
 Rows of the session that is still open are kept, and no others. Source: the sessions of
-:mod:`windrow.engines.ranges`, which this feeds.
+:mod:`windrow.slicing.finder.sorted_rows`, which this feeds.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.local import result_table
-from windrow.engines.ranges import session_ranges
+from windrow.engines.result_tables import result_table
 from windrow.engines.spark.assembly import ranges_where
 from windrow.engines.spark.sorted_rows import TimedFrame
 from windrow.partials.inputs import aggregate_column
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import build_frame
+from windrow.slicing.finder.sorted_rows import session_ranges
 from windrow.spec import Spec
 from windrow.windows import Session
 

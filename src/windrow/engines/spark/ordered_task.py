@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.ordered import OrderedRows
+from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.spark.assembly import Assembly
 from windrow.engines.spark.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.fold_task import folded_slices, slicer_of

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.data_windows import lowered, shared_monoid
+from windrow.engines.kinds.data import lowered, shared_monoid
 from windrow.engines.spark.carry import Batch
 from windrow.engines.spark.chunks import conformed
 from windrow.engines.spark.counts import SkippedRows

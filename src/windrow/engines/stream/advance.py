@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.stream.errors import naming_keys
-from windrow.engines.stream.output import Piece
 from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.state import State
+from windrow.slicing.fired import Piece
 from windrow.slicing.slices import HeldSlices
 
 __all__ = ["Due", "advanced", "counted", "without_dead_keys"]

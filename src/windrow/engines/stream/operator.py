@@ -26,17 +26,17 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
-from windrow.engines.stream.changes import with_window, without_window
-from windrow.engines.stream.judging import Judge, check_judge
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
+from windrow.engines.stream.persistence.saved_operator import SavedOperator
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
-from windrow.engines.stream.store_entries import SavedOperator
-from windrow.engines.stream.together import pushed
+from windrow.engines.stream.step import pushed
+from windrow.engines.stream.watermark import Judge, check_judge
+from windrow.engines.stream.window_changes import with_window, without_window
 from windrow.rows.tables import read_table
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec

@@ -12,18 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
-from windrow.engines.ordered import OrderedRows
+from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.session_part import SessionPart
+from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling
 from windrow.engines.stream.state import State
-from windrow.engines.stream.stored_rolling import KeyWindows, StoredRolling
-from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import needs_order
 from windrow.result_names import check_names
 from windrow.rows.times import check_time_kind, read_times
+from windrow.slicing.finder.time_windows import TimeWindows
+from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.slicer import Slicer
-from windrow.slicing.time_windows import TimeWindows
+from windrow.slicing.time_manager import Kind, TimePart
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 

@@ -11,22 +11,22 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints, Mask
-from windrow.engines.delta_windows import without_delta
-from windrow.engines.ordered import OrderedRows
+from windrow.engines.in_order.context import arrived
+from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.kinds.delta import without_delta
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.ahead import too_far_ahead
-from windrow.engines.stream.batch import fold_batch
+from windrow.engines.stream.assign import late_before, take_slices
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS
 from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
-from windrow.engines.stream.take import late_before, take_slices
-from windrow.engines.taken import arrived
 from windrow.result_names import check_table_names
 from windrow.rows.frame import build_frame, plain_array
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import read_times
+from windrow.slicing.batch import fold_batch
 from windrow.windows import Delta
 
 __all__ = ["Rows", "read_rows", "taken_rows"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.engines.in_order.rows import REVISION
 from windrow.engines.local import run
-from windrow.engines.ordered import REVISION
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.output import piece_table
 from windrow.engines.stream.plan import Plan

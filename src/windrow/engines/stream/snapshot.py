@@ -12,21 +12,21 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
-from windrow.engines.ordered import OrderedRows
-from windrow.engines.stream.changes import with_window
-from windrow.engines.stream.filling import Fillings
+from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.window_changes import with_window
 from windrow.errors import ChangedQuery
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import Partials
 from windrow.rows.times import TimeAxis
+from windrow.slicing.blocks import Block
+from windrow.slicing.empty_windows import Fillings
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import Block
 from windrow.spec import Spec
 from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack

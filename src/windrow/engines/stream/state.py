@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
-from windrow.engines.ordered import OrderedRows
+from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
-from windrow.engines.stream.session_part import SessionPart
-from windrow.engines.stream.time_part import TimePart
 from windrow.rows.times import TimeAxis
+from windrow.slicing.session_manager import SessionPart
+from windrow.slicing.time_manager import TimePart
 from windrow.state.checks import require, whole
 
 __all__ = ["Counts", "State"]

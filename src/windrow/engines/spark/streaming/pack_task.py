@@ -22,9 +22,9 @@ from windrow.engines.spark.chunks import chunked
 from windrow.engines.spark.sorted_rows import TimedFrame
 from windrow.engines.spark.streaming.buckets import places_of
 from windrow.engines.spark.streaming.wire import begin, sends_rows, write_folded, write_rows
-from windrow.engines.stream.folded import fold
-from windrow.engines.stream.judging import as_clock
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import fold
+from windrow.engines.stream.watermark import as_clock
 from windrow.rows.frame import build_frame, encoded_keys, plain_array
 from windrow.rows.key_values import canonical_array
 from windrow.rows.selection import filter_rows

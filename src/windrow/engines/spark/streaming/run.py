@@ -20,7 +20,7 @@ from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.spark.streaming.unpack_task import unpack_batches
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows import result_schema
-from windrow.engines.stream.judging import delay_ms
+from windrow.engines.stream.watermark import delay_ms
 from windrow.result_names import LATE, extra_columns
 from windrow.rows.frame import needed_columns
 from windrow.rows.times import TimeAxis

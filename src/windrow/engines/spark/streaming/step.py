@@ -16,14 +16,14 @@ import pyarrow as pa
 from windrow.engines.spark.streaming.buckets import SPREAD
 from windrow.engines.spark.streaming.wire import begin, read_folded, read_rows, sends_rows
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
-from windrow.engines.stream.folded import taken_folded
-from windrow.engines.stream.judging import watermark_of
 from windrow.engines.stream.late import REASONS, LateRows
+from windrow.engines.stream.persistence.stored_state import Entries, StoredState
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import taken_folded
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.state import Counts, State
-from windrow.engines.stream.stored import Entries, StoredState
-from windrow.engines.stream.together import taken
+from windrow.engines.stream.step import taken
+from windrow.engines.stream.watermark import watermark_of
 
 __all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step"]
 

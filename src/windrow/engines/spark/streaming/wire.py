@@ -12,9 +12,9 @@ from functools import lru_cache
 import pyarrow as pa
 
 from windrow.engines.spark.shipped import unpacked
-from windrow.engines.stream.folded import Folded
 from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import Folded
 from windrow.engines.stream.state import State
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack

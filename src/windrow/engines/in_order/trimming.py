@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from windrow.engines import row_chunks
-from windrow.engines.held import Held
-from windrow.engines.row_log import RowLog
-from windrow.engines.taken import Taken
-from windrow.engines.wholes import distinct_keys, numbered
+from windrow.engines.in_order import chunks as row_chunks
+from windrow.engines.in_order.context import Taken
+from windrow.engines.in_order.held_rows import Held
+from windrow.engines.in_order.log import RowLog
+from windrow.engines.in_order.summaries import distinct_keys, numbered
 from windrow.rows.frame import build_frame
 from windrow.spec import Spec
 

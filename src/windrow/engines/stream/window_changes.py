@@ -8,9 +8,9 @@ from windrow.arguments import check_window
 from windrow.arrays import START_OF_TIME
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
-from windrow.engines.stream.time_part import Kind, TimePart
 from windrow.result_names import check_names
 from windrow.rows.times import check_time_kind
+from windrow.slicing.time_manager import Kind, TimePart
 from windrow.windows import Session, TimeWindow, Window
 
 __all__ = ["with_window", "without_window"]

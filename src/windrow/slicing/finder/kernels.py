@@ -1,4 +1,5 @@
-"""The kernels behind :mod:`windrow.slicing.time_windows`: which windows are due, hold a row, lie between.
+"""The kernels behind :mod:`windrow.slicing.finder.time_windows`: which windows are due, hold a row, lie
+between.
 
 All take the kinds of windows as columns (sizes, slides, anchors, and for kinds that are lists where each list
 begins and ends, with all starts and ends one list after the other). Those that find windows write those that

@@ -12,9 +12,9 @@ from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame
+from windrow.slicing.blocks import Joiners
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import Joiners
 
 __all__ = ["JOINERS", "Batch", "fold_batch"]
 

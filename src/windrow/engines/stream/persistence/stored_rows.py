@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from windrow.engines.held import Held
-from windrow.engines.ordered import OrderedRows
-from windrow.engines.row_chunks import Chunk
-from windrow.engines.wholes import Whole
+from windrow.engines.in_order.chunks import Chunk
+from windrow.engines.in_order.held_rows import Held
+from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.in_order.summaries import Whole
 from windrow.errors import AggregateError
 
 __all__ = ["RowEntries", "StoredRows", "is_of_rows", "listed_rows"]

@@ -9,10 +9,10 @@ import numpy as np
 
 from windrow.arrays import START_OF_TIME, Mask
 from windrow.engines.stream.advance import Due, counted
-from windrow.engines.stream.batch import Batch
 from windrow.engines.stream.errors import naming_keys
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
+from windrow.slicing.batch import Batch
 from windrow.slicing.slices import HeldSlices
 
 __all__ = ["Taken", "corrected", "late_before", "take_slices"]

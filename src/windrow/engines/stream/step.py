@@ -19,14 +19,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.stream.advance import Due, advanced
-from windrow.engines.stream.batch import JOINERS
-from windrow.engines.stream.judging import Judge, reached
+from windrow.engines.stream.assign import corrected, late_before
 from windrow.engines.stream.jumps import warn_of_jump
 from windrow.engines.stream.late import joined_tables
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
 from windrow.engines.stream.state import State
-from windrow.engines.stream.take import corrected, late_before
+from windrow.engines.stream.watermark import Judge, reached
+from windrow.slicing.batch import JOINERS
 from windrow.slicing.slices import HeldSlices, concat
 
 __all__ = ["pushed", "taken"]

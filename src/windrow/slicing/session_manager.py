@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.engines.stream.batch import JOINERS, Batch
-from windrow.engines.stream.output import Piece
+from windrow.slicing.batch import JOINERS, Batch
+from windrow.slicing.fired import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.sessions import SessionSpans, SessionStore
 from windrow.slicing.slices import HeldSlices

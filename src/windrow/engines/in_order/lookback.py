@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.held import Held, joined
-from windrow.engines.row_log import FANOUT, RowLog
-from windrow.engines.wholes import Whole, numbered
+from windrow.engines.in_order.held_rows import Held, joined
+from windrow.engines.in_order.log import FANOUT, RowLog
+from windrow.engines.in_order.summaries import Whole, numbered
 from windrow.rows.frame import encoded_keys
 from windrow.spec import Spec
 

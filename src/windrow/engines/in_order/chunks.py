@@ -1,9 +1,9 @@
 """Rows that an operator holds, in chunks: written once, read when they are needed, never changed.
 
 A chunk's rows lie in order of time. What is known without reading them: how many they are, the first and the
-last time, their bytes. Where a query folds, a chunk also has *wholes* (:mod:`windrow.engines.wholes`): at
-level 0 its own rows folded by key, at level l those of the last FANOUT**l chunks up to this one, where they
-end together. They are made when first asked for, or loaded.
+last time, their bytes. Where a query folds, a chunk also has *wholes*
+(:mod:`windrow.engines.in_order.summaries`): at level 0 its own rows folded by key, at level l those of the
+last FANOUT**l chunks up to this one, where they end together. They are made when first asked for, or loaded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from windrow.engines.held import Held
+from windrow.engines.in_order.held_rows import Held
 from windrow.state.checks import require, whole
 
 __all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut"]

@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from windrow.arrays import Ints, Mask
-from windrow.engines import row_chunks
-from windrow.engines.held import Held, joined
-from windrow.engines.row_chunks import Chunk, cut
-from windrow.engines.wholes import Whole, combined
+from windrow.engines.in_order import chunks as row_chunks
+from windrow.engines.in_order.chunks import Chunk, cut
+from windrow.engines.in_order.held_rows import Held, joined
+from windrow.engines.in_order.summaries import Whole, combined
 from windrow.spec import Spec
 from windrow.state.checks import require, whole
 

@@ -1,10 +1,9 @@
 """Rows that wait until nothing can come before them.
 
 In memory they are kept as they come. Where state is kept elsewhere they are put into chunks
-(:mod:`windrow.engines.row_chunks`) unless they are few, each chunk of a stretch of time as short as may be,
-since it is read when its first row is due. Cost: a step reads and writes the rows it is given, and those of
-chunks that some of its due rows are in.
-"""
+(:mod:`windrow.engines.in_order.chunks`) unless they are few, each chunk of a stretch of time as short as may
+be, since it is read when its first row is due. Cost: a step reads and writes the rows it is given, and those
+of chunks that some of its due rows are in. """
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from windrow.engines import row_chunks
-from windrow.engines.held import Held, joined
-from windrow.engines.row_chunks import Chunk, cut
+from windrow.engines.in_order import chunks as row_chunks
+from windrow.engines.in_order.chunks import Chunk, cut
+from windrow.engines.in_order.held_rows import Held, joined
 
 __all__ = ["Waiting"]
 

@@ -21,10 +21,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.slicing.ledger import Found
-from windrow.slicing.limits import check_windows, most_windows
-from windrow.slicing.slices import HeldSlices, runs_of
-from windrow.slicing.window_kernels import (
+from windrow.slicing.finder.kernels import (
     count_ended,
     find_due,
     find_filling,
@@ -32,7 +29,10 @@ from windrow.slicing.window_kernels import (
     find_latest_ends,
     find_ranges,
 )
-from windrow.slicing.window_lists import windows_over
+from windrow.slicing.finder.listed import windows_over
+from windrow.slicing.ledger import Found
+from windrow.slicing.limits import check_windows, most_windows
+from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 __all__ = ["DueWindows", "Kinds", "TimeWindows"]

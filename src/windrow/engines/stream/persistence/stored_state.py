@@ -4,7 +4,7 @@ The *header* holds all but the slices of time windows and rows that are many: wa
 sessions, few rows. Each block of slices is an entry of its own, and beside it, for the eager store, the
 partials of the whole block: a step reads the blocks that its rows fall into and those at the ends of windows
 that are due, writes the blocks it changed, and deletes those that nobody needs. Rows for rolling, and for
-windows that data decide, are in chunks (:mod:`windrow.engines.stream.stored_rows`).
+windows that data decide, are in chunks (:mod:`windrow.engines.stream.persistence.stored_rows`).
 
 Every entry is bound to its place: the operator or bucket and the entry's name go into its checksum. And the
 header lists the checksums of all others, so that an entry that was exchanged, or put back as it once was, is
@@ -22,7 +22,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from windrow.engines.ordered import OrderedRows
+from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.stream.persistence.stored_rows import StoredRows, is_of_rows, listed_rows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_query,
@@ -32,10 +33,9 @@ from windrow.engines.stream.snapshot import (
     snapshot_value,
 )
 from windrow.engines.stream.state import State
-from windrow.engines.stream.stored_rows import StoredRows, is_of_rows, listed_rows
 from windrow.errors import ChangedQuery, CorruptState
+from windrow.slicing.blocks import Block, check_block
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import Block, check_block
 from windrow.state.checks import check_sorted, making_sense, require, whole
 from windrow.state.codec import checksum_of, pack, unpack
 

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.engines.delta_windows import delta_ranges, value_type
-from windrow.engines.ranges import Ranges
+from windrow.engines.kinds.delta import delta_ranges, value_type
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.guarded import Raised, guarded, guarded_policy
 from windrow.partials.inputs import (
@@ -31,6 +30,7 @@ from windrow.partials.inputs import (
 )
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import Frame, plain_array
+from windrow.slicing.finder.sorted_rows import Ranges
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Delta, Policy, Punctuation, Rows, Window

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.held import Held, joined
+from windrow.engines.in_order.held_rows import Held, joined
 from windrow.partials.unseen import Unseen, unseen_rows
 from windrow.rows.frame import Frame, build_frame
 from windrow.spec import Spec

@@ -1,10 +1,10 @@
 """What rows give that an operator takes, and what it keeps of them: for each kind of window that data decide,
 and for rolling.
 
-Each function sees rows taken now after their context (:mod:`windrow.engines.taken`), gives the results that
-this made final, and says which rows later ones will need. Rolling may see, in place of the rows that all its
-windows hold, one partial a key: the *middle* of its reach (:mod:`windrow.engines.reach`).
-"""
+Each function sees rows taken now after their context (:mod:`windrow.engines.in_order.context`), gives the
+results that this made final, and says which rows later ones will need. Rolling may see, in place of the rows
+that all its windows hold, one partial a key: the *middle* of its reach
+(:mod:`windrow.engines.in_order.lookback`). """
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.data_windows import data_ranges, policy_results
-from windrow.engines.local import result_table, rolling_rows
-from windrow.engines.ranges import Ranges
-from windrow.engines.reach import Reach
-from windrow.engines.taken import Taken
-from windrow.engines.wholes import fused, numbered
+from windrow.engines.in_order.context import Taken
+from windrow.engines.in_order.lookback import Reach
+from windrow.engines.in_order.summaries import fused, numbered
+from windrow.engines.kinds.data import data_ranges, policy_results
+from windrow.engines.kinds.rolling import rolling_rows
+from windrow.engines.result_tables import result_table
 from windrow.partials.inputs import aggregate_column
 from windrow.partials.partials import Partials
 from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import null_where_unseen
+from windrow.slicing.finder.sorted_rows import Ranges
 from windrow.spec import Rolling, Spec
 from windrow.windows import Delta, Policy, Rows, Window
 

@@ -1,9 +1,9 @@
 """Rolling over endless input with its windows in a store.
 
 Rows that are not due wait here, as they do without a store. Those that are go into the window of their key
-(:mod:`windrow.engines.stored_windows`), and their results come out. Of each key the number of its window, how
-many rows went into it and the time of the last are known here; a key whose rows have all left is forgotten,
-and its window deleted.
+(:mod:`windrow.engines.kinds.rolling_in_store`), and their results come out. Of each key the number of its
+window, how many rows went into it and the time of the last are known here; a key whose rows have all left is
+forgotten, and its window deleted.
 
 Windows are changed in place, other than all the rest of an operator's state: a step that fails lets go of the
 windows it has opened, and the next one finds them as the last step that was stored has left them.
@@ -24,12 +24,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.held import Held
-from windrow.engines.ordered import OrderedRows
-from windrow.engines.row_chunks import Chunk
-from windrow.engines.stored_windows import StoredFold
+from windrow.engines.in_order.chunks import Chunk
+from windrow.engines.in_order.context import Taken
+from windrow.engines.in_order.held_rows import Held
+from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.kinds.rolling_in_store import StoredFold
 from windrow.engines.stream.keys import Keys
-from windrow.engines.taken import Taken
 from windrow.errors import StateError
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import check_column, check_numbers, check_sorted, require, whole

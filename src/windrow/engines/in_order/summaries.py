@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.held import Held
-from windrow.engines.taken import arrived
+from windrow.engines.in_order.context import arrived
+from windrow.engines.in_order.held_rows import Held
 from windrow.partials.partials import Partials
 from windrow.partials.unseen import unseen_rows
 from windrow.rows.frame import build_frame, encoded_keys, restored_keys

@@ -18,15 +18,15 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.stream.advance import Due
-from windrow.engines.stream.batch import JOINERS, Batch, fold_batch
+from windrow.engines.stream.assign import corrected, late_before, take_slices
 from windrow.engines.stream.late import REASONS
 from windrow.engines.stream.overflow import with_slices_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
-from windrow.engines.stream.take import corrected, late_before, take_slices
 from windrow.rows.frame import Frame
 from windrow.rows.sorting import counting_sort
+from windrow.slicing.batch import JOINERS, Batch, fold_batch
 from windrow.slicing.slices import HeldSlices, concat, merge_order
 
 __all__ = ["Folded", "fold", "taken_folded"]

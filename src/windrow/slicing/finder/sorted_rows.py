@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
+from windrow.slicing.finder.time_windows import Kinds, TimeWindows
 from windrow.slicing.limits import check_windows, most_windows
-from windrow.slicing.time_windows import Kinds, TimeWindows
 from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tumbling
 
 __all__ = [

@@ -14,10 +14,10 @@ Punctuation         rows since the last that closed a window
 Policy              rows that the policy left
 ==================  ======================================================================
 
-Pending rows wait in :mod:`windrow.engines.waiting`, the context is a log (:mod:`windrow.engines.row_log`);
-both are in chunks once they are many. Rolling by time or rows reads of its context the rows at the far edge
-of windows, and partials by key of what lies between (:mod:`windrow.engines.reach`); the others read all of
-it, where rows are due.
+Pending rows wait in :mod:`windrow.engines.in_order.pending`, the context is a log
+(:mod:`windrow.engines.in_order.log`); both are in chunks once they are many. Rolling by time or rows reads of
+its context the rows at the far edge of windows, and partials by key of what lies between
+(:mod:`windrow.engines.in_order.lookback`); the others read all of it, where rows are due.
 
 Invariant: context rows come before every pending row; results do not depend on how rows were cut into calls.
 What raises leaves everything as it was. Cost of rolling: one pass over rows that are due, as many at the edge
@@ -37,18 +37,18 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.data_windows import check_flags, closes_any
-from windrow.engines.delta_windows import check_delta_column, without_delta
-from windrow.engines.held import Held, joined
-from windrow.engines.local import with_results
-from windrow.engines.ordered_results import completed_windows, last_rows, policy_columns, rolling_columns
-from windrow.engines.reach import Reach, everything, reach_by_rows, reach_by_time
-from windrow.engines.row_chunks import Chunk
-from windrow.engines.row_log import RowLog
-from windrow.engines.taken import Naming, Taken, take
-from windrow.engines.trimmed import after_time, without_dead_chunks
-from windrow.engines.waiting import Waiting
-from windrow.engines.wholes import Whole
+from windrow.engines.in_order.chunks import Chunk
+from windrow.engines.in_order.context import Naming, Taken, take
+from windrow.engines.in_order.held_rows import Held, joined
+from windrow.engines.in_order.log import RowLog
+from windrow.engines.in_order.lookback import Reach, everything, reach_by_rows, reach_by_time
+from windrow.engines.in_order.pending import Waiting
+from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns, rolling_columns
+from windrow.engines.in_order.summaries import Whole
+from windrow.engines.in_order.trimming import after_time, without_dead_chunks
+from windrow.engines.kinds.data import check_flags, closes_any
+from windrow.engines.kinds.delta import check_delta_column, without_delta
+from windrow.engines.result_tables import with_results
 from windrow.errors import AggregateError
 from windrow.rows.frame import build_frame, plain_array, require_columns
 from windrow.rows.times import read_times

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.engines.stream.batch import JOINERS, Batch
-from windrow.engines.stream.filling import Fillings
-from windrow.engines.stream.output import Piece
+from windrow.slicing.batch import JOINERS, Batch
+from windrow.slicing.blocks import Block, SliceStore
+from windrow.slicing.empty_windows import Fillings
+from windrow.slicing.finder.time_windows import TimeWindows
+from windrow.slicing.fired import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.store import Block, SliceStore
-from windrow.slicing.time_windows import TimeWindows
 from windrow.spec import Spec
 from windrow.windows import Sliding, TimeWindow, Tumbling
 
