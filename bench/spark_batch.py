@@ -298,7 +298,7 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
 
 def hot(bench: Bench, rows: int) -> Iterator[Row]:
     """One key with nine rows in ten, split in time, against even keys: here the ratio is even over hot."""
-    from windrow.engines.spark.skew import SETTING
+    from windrow.engines.spark.rolling.skew import SETTING
 
     even, skewed = bench.events(rows, 10), bench.events(rows, 10, hot=0.9)
 

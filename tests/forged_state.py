@@ -21,9 +21,9 @@ import pyarrow as pa
 import windrow as wr
 from small_chunks import small_chunks
 from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
-from windrow.errors import AggregateError
+from windrow.errors import AggregateError, StateError
 from windrow.state import MemoryStore
-from windrow.state.codec import StateError, checksum_of, pack, unpack
+from windrow.state.codec import checksum_of, pack, unpack
 
 SCHEMA = pa.schema(
     [("t", pa.int64()), ("k", pa.string()), ("j", pa.int64()), ("v", pa.int64()), ("x", pa.float64())]

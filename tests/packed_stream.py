@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import REJECTED, pack_batches
-from windrow.engines.spark.streaming.step import COUNTED, bucket_place, step
+from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
+from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
 from windrow.errors import CorruptState
 
 BUCKETS = [3, 5]

@@ -15,7 +15,7 @@ from windrow.monoids.described import example_call
 from windrow.names import nearest
 from windrow.spec_text import AGGREGATES
 from windrow.windows import Window
-from windrow.windows.durations import is_duration
+from windrow.windows.timeline.durations import is_duration
 from windrow.words import said
 
 __all__ = ["check_window", "named_aggregates"]

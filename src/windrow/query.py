@@ -24,7 +24,7 @@ from windrow.names import check_keywords
 from windrow.result_names import check_names
 from windrow.spec import Rolling, Spec
 from windrow.windows import Policy, Session, TimeWindow, Window, parse_duration
-from windrow.windows.durations import Duration, fixed_duration
+from windrow.windows.timeline.durations import Duration, fixed_duration
 from windrow.words import KEYWORDS
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Query(Spec):
                     "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
                     "itself: leave out the store"
                 )
-            from windrow.engines.spark.batch import run as run_on_spark
+            from windrow.engines.spark.run import run as run_on_spark
 
             return run_on_spark(self, data)
         from windrow.engines.local import run

@@ -11,10 +11,10 @@ needs around them. Nothing here imports pyspark before it is called.
 from __future__ import annotations
 
 from windrow.engines.spark.observed import counted
+from windrow.engines.spark.session import SETTINGS, DefaultPartitions, session
 from windrow.engines.spark.streaming.checkpoint import check_checkpoint
 from windrow.engines.spark.streaming.inspect import inspect_state
 from windrow.engines.spark.streaming.late import sink_both, split_late
-from windrow.engines.spark.streaming.settings import SETTINGS, DefaultPartitions, session
 
 __all__ = [
     "SETTINGS",

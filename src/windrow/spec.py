@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Window
-from windrow.windows.durations import Duration
+from windrow.windows.timeline.durations import Duration
 
 if TYPE_CHECKING:
     from windrow.state.store import Store

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from datasketches import kll_doubles_sketch
 
+from windrow.errors import CorruptState
 from windrow.monoids.kll_form import check_kll
 from windrow.monoids.quantiles import Ranks
-from windrow.state.codec import CorruptState, pack, unpack
+from windrow.state.codec import pack, unpack
 
 
 def _sketch(k: int, count: int, seed: int = 0) -> Any:

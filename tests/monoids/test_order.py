@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from monoid_folds import fold, grouped_fold, native_result, result
 from windrow.monoids.equality import same
 from windrow.monoids.laws import check
-from windrow.monoids.order import collect, collect_distinct, concat, first, last
+from windrow.monoids.positional import collect, collect_distinct, concat, first, last
 
 values = st.one_of(st.integers(), st.floats(), st.text(max_size=3), st.booleans())
 seeds = st.integers(0, 2**32)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import windrow as wr
 from spark.more_aggregates import with_more
 from spark.sorted_batches import batches, sorted_table
-from windrow.engines.spark.rolling_task import roll_batches
-from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
+from windrow.engines.spark.worker.rolling.task import roll_batches
 from windrow.swag import AggregateError
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import rolling_queries, streams, table_of
@@ -73,7 +73,7 @@ def test_peers_that_span_many_batches() -> None:
 
 
 def test_memory_is_that_of_the_window_and_not_of_the_key() -> None:
-    from windrow.engines.spark.rolling_task import RollingTask
+    from windrow.engines.spark.worker.rolling.task import RollingTask
 
     query = wr.query(time="ts").rolling(100).agg(total=wr.sum("v"), who=wr.arg_max("v", "s"))
     schema = pa.schema({"ts": pa.int64(), "v": pa.float64(), "s": pa.string()})

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import windrow as wr
-from windrow.engines.spark.streaming import settings
-from windrow.engines.spark.streaming.settings import _for_master, _master
+from windrow.engines.spark import session as settings
+from windrow.engines.spark.session import _for_master, _master
 
 QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Tumbling(10)).agg(s=wr.sum("v"))
 LINE = 'spark.conf.set("spark.sql.shuffle.partitions", "2")'

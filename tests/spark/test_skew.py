@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from spark.spark_frames import settings_of
-from windrow.engines.spark.rolling_task import SEGMENT
-from windrow.engines.spark.segments import in_segments, later_segments
-from windrow.engines.spark.skew import LARGE, SETTING
+from windrow.engines.spark.rolling.segments import in_segments, later_segments
+from windrow.engines.spark.rolling.skew import LARGE, SETTING
+from windrow.engines.spark.worker.rolling.task import SEGMENT
 from windrow.testing import assert_same_results
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:windrow.RejectedRows")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import windrow as wr
 from spark.more_aggregates import with_more
 from spark.sorted_batches import batches, sorted_table
-from windrow.engines.spark.assemble_task import assemble_batches
-from windrow.engines.spark.fold_task import fold_batches
-from windrow.engines.spark.ordered_task import order_batches
-from windrow.engines.spark.plans import plan_of, smallest_gap
-from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.windows import result_schema
+from windrow.engines.spark.plan import plan_of, smallest_gap
+from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.windows.run import result_schema
+from windrow.engines.spark.worker.windows.assemble_task import assemble_batches
+from windrow.engines.spark.worker.windows.fold_task import fold_batches
+from windrow.engines.spark.worker.windows.ordered_task import order_batches
 from windrow.swag import AggregateError
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import queries, streams, table_of
@@ -90,7 +90,7 @@ def test_integers_beyond_64_bits_go_on_in_python() -> None:
 
 
 def test_what_is_kept_of_a_key_is_what_its_open_windows_span() -> None:
-    from windrow.engines.spark.ordered_task import OrderedTask
+    from windrow.engines.spark.worker.windows.ordered_task import OrderedTask
 
     query = wr.query(time="ts").window(a=wr.Sliding(100, slide=10), b=wr.Session(5), c=wr.Rows(7, slide=2))
     query = query.agg(s=wr.sum("v"), l=wr.last("v"))

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import gc
-from windrow.engines.spark.workers import lasting
+from windrow.engines.spark.worker.lifetime import lasting
 
 def task(batches):
     return (2 * batch for batch in batches)

@@ -18,17 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.errors import CorruptState, StateError, UnstorableValue, UnsupportedVersion
 from windrow.monoids.extremes import HIGHEST, LOWEST
 from windrow.state import codec
-from windrow.state.codec import (
-    Codec,
-    CorruptState,
-    StateError,
-    UnstorableValue,
-    UnsupportedVersion,
-    pack,
-    unpack,
-)
+from windrow.state.codec import Codec, pack, unpack
 
 CANARY: list[str] = []
 

@@ -12,7 +12,7 @@ import pytest
 
 import windrow as wr
 from windrow.state import MemoryStore, StateError, Store
-from windrow.state.blocks import BlockCodec
+from windrow.state.levels.blocks import BlockCodec
 from windrow.swag.mta import MonoidTree
 from windrow.swag.mta_stored import MANIFEST
 

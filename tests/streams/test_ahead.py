@@ -7,8 +7,8 @@ import pytest
 
 import windrow as wr
 from packed_stream import BUCKETS, PackedStream
-from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.pack_task import AHEAD, pack_batches
+from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.worker.streaming.pack_task import AHEAD, pack_batches
 
 HOUR = 3_600_000_000
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from packed_stream import PackedStream
-from windrow.engines.spark.streaming import step as step_module
-from windrow.engines.spark.streaming.buckets import places_of
+from windrow.engines.spark.worker.streaming import step as step_module
+from windrow.engines.spark.worker.streaming.buckets import places_of
 from windrow.errors import ChangedQuery
 
 #: many, so that codes that differ hardly ever meet

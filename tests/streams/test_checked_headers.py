@@ -12,8 +12,8 @@ import windrow as wr
 from packed_stream import BUCKETS, PackedStream
 from small_chunks import small_chunks
 from windrow.engines.spark.streaming.checkpoint import _Header
-from windrow.engines.spark.streaming.step import kept_by
-from windrow.engines.spark.streaming.wire import on_spark
+from windrow.engines.spark.worker.streaming.step import kept_by
+from windrow.engines.spark.worker.streaming.wire import on_spark
 from windrow.engines.stream.plan import Plan
 from windrow.errors import ChangedQuery
 

@@ -15,7 +15,8 @@ import pytest
 
 import windrow as wr
 from windrow.compile.cache_folder import cache_folder
-from windrow.state.codec import CorruptState, pack, unpack
+from windrow.errors import CorruptState
+from windrow.state.codec import pack, unpack
 
 TESTS = Path(__file__).parents[1]
 CASES = int(os.environ.get("WINDROW_FUZZ_CASES", "600"))

@@ -14,9 +14,9 @@ import windrow as wr
 from packed_stream import DictEntries, PackedStream
 from small_chunks import small_chunks
 from windrow.engines.in_order import results as ordered_results
-from windrow.engines.spark.shipped import packed
-from windrow.engines.spark.streaming.step import COUNTED, step
-from windrow.engines.spark.streaming.wire import write_rows
+from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.worker.streaming.step import COUNTED, step
+from windrow.engines.spark.worker.streaming.wire import write_rows
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import CONCATENATION
 

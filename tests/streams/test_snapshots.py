@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.errors import ChangedQuery
-from windrow.state.codec import CorruptState, UnstorableValue, pack
+from windrow.errors import ChangedQuery, CorruptState, UnstorableValue
+from windrow.state.codec import pack
 
 QUERY = (
     wr.query(time="t", by="k", watermark=2)

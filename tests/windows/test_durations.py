@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.windows import Duration, Tumbling, format_duration, parse_duration
-from windrow.windows.durations import fixed_duration, positive_duration
+from windrow.windows.timeline.durations import fixed_duration, positive_duration
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

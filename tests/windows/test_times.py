@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.windows import format_time, to_datetime, to_us
-from windrow.windows.civil import add_months, date_of, day_of, first_day_of_month, month_of_day
-from windrow.windows.times import looks_like_time
-from windrow.windows.zones import Zone
+from windrow.windows.timeline.calendar import add_months, date_of, day_of, first_day_of_month, month_of_day
+from windrow.windows.timeline.times import looks_like_time
+from windrow.windows.timeline.zones import Zone
 
 DAY_US = 86_400_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 from windrow.compile.access import cast, emit, row, row_count
 from windrow.compile.native import jit_for, native
 from windrow.compile.wide import codes_of, wide_form
-from windrow.swag.wide import EXTRA_ROWS
+from windrow.swag.native.wide import EXTRA_ROWS
 
 __all__ = ["Latency", "cycles_per_ns", "native_latency", "plain_latency", "reading_cost"]
 
@@ -155,7 +155,8 @@ def native_latency(
 
 
 def _sketch_driver(jit: Any, operations: Any, lift_into: Any) -> Any:
-    """The same over rows of a matrix, as :func:`windrow.swag.wide.roll_rows` does it; the total is a row."""
+    """The same over rows of a matrix, as :func:`windrow.swag.native.wide.roll_rows` does it; the total is a
+    row."""
     insert, evict, query = operations.insert, operations.evict, operations.query
 
     @jit

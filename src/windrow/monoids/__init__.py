@@ -16,7 +16,7 @@ from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, 
 from windrow.monoids.logic import all, any
 from windrow.monoids.moments import stddev, var
 from windrow.monoids.numbers import count, geo_mean, mean, product, sum
-from windrow.monoids.order import collect, collect_distinct, concat, first, last
+from windrow.monoids.positional import collect, collect_distinct, concat, first, last
 from windrow.monoids.runs import longest_run
 from windrow.monoids.together import together
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid, native
-from windrow.errors import CombineRaised
+from windrow.errors import CombineRaised, StateError
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
 from windrow.partials.inputs import (
@@ -32,7 +32,7 @@ from windrow.partials.over_ranges import fold_partials, integers_fit, partial_re
 from windrow.partials.picked import timed
 from windrow.partials.plain_tree import PlainTree
 from windrow.state.checks import check_column, require
-from windrow.state.codec import Codec, StateError, records_in
+from windrow.state.codec import Codec, records_in
 from windrow.swag.two_stacks_lite import TwoStacksLite
 
 __all__ = [

@@ -22,7 +22,7 @@ from windrow.compile.native import NativeMonoid, build, native
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.ranges import LastRows, Over, RowRanges, SliceRanges, Slices
 from windrow.swag.base import named
-from windrow.swag.kernels import Jit, Operations
+from windrow.swag.native.drivers import Jit, Operations
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
 __all__ = [

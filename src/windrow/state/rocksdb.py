@@ -25,7 +25,7 @@ from windrow.errors import CorruptState, StateError, StoreFull, StoreUnavailable
 from windrow.packages import how_to_install
 from windrow.state.confirmed import Confirmed
 from windrow.state.gate import Gate
-from windrow.state.rocks_log import check_logs
+from windrow.state.rocksdb_log import check_logs
 from windrow.state.store import Guard, Item, Store, check_guards
 
 __all__ = ["RocksDBStore"]

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from windrow.swag.b_int_kernel import operations
 from windrow.swag.checks import agree
 from windrow.swag.fifo import FifoSwag, NativeWindow
+from windrow.swag.native.b_int import operations
 
 __all__ = ["BInt"]
 

@@ -1,10 +1,10 @@
 """FiBA, the finger B-tree aggregator: rows in any order of time, at a cost that depends on how far out of
 order they are.
 
-The window is a B-tree of entries (time, partial) with fingers on its first and its last leaf. Aggregates
-are stored so that each change stays near where it happens: see :mod:`windrow.swag.fiba_tree`. Each value
-is an entry of its own, and values of equal time keep the order in which they came, so that the oldest
-value can be evicted whatever its time is.
+The window is a B-tree of entries (time, partial) with fingers on its first and its last leaf. Aggregates are
+stored so that each change stays near where it happens: see :mod:`windrow.swag.finger_tree.layout`. Each value
+is an entry of its own, and values of equal time keep the order in which they came, so that the oldest value
+can be evicted whatever its time is.
 
 Invariant: nodes have mu to 2 * mu children, all leaves are equally deep, each aggregate covers what its
 place in the tree says. ``check_invariants`` compares all of them with a brute-force fold.
@@ -23,11 +23,11 @@ from functools import partial
 from typing import Any
 
 from windrow.errors import EmptyWindow
-from windrow.swag.fiba_evict import eviction
-from windrow.swag.fiba_forms import PlainForm, Unfit
-from windrow.swag.fiba_insert import insertion
-from windrow.swag.fiba_query import query, range_query
-from windrow.swag.fiba_window import TreeWindow
+from windrow.swag.finger_tree.evict import eviction
+from windrow.swag.finger_tree.forms import PlainForm, Unfit
+from windrow.swag.finger_tree.insert import insertion
+from windrow.swag.finger_tree.query import query, range_query
+from windrow.swag.finger_tree.window import TreeWindow
 
 __all__ = ["FiBA"]
 
@@ -102,7 +102,7 @@ class FiBA(TreeWindow):
         'abc'
         """
         if self._goes_natively(times):
-            from windrow.swag.fiba_batches import bulk_insert
+            from windrow.swag.finger_tree.batches import bulk_insert
 
             if bulk_insert(self, times, values):
                 self._size = len(self._form)
@@ -260,7 +260,7 @@ class FiBA(TreeWindow):
         if not size > type(size)(0):
             raise ValueError(f"a window of size {size!r}: size must be positive")
         if self._goes_natively(times):
-            from windrow.swag.fiba_batches import roll_unordered
+            from windrow.swag.finger_tree.batches import roll_unordered
 
             results = roll_unordered(self, times, values, size)
             self._size = len(self._form)

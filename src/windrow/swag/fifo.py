@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from windrow.compile.access import interpret
 from windrow.swag.base import Swag
-from windrow.swag.kernels import Operations, roll_count, roll_time
+from windrow.swag.native.drivers import Operations, roll_count, roll_time
 from windrow.swag.queue import ChunkedArrayQueue
 
 __all__ = ["FifoSwag", "NativeWindow"]
@@ -85,8 +85,8 @@ class FifoSwag(Swag):
     # ----------------------------------------------------------------------------------
 
     def roll(self, values: Any, size: int, *, out: Any = None) -> Any:
-        from windrow.swag.native_roll import prepared
-        from windrow.swag.wide_roll import roll_wide
+        from windrow.swag.native.roll import prepared
+        from windrow.swag.native.wide_roll import roll_wide
 
         def plainly() -> Any:
             return super(FifoSwag, self).roll(values, size, out=out)
@@ -99,7 +99,7 @@ class FifoSwag(Swag):
         return batch.run(roll_count, size=size, rest=plainly)
 
     def roll_time(self, times: Any, values: Any, size: Any) -> Any:
-        from windrow.swag.native_roll import prepared, prepared_times
+        from windrow.swag.native.roll import prepared, prepared_times
 
         clock = prepared_times(times, size)
         batch = None if clock is None else prepared(self, values, longest=None)

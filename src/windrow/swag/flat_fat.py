@@ -18,7 +18,7 @@ from typing import Any
 
 from windrow.swag.checks import agree
 from windrow.swag.fifo import FifoSwag, NativeWindow
-from windrow.swag.flat_fat_kernel import build_tree, operations
+from windrow.swag.native.flat_fat import build_tree, operations
 
 __all__ = ["FlatFAT"]
 

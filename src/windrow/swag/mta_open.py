@@ -13,11 +13,11 @@ from typing import Any, get_args
 
 from windrow.errors import CorruptState, StateError, UnstorableValue
 from windrow.monoids.base import Monoid, as_monoid
-from windrow.state.blocks import MOST_PAIRS, BlockCodec
-from windrow.state.checkpoints import SPILLED
 from windrow.state.codec import Codec, records_in
+from windrow.state.levels.blocks import MOST_PAIRS, BlockCodec
+from windrow.state.levels.checkpoints import SPILLED
+from windrow.state.levels.stored import StoredLevels
 from windrow.state.store import Store
-from windrow.state.stored_levels import StoredLevels
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree

@@ -1,7 +1,7 @@
 """Tree aggregators on a key-value store: windows larger than memory, which outlive their process.
 
 ``AMTA.open(store, window_id, monoid)`` gives a window whose middle is in the store
-(:mod:`windrow.state.stored_levels`) and whose ends, results and stack are here, O(log n) in all. The manifest
+(:mod:`windrow.state.levels.stored`) and whose ends, results and stack are here, O(log n) in all. The manifest
 holds what is here, so that a window that is opened again goes on bit by bit as if it had never been closed.
 
 What survives the death of the process is the window of the last checkpoint: a state that it was in between
@@ -25,11 +25,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from windrow.errors import StateError
-from windrow.state.checkpoints import Batch, Metrics, write_batches
 from windrow.state.codec import Codec
+from windrow.state.levels.checkpoints import Batch, Metrics, write_batches
+from windrow.state.levels.queue import StoredQueue
+from windrow.state.levels.stored import NULLS, TIMES, StoredLevels
 from windrow.state.store import Guard, Item, key_of
-from windrow.state.stored_levels import NULLS, TIMES, StoredLevels
-from windrow.state.stored_queue import StoredQueue
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree, Policy

@@ -13,7 +13,7 @@ from typing import Any
 from windrow.compile.access import Function, cast, load, store
 from windrow.monoids.base import as_monoid
 from windrow.swag.fifo import FifoSwag
-from windrow.swag.kernels import Jit, Operations
+from windrow.swag.native.drivers import Jit, Operations
 
 __all__ = ["SubtractOnEvict", "operations"]
 

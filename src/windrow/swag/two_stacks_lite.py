@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.compile.access import Function, cast, load, store
-from windrow.swag import wide
 from windrow.swag.fifo import FifoSwag
-from windrow.swag.kernels import Jit, Operations
+from windrow.swag.native import wide
+from windrow.swag.native.drivers import Jit, Operations
 
 __all__ = ["TwoStacksLite", "operations"]
 

@@ -19,15 +19,15 @@ Every interval is [start, end). Time is int64 microseconds UTC, or plain integer
 from windrow.windows.base import TimeWindow, Window
 from windrow.windows.cumulative import Cumulative
 from windrow.windows.delta import Delta
-from windrow.windows.durations import Duration, DurationLike, format_duration, parse_duration
 from windrow.windows.fixed import Fixed
 from windrow.windows.policy import Policy
-from windrow.windows.progressions import Arithmetic
 from windrow.windows.punctuation import Punctuation
 from windrow.windows.rows import Rows
 from windrow.windows.session import Session
 from windrow.windows.sliding import Sliding
-from windrow.windows.times import TimeLike, format_time, to_datetime, to_us
+from windrow.windows.timeline.durations import Duration, DurationLike, format_duration, parse_duration
+from windrow.windows.timeline.progressions import Arithmetic
+from windrow.windows.timeline.times import TimeLike, format_time, to_datetime, to_us
 from windrow.windows.tumbling import Tumbling
 
 __all__ = [

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias, cast
 
-from windrow.windows.durations import Duration, DurationLike, parse_duration
-from windrow.windows.times import TimeLike, looks_like_time, to_us
-from windrow.windows.zones import zone_name
+from windrow.windows.timeline.durations import Duration, DurationLike, parse_duration
+from windrow.windows.timeline.times import TimeLike, looks_like_time, to_us
+from windrow.windows.timeline.zones import zone_name
 
 OffsetLike: TypeAlias = "DurationLike | TimeLike"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from windrow.windows.progressions import Arithmetic
+from windrow.windows.timeline.progressions import Arithmetic
 
 
 class Window(ABC):

@@ -24,11 +24,11 @@ from windrow.windows.arguments import (
     parse_offset,
 )
 from windrow.windows.base import TimeWindow
-from windrow.windows.durations import Duration, DurationLike, positive_duration
-from windrow.windows.grid import Grid, build_grid, build_scale
-from windrow.windows.integers import DAY_US
-from windrow.windows.progressions import Arithmetic, progressions
-from windrow.windows.scales import Scale
+from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
+from windrow.windows.timeline.grid import Grid, build_grid, build_scale
+from windrow.windows.timeline.integers import DAY_US
+from windrow.windows.timeline.progressions import Arithmetic, progressions
+from windrow.windows.timeline.scales import Scale
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from windrow.windows.arguments import check_column
 from windrow.windows.base import Window
-from windrow.windows.integers import as_integer
+from windrow.windows.timeline.integers import as_integer
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -12,12 +12,12 @@ from functools import cached_property
 
 from windrow.windows.arguments import check_same_time, check_zone
 from windrow.windows.base import TimeWindow
-from windrow.windows.civil import add_months
-from windrow.windows.durations import Duration, DurationLike, positive_duration
-from windrow.windows.integers import DAY_US, as_integer, fit_int64
-from windrow.windows.progressions import Arithmetic
-from windrow.windows.times import TimeLike, format_time, looks_like_time, to_us
-from windrow.windows.zones import Zone
+from windrow.windows.timeline.calendar import add_months
+from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
+from windrow.windows.timeline.integers import DAY_US, as_integer, fit_int64
+from windrow.windows.timeline.progressions import Arithmetic
+from windrow.windows.timeline.times import TimeLike, format_time, looks_like_time, to_us
+from windrow.windows.timeline.zones import Zone
 
 
 @dataclass(frozen=True, init=False, repr=False)

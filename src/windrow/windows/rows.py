@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from windrow.windows.base import Window
-from windrow.windows.grid import Grid
-from windrow.windows.integers import whole_number
-from windrow.windows.progressions import Arithmetic
-from windrow.windows.scales import UniformScale
+from windrow.windows.timeline.grid import Grid
+from windrow.windows.timeline.integers import whole_number
+from windrow.windows.timeline.progressions import Arithmetic
+from windrow.windows.timeline.scales import UniformScale
 
 
 @dataclass(frozen=True, init=False, repr=False)

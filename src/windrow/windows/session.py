@@ -17,7 +17,7 @@ from typing import Literal
 
 from windrow.windows.arguments import check_same_time
 from windrow.windows.base import Window
-from windrow.windows.durations import Duration, DurationLike, fixed_duration
+from windrow.windows.timeline.durations import Duration, DurationLike, fixed_duration
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -22,8 +22,8 @@ from windrow.windows.arguments import (
     check_zone,
     parse_offset,
 )
-from windrow.windows.durations import Duration, DurationLike, positive_duration
-from windrow.windows.grid import Grid, GridWindow, build_grid
+from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
+from windrow.windows.timeline.grid import Grid, GridWindow, build_grid
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from windrow.windows.arguments import OffsetLike, alignment_arguments, check_zone, parse_offset
-from windrow.windows.durations import Duration, DurationLike, positive_duration
-from windrow.windows.grid import Grid, GridWindow, build_grid
+from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
+from windrow.windows.timeline.grid import Grid, GridWindow, build_grid
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -19,7 +19,7 @@ from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.model import SparkSettings
 from windrow.cli.job.secrets import Setting
-from windrow.windows.zones import zone_name
+from windrow.windows.timeline.zones import zone_name
 
 __all__ = ["given_conf", "read_spark", "why_refused"]
 

@@ -3,7 +3,7 @@
 In memory they are kept as they come. Where state is kept elsewhere they are put into chunks
 (:mod:`windrow.engines.in_order.chunks`) unless they are few, each chunk of a stretch of time as short as may
 be, since it is read when its first row is due. Cost: a step reads and writes the rows it is given, and those
-of chunks that some of its due rows are in. """
+of chunks that some of its due rows are in."""
 
 from __future__ import annotations
 

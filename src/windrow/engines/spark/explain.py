@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.engines.spark.batch import check, run
-from windrow.engines.spark.catalyst import spark_finishes, spark_folds
 from windrow.engines.spark.frames import arrow_schema, ties_matter
-from windrow.engines.spark.plans import native_form, plan_of
-from windrow.engines.spark.skew import why_not_split
+from windrow.engines.spark.plan import native_form, plan_of
+from windrow.engines.spark.rolling.skew import why_not_split
+from windrow.engines.spark.run import check, run
 from windrow.engines.spark.types import result_type
+from windrow.engines.spark.windows.catalyst import spark_finishes, spark_folds
 from windrow.monoids.base import Aggregate
 from windrow.rows.frame import needed_columns
 from windrow.spec import Spec

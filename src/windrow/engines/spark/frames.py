@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.workers import Task, lasting
+from windrow.engines.spark.worker.lifetime import Task, lasting
 from windrow.partials.partials import needs_order
 from windrow.spec import Spec
 from windrow.windows import Policy, Punctuation, Rows

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.rolling_task import RollingTask
-from windrow.engines.spark.shipped import packed, unpacked
+from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
+from windrow.engines.spark.worker.query_bytes import unpacked
+from windrow.engines.spark.worker.rolling.task import RollingTask
 from windrow.names import no_column
 from windrow.spec import Rolling, Spec
 from windrow.spec_text import aggregate_of
-from windrow.windows.durations import fixed_duration
+from windrow.windows.timeline.durations import fixed_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -41,7 +41,7 @@ from windrow.rows.tables import read_table
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 from windrow.windows import Window
-from windrow.windows.times import to_us
+from windrow.windows.timeline.times import to_us
 
 __all__ = ["Operator"]
 

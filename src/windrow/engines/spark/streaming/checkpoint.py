@@ -11,8 +11,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from windrow.engines.spark.streaming.step import bucket_place, kept_by
-from windrow.engines.spark.streaming.wire import on_spark
+from windrow.engines.spark.worker.streaming.step import bucket_place, kept_by
+from windrow.engines.spark.worker.streaming.wire import on_spark
 from windrow.engines.stream.plan import Plan
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.spec import Spec

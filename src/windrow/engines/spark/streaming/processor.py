@@ -11,10 +11,10 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from windrow.engines.spark.streaming.pack_task import REJECTED
-from windrow.engines.spark.streaming.step import COUNTED, bucket_place, step
-from windrow.engines.spark.streaming.wire import write_rows
-from windrow.engines.spark.workers import task_ended
+from windrow.engines.spark.worker.lifetime import task_ended
+from windrow.engines.spark.worker.streaming.pack_task import REJECTED
+from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
+from windrow.engines.spark.worker.streaming.wire import write_rows
 from windrow.errors import CorruptState
 
 __all__ = ["ENTRIES", "HEADER", "STEPPED", "BucketProcessor"]

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
-from windrow.engines.spark.shipped import packed
+from windrow.engines.spark.session import warn_of_partitions
+from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
-from windrow.engines.spark.streaming.pack_task import AHEAD, REJECTED, pack_batches
-from windrow.engines.spark.streaming.settings import warn_of_partitions
-from windrow.engines.spark.streaming.step import COUNTED, LATE_PAIRS
-from windrow.engines.spark.streaming.unpack_task import unpack_batches
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.windows import result_schema
+from windrow.engines.spark.windows.run import result_schema
+from windrow.engines.spark.worker.streaming.pack_task import AHEAD, REJECTED, pack_batches
+from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_PAIRS
+from windrow.engines.spark.worker.streaming.unpack_task import unpack_batches
 from windrow.engines.stream.watermark import delay_ms
 from windrow.result_names import LATE, extra_columns
 from windrow.rows.frame import needed_columns

@@ -1,0 +1,1 @@
+"""Rolling queries on Spark, on the driver."""

@@ -1,0 +1,56 @@
+"""Queries on Spark DataFrames: what is checked before anything runs, and which plan is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from windrow.engines.spark.frames import arrow_schema
+from windrow.engines.spark.rolling.run import roll
+from windrow.names import check_columns
+from windrow.result_names import check_names, check_table_names
+from windrow.rows.frame import needed_columns
+from windrow.rows.times import TimeAxis, check_time_kind
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["run"]
+
+
+def run(query: Spec, frame: DataFrame) -> DataFrame:
+    """The results of a query on a DataFrame, as a lazy DataFrame; of a stream, as a stream."""
+    check(query, frame)
+    if frame.isStreaming:
+        from windrow.engines.spark.streaming.run import run_stream
+
+        return run_stream(query, frame)
+    if query.rolling_over is not None:
+        return roll(query, frame)
+    from windrow.engines.spark.windows.run import windowed
+
+    return windowed(query, frame)
+
+
+def check(query: Spec, frame: DataFrame) -> None:
+    """Raise what can be known to be wrong from the query and the schema alone."""
+    check_columns(needed_columns(query), frame.columns, "the DataFrame")
+    _check_names(query, frame)
+    kind = arrow_schema(frame, [query.time]).field(0).type
+    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
+        raise TypeError(
+            f"time column {query.time!r} is of type {kind}: give timestamps, dates or integers, or cast it"
+        )
+    check_time_kind(query, TimeAxis(kind))
+
+
+def _check_names(query: Spec, frame: DataFrame) -> None:
+    check_names(query)
+    check_table_names(query, frame.columns, endless=frame.isStreaming)
+    own = next((name for name in frame.columns if name.startswith("__windrow_")), None)
+    if own is not None:
+        raise ValueError(
+            f"the DataFrame has a column {own!r}, a name of the kind that windrow has for its own: rename it"
+        )

@@ -1,0 +1,1 @@
+"""Queries with windows on Spark, on the driver."""

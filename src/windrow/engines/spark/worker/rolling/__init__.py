@@ -1,0 +1,1 @@
+"""Rolling over one partition of sorted rows, batch after batch."""

@@ -1,0 +1,243 @@
+"""Aggregates over windows that slide on from batch to batch.
+
+A *carry* is what one aggregate keeps of the rows it has seen: the partials of the present window, and
+nothing else, so that memory does not grow with the rows of a key. ``push`` takes the columns of a batch and
+the ranges [front, stop) of its windows, in absolute positions that never fall, and gives a result a window.
+
+The native carry is a ring of partials under Two-Stacks Lite. It becomes a plain one, for good, when integers
+might leave 64 bits.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.compile.columns import Columns
+from windrow.compile.native import NativeMonoid, build, native
+from windrow.engines.spark.worker.rolling.kernels import slide_on
+from windrow.engines.spark.worker.rolling.tails import ArrowTail
+from windrow.errors import AggregateError
+from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import (
+    array_of,
+    as_moments,
+    check_integers,
+    is_extreme_moment,
+    native_inputs,
+    result_array,
+)
+from windrow.partials.over_ranges import integers_fit
+from windrow.partials.picked import picked_input
+from windrow.swag.base import named
+from windrow.swag.queue import ChunkedArrayQueue
+from windrow.swag.two_stacks_lite import TwoStacksLite, operations
+
+__all__ = ["Batch", "Carry", "carry_for"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows in order, and for each the positions [front, stop) of its window."""
+
+    base: int
+    fronts: Ints
+    stops: Ints
+    #: where a row of this batch comes from, for messages
+    describe: Callable[[int], str]
+
+    @property
+    def oldest(self) -> int:
+        """The position before which nothing will be asked for again."""
+        return int(self.fronts[-1]) if len(self.fronts) else self.base
+
+    @property
+    def widest(self) -> int:
+        return int((self.stops - self.fronts).max(initial=1))
+
+
+class Carry(Protocol):
+    def push(self, arrays: list[Any], batch: Batch) -> Any:
+        """A result a row of the batch, as an Arrow array; undefined where the window holds no value."""
+
+
+class PlainCarry:
+    """Any Python objects, one by one."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self._monoid = aggregate.monoid
+        self._window = TwoStacksLite(self._monoid)
+        self._front = self._stop = 0
+
+    @classmethod
+    def of_native(cls, aggregate: Aggregate, carry: NativeCarry) -> PlainCarry:
+        """The same window as Python objects."""
+        plain = cls(aggregate)
+        front, end, back, total = carry.registers
+        queue = ChunkedArrayQueue(front)
+        for position in range(front, end):
+            queue[position] = carry.form.to_plain(carry.ring[position & carry.mask])
+        window = plain._window
+        window._queue, window._size, window._evicted = queue, end - front, front
+        window._registers = (front, end, back, carry.form.to_plain(total))
+        window._null_positions.extend(carry.nulls.tolist())
+        plain._front, plain._stop = front, end
+        return plain
+
+    def push(self, arrays: list[Any], batch: Batch) -> Any:
+        rows = list(zip(*(array.to_pylist() for array in arrays), strict=True))
+        results = [
+            self._slide(rows, batch, front, stop)
+            for front, stop in zip(batch.fronts.tolist(), batch.stops.tolist(), strict=True)
+        ]
+        check_integers(self._monoid, results, lambda place: f"the window up to {batch.describe(place)}")
+        return result_array(self._monoid, results)
+
+    def _slide(self, rows: list[tuple[Any, ...]], batch: Batch, front: int, stop: int) -> Any:
+        if front >= self._stop:
+            self._window = TwoStacksLite(self._monoid)
+            self._front = self._stop = front
+        self._window.evict_many(front - self._front)
+        self._front = front
+        last = stop - 1 - batch.base
+        for i in range(self._stop - batch.base, last + 1):
+            tell = functools.partial(batch.describe, i)
+            named(self._monoid, tell, rows[i], functools.partial(self._window.insert, *rows[i]))
+        self._stop = stop
+        return named(self._monoid, functools.partial(batch.describe, last), rows[last], self._window.query)
+
+
+class NativeCarry:
+    """Numbers in a ring, by compiled code."""
+
+    def __init__(self, aggregate: Aggregate, form: NativeMonoid) -> None:
+        self._aggregate = aggregate
+        self.form = form
+        self.ring = np.zeros(64, form.layout.partial_dtype)
+        self.mask = len(self.ring) - 1
+        self.registers: Any = (0, 0, 0, form.identity)
+        #: the positions of rows in the window that are skipped
+        self.nulls: Ints = np.zeros(0, np.int64)
+        self._largest: tuple[Any, ...] = ()
+        self._plain: PlainCarry | None = None
+
+    def push(self, arrays: list[Any], batch: Batch) -> Any:
+        columns = None if self._plain is not None else native_inputs(self._aggregate.monoid, arrays)
+        if columns is not None and not self._fits(columns, batch.widest):
+            columns, self._plain = None, PlainCarry.of_native(self._aggregate, self)
+        if columns is None:
+            assert self._plain is not None
+            return self._plain.push(arrays, batch)
+        out, valid = self.slide(columns, batch)
+        if is_extreme_moment(self._aggregate.monoid, arrays[0]):
+            return as_moments(out, arrays[0].type)
+        return array_of(out, valid, self._aggregate.monoid)
+
+    def slide(self, columns: Columns, batch: Batch) -> tuple[Any, Any]:
+        """Native results and which are valid (None: all)."""
+        self._make_room(batch.widest)
+        layout, count = self.form.layout, len(batch.fronts)
+        out = np.zeros(count, layout.result_dtype)
+        valid = np.ones(count, np.bool_) if layout.may_be_null else None
+        # always a mask, so that there is one kernel and not two to compile
+        nulls = np.zeros(len(columns), np.bool_) if columns.nulls is None else columns.nulls
+        reached = np.zeros(1, np.int64)
+        window = (self.ring, self.mask, self.form.identity, self.registers)
+        rows = (batch.base, columns.arrays, nulls, batch.fronts, batch.stops)
+        arguments = (*window, *rows, self._without_values(nulls, batch), reached, out, valid)
+        try:
+            self.registers = _kernel(self.form, arguments)(*arguments)
+        except Exception as error:
+            raise self._explained(error, columns, batch, int(reached[0])) from error
+        self.nulls = self.nulls[self.nulls >= self.registers[0]]
+        return out, valid
+
+    def _without_values(self, nulls: Any, batch: Batch) -> Any:
+        """Which windows of the batch hold no value; its skipped rows are noted."""
+        self.nulls = np.concatenate([self.nulls, np.flatnonzero(nulls) + batch.base])
+        if not len(self.nulls):
+            return np.zeros(len(batch.fronts), np.bool_)
+        skipped = np.searchsorted(self.nulls, batch.stops) - np.searchsorted(self.nulls, batch.fronts)
+        return skipped == batch.stops - batch.fronts
+
+    def _explained(self, error: Exception, columns: Columns, batch: Batch, row: int) -> Exception:
+        if self._aggregate.monoid.builtin:
+            return error
+        values = tuple(array[row].item() for array in columns.arrays)
+        return AggregateError(
+            f"aggregate {self._aggregate.monoid.name!r} raised {type(error).__name__} at "
+            f"{batch.describe(row)} (value {values[0] if len(values) == 1 else values!r}): {error}"
+        )
+
+    def _fits(self, columns: Columns, widest: int) -> bool:
+        """Whether no sum over a window can leave 64 bits, by the largest integers seen so far."""
+        if not self.form.monoid.adds_integers:
+            return True
+        extremes = [np.array([a.min(), a.max()]) for a in columns.arrays if a.dtype.kind == "i" and a.size]
+        self._largest = (*extremes, *self._largest)
+        if len(self._largest) > 8:
+            both = np.concatenate(self._largest)
+            self._largest = (np.array([both.min(), both.max()]),)
+        return integers_fit(self.form, self._largest, widest)
+
+    def _make_room(self, widest: int) -> None:
+        if widest <= len(self.ring):
+            return
+        larger = np.zeros(1 << (widest - 1).bit_length(), self.ring.dtype)
+        live = np.arange(self.registers[0], self.registers[1])
+        larger[live & (len(larger) - 1)] = self.ring[live & self.mask]
+        self.ring, self.mask = larger, len(larger) - 1
+
+
+class PickCarry:
+    """Aggregates that pick a row: the native window holds positions, and values are kept beside it."""
+
+    def __init__(self, aggregate: Aggregate, form: NativeMonoid, picked: int, kind: Any) -> None:
+        self._carry = NativeCarry(aggregate, form)
+        self._monoid = aggregate.monoid
+        self._picked = picked
+        self._values = ArrowTail(kind)
+
+    def push(self, arrays: list[Any], batch: Batch) -> Any:
+        columns = native_inputs(self._monoid, arrays)
+        assert columns is not None
+        numbers = list(columns.arrays)
+        numbers[self._picked] = numbers[self._picked] + batch.base
+        self._values.append(arrays[self._picked])
+        out, _ = self._carry.slide(Columns(tuple(numbers), columns.nulls), batch)
+        results = self._values.take(out)
+        self._values.forget(batch.oldest)
+        return results
+
+
+def _kernel(form: NativeMonoid, arguments: tuple[Any, ...]) -> Any:
+    key = (slide_on, arguments[-1] is None)
+    if key not in form.kernels:
+        steps = operations(form.jit, form.combine)
+
+        def factory(jit: Any, lift: Any, lower: Any) -> Any:
+            return slide_on(jit, steps, lift, lower)
+
+        form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
+    return form.kernels[key]
+
+
+def carry_for(aggregate: Aggregate, kinds: list[Any]) -> Carry:
+    """The carry of an aggregate over columns of these Arrow types."""
+    monoid = aggregate.monoid
+    if not monoid.compiles_for or monoid.wide is not None:
+        return PlainCarry(aggregate)
+    columns = native_inputs(monoid, [pa.nulls(0, kind) for kind in kinds])
+    form = None if columns is None else native(monoid, columns.dtypes)
+    if form is None:
+        return PlainCarry(aggregate)
+    picked = picked_input(monoid)
+    if picked is not None:
+        return PickCarry(aggregate, form, picked, kinds[picked])
+    return NativeCarry(aggregate, form)

@@ -1,0 +1,88 @@
+"""Policy windows from batch to batch: after each row the longest prefix that the policy gives up is evicted.
+
+One AMTA holds the partials of all aggregates of the present key ([MTA] 4.1.3). Plain Python; memory is the
+window's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from windrow.arrays import Ints
+from windrow.engines.kinds.data import lowered, shared_monoid
+from windrow.engines.spark.worker.chunks import conformed
+from windrow.engines.spark.worker.rolling.carry import Batch
+from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
+from windrow.engines.spark.worker.sorted_rows import SortedRows, columns_of
+from windrow.monoids.base import Aggregate
+from windrow.partials.guarded import Raised, guarded_policy
+from windrow.partials.inputs import check_integers, count_column, result_array, skipped_values, with_nulls
+from windrow.partials.ranges import RowRanges
+from windrow.spec import Spec
+from windrow.swag.amta import AMTA
+from windrow.windows import Policy
+
+__all__ = ["PolicyCarry"]
+
+
+class PolicyCarry:
+    """The windows of one policy over the rows of a partition."""
+
+    def __init__(self, query: Spec, policy: Policy, kinds: Sequence[Any]) -> None:
+        self._query = query
+        self._evicts = guarded_policy(policy, policy.fn)
+        self._kinds = kinds
+        self._monoid = shared_monoid(query)
+        self._window = AMTA(self._monoid)
+        self._base = 0
+        self._skipped = [SkippedRows() for _ in query.aggregates]
+
+    def push(self, rows: SortedRows) -> tuple[list[Any], Ints]:
+        """A result column an aggregate, and where each row's window starts, as absolute positions."""
+        fronts, partials = self._slide(rows)
+        stops = np.arange(self._base + 1, self._base + len(rows) + 1)
+        batch = Batch(self._base, fronts, stops, lambda row: rows.describe(self._query, row))
+        self._base += len(rows)
+        return [
+            self._lowered(k, aggregate, rows, batch, [partial[k] for partial in partials])
+            for k, (_, aggregate) in enumerate(self._query.aggregates)
+        ], fronts
+
+    def _slide(self, rows: SortedRows) -> tuple[Ints, list[Any]]:
+        inputs = [_inputs(rows, aggregate) for _, aggregate in self._query.aggregates]
+        fronts = np.empty(len(rows), np.int64)
+        partials: list[Any] = []
+        for i, starts in enumerate(rows.starts.tolist()):
+            if starts:
+                self._window = AMTA(self._monoid)
+            try:
+                self._window.insert([column[i] for column in inputs])
+                self._window.evict_while(self._evicts)
+                partials.append(self._window.query_partial())
+            except Raised as raised:
+                raise raised.at(rows.describe(self._query, i)) from raised.error
+            fronts[i] = self._base + i + 1 - len(self._window)
+        return fronts, partials
+
+    def _lowered(
+        self, k: int, aggregate: Aggregate, rows: SortedRows, batch: Batch, partials: list[Any]
+    ) -> Any:
+        monoid, min_count = aggregate.monoid, self._query.min_count
+        if not aggregate.columns:
+            return count_column(RowRanges(batch.fronts, batch.stops), min_count)
+        arrays = columns_of(rows.table, aggregate.columns)
+        values, nulls = self._skipped[k].push(skipped_values(monoid, arrays), batch)
+        results = lowered(monoid, partials, values, batch.describe)
+        check_integers(monoid, results, lambda place: f"the window up to {batch.describe(place)}")
+        column = conformed(result_array(monoid, results), self._kinds[k])
+        return with_nulls(monoid, column, values, nulls, min_count)
+
+
+def _inputs(rows: SortedRows, aggregate: Aggregate) -> list[tuple[Any, ...]]:
+    if not aggregate.columns:  # count(): every row counts
+        return [(True,)] * len(rows)
+    arrays = columns_of(rows.table, aggregate.columns)
+    return list(zip(*(array.to_pylist() for array in arrays), strict=True))

@@ -1,0 +1,117 @@
+"""Rows of a partition as they come, sorted by key and time: their times and where keys start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints, Mask
+from windrow.engines.spark.worker.key_runs import KeyRuns
+from windrow.rows.frame import Frame, plain_array
+from windrow.rows.times import TimeAxis, read_times
+from windrow.spec import Spec
+
+__all__ = ["RowReader", "SortedRows", "TimedFrame", "columns_of"]
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Some neighbouring rows."""
+
+    table: pa.Table
+    times: Ints
+    #: which rows are the first of their key, or the first of it that have a time
+    starts: Mask
+    #: which rows have no time
+    missing: Mask
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def slice(self, first: int, stop: int) -> SortedRows:
+        rows = slice(first, stop)
+        table = self.table.slice(first, stop - first)
+        return SortedRows(table, self.times[rows], self.starts[rows], self.missing[rows])
+
+    @staticmethod
+    def concat(parts: Sequence[SortedRows]) -> SortedRows:
+        if len(parts) == 1:
+            return parts[0]
+        return SortedRows(
+            pa.concat_tables([part.table for part in parts]),
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.starts for part in parts]),
+            np.concatenate([part.missing for part in parts]),
+        )
+
+    def describe(self, query: Spec, row: int) -> str:
+        return told(self.table, query.time, query.by, row)
+
+
+class RowReader:
+    """Tables of one partition as sorted rows."""
+
+    def __init__(self, query: Spec) -> None:
+        self._query = query
+        self._runs = KeyRuns(query.by)
+        self._last_missing = False
+
+    def read(self, table: pa.Table) -> SortedRows:
+        _, times, missing = read_times(table.column(self._query.time), self._query.time)
+        lost = np.zeros(len(times), np.bool_) if missing is None else missing
+        starts = self._runs.starts(table)
+        if len(times) and (missing is not None or self._last_missing):
+            starts[0] |= self._last_missing and not lost[0]
+            starts[1:] |= lost[:-1] & ~lost[1:]
+            self._last_missing = bool(lost[-1])
+        return SortedRows(table, times, starts, lost)
+
+
+@dataclass(frozen=True)
+class TimedFrame(Frame):
+    """A frame whose rows are told by their time: in a partition, numbers of rows mean nothing to anybody."""
+
+    time: str = ""
+
+    @classmethod
+    def of(cls, query: Spec, rows: SortedRows, axis: TimeAxis) -> TimedFrame:
+        """Sorted rows, which are in processing order already; each of them has a time."""
+        starts = rows.starts.copy()
+        starts[:1] = True
+        return cls(
+            table=rows.table,
+            by=query.by,
+            axis=axis,
+            permutation=None,
+            order=None,
+            unordered_times=rows.times,
+            unordered_keys=np.cumsum(starts) - 1,
+            key_rows=np.flatnonzero(starts),
+            rejected=0,
+            time=query.time,
+        )
+
+    @classmethod
+    def like(cls, frame: Frame, time: str) -> TimedFrame:
+        """The same frame."""
+        return cls(**{f.name: getattr(frame, f.name) for f in fields(Frame)}, time=time)
+
+    def describe(self, position: int) -> str:
+        row = position if self.permutation is None else int(self.permutation[position])
+        return told(self.table, self.time, self.by, row)
+
+
+def told(table: pa.Table, time: str, by: Sequence[str], row: int) -> str:
+    """Where a row comes from, for messages: its time and its key."""
+    key = [table.column(name)[row].as_py() for name in by]
+    where = f"the row with {time}={table.column(time)[row].as_py()!s}"
+    return where + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
+
+
+def columns_of(table: pa.Table, names: Sequence[str]) -> list[Any]:
+    """Columns as plain arrays."""
+    return [plain_array(table.column(name)) for name in names]

@@ -1,0 +1,139 @@
+"""Before the shuffle: rows are folded into slices where they lie and leave as one blob a bucket of keys.
+
+Besides, every bucket gets a *clock*: a row without a blob that carries the largest time of the chunk. Spark
+makes its watermark of clocks alone; rows with a blob carry none, so that Spark never drops one as late. Rows
+that no window can take (no time, a time out of reach, a time too far ahead) stay here, move no clock, and are
+counted with the first clock. Cost: one pass over a chunk, one blob a bucket, however many windows and keys
+there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.engines.spark.worker.chunks import chunked
+from windrow.engines.spark.worker.sorted_rows import TimedFrame
+from windrow.engines.spark.worker.streaming.buckets import places_of
+from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write_folded, write_rows
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import fold
+from windrow.engines.stream.watermark import as_clock
+from windrow.rows.frame import build_frame, encoded_keys, plain_array
+from windrow.rows.key_values import canonical_array
+from windrow.rows.selection import filter_rows
+from windrow.rows.times import TimeAxis
+
+__all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches"]
+
+
+#: the column of Spark's that says whether a row is too far ahead of the clock; only where the query asks
+AHEAD = "__windrow_ahead"
+#: integer times must be smaller
+LARGEST_INTEGER = 1 << 53
+#: rows that are folded at once
+FOLD_ROWS = 1 << 18
+#: why rows stay here
+REJECTED = ("no_time", "out_of_reach", "too_far_ahead")
+PACKED = pa.schema(
+    [
+        ("bucket", pa.int32()),
+        ("clock", pa.timestamp("us", "UTC")),
+        ("blob", pa.binary()),
+        *((reason, pa.int64()) for reason in REJECTED),
+    ]
+)
+_NONE = (None,) * len(REJECTED)
+
+
+def pack_batches(
+    payload: bytes, schema: pa.Schema, buckets: list[int], batches: Iterable[Any], rows: int = FOLD_ROWS
+) -> Iterator[Any]:
+    """What mapInArrow runs. ``buckets``: the numbers by which Spark spreads buckets evenly."""
+    plan, state = begin(payload, schema)
+    assert state.axis is not None
+    for table in chunked(batches, rows):
+        table, largest, rejected = _accepted(plan, table)
+        found: list[Any] = []
+        if largest is not None:
+            pack = _rows if sends_rows(plan.query) else _folded
+            blobs = pack(plan, table, len(buckets))
+            found = [(buckets[place], None, blob, *_NONE) for place, blob in blobs]
+            clock = as_clock(largest, state.axis.is_integer)
+            found += [(bucket, clock, None, *_NONE) for bucket in buckets]
+        if rejected:
+            found.append((buckets[0], None, None, *(rejected[reason] for reason in REJECTED)))
+        yield _batch(found)
+
+
+def _accepted(plan: Plan, table: pa.Table) -> tuple[pa.Table, int | None, Counter[str]]:
+    """The rows that windows may take, the largest of their times, and why others may not."""
+    column = table.column(plan.query.time)
+    reasons: list[tuple[str, npt.NDArray[np.bool_]]] = []
+    if column.null_count:
+        reasons.append(("no_time", np.asarray(column.is_null())))
+    times, beyond = _times(plan, column)
+    reasons.append(("out_of_reach", beyond))
+    if AHEAD in table.column_names:
+        reasons.append(("too_far_ahead", np.asarray(table.column(AHEAD).fill_null(False))))
+        table = table.drop_columns([AHEAD])
+    left = np.ones(len(times), np.bool_)
+    rejected: Counter[str] = Counter()
+    for reason, mask in reasons:
+        rejected[reason] += int((left & mask).sum())
+        left &= ~mask
+    if not left.all():
+        table, times = filter_rows(table, left), times[left]
+    return table, int(times.max()) if len(times) else None, +rejected
+
+
+def _times(plan: Plan, column: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Times, and which of them windows, or clocks, cannot deal with; these are 0."""
+    axis = TimeAxis(column.type)
+    ticks = axis.ticks(column)
+    # clocks are microseconds, and integers count as milliseconds there
+    most = LARGEST_INTEGER if axis.is_integer else axis.limit
+    beyond = (ticks >= most) | (ticks <= -most)
+    times = axis.to_us(np.where(beyond, 0, ticks))
+    beyond |= plan.out_of_reach(times)
+    return times, beyond
+
+
+def _rows(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
+    by = plan.query.by
+    if not by:
+        yield 0, write_rows(table)
+        return
+    keys, firsts = encoded_keys(by, table, None)
+    found = {name: canonical_array(plain_array(table.column(name).take(pa.array(firsts)))) for name in by}
+    places = places_of(pa.table(found), buckets)[keys]
+    for place, rows in _by_place(places):
+        yield place, write_rows(table.take(pa.array(rows)))
+
+
+def _folded(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
+    frame = TimedFrame.like(build_frame(plan.query, table), plan.query.time)
+    folded = fold(plan, frame)
+    if not plan.query.by:
+        yield 0, write_folded(folded)
+        return
+    for place, keys in _by_place(places_of(folded.keys, buckets)):
+        yield place, write_folded(folded.of_keys(keys))
+
+
+def _by_place(places: Ints) -> Iterator[tuple[int, Ints]]:
+    """The places that occur, and what is at each, in the order in which it came."""
+    order = np.argsort(places, kind="stable")
+    found, heads = np.unique(places[order], return_index=True)
+    return zip(found.tolist(), np.split(order, heads[1:]), strict=True)
+
+
+def _batch(rows: list[Any]) -> pa.RecordBatch:
+    columns = [pa.array([row[k] for row in rows], field.type) for k, field in enumerate(PACKED)]
+    return pa.RecordBatch.from_arrays(columns, schema=PACKED)

@@ -1,0 +1,138 @@
+"""One step of a bucket: what came is taken, the watermark moves, results leave, the state is saved.
+
+Spark knows nothing here: the entries may be anywhere, so that a step can be tested by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.spark.worker.streaming.buckets import SPREAD
+from windrow.engines.spark.worker.streaming.wire import begin, read_folded, read_rows, sends_rows
+from windrow.engines.stream.advance import Due, advanced, without_dead_keys
+from windrow.engines.stream.late import REASONS, LateRows
+from windrow.engines.stream.persistence.stored_state import Entries, StoredState
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import taken_folded
+from windrow.engines.stream.results import result_table
+from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.step import taken
+from windrow.engines.stream.watermark import watermark_of
+
+__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step"]
+
+#: late pairs of a row and a window, by reason
+LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
+#: what a step counts, in the order of the columns that carry it; the last is what the bucket holds after it
+COUNTED = (
+    "rows_in",
+    "rows_aggregated",
+    "rows_late",
+    "rows_rejected",
+    "windows_fired",
+    "windows_corrected",
+    "windows_retracted",
+    *LATE_PAIRS,
+    "state_bytes_read",
+    "state_bytes_written",
+    "state_bytes",
+)
+
+
+#: how the number of buckets is told: it follows from the setting
+BUCKETS = "number of buckets, that of spark.sql.shuffle.partitions,"
+#: how the way in which keys are spread over them is told: windrow's own, by its version
+SPREADING = "windrow's way to spread keys"
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What a step gives: results, late rows, and counts in the order of ``COUNTED``."""
+
+    results: pa.Table
+    late: pa.Table | None
+    counts: tuple[int, ...]
+    #: whether the watermark has moved since the step before; so it has in the first
+    has_moved: bool
+
+
+def step(
+    payload: bytes,
+    schema: pa.Schema,
+    entries: Entries,
+    blobs: Sequence[bytes],
+    watermark_ms: int,
+    rejected: Mapping[str, int],
+    buckets: int,
+) -> Stepped:
+    """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
+    this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
+    many keys are spread, which must never change."""
+    fresh, nothing = begin(payload, schema)
+    bucket = kept_by(entries, buckets)
+    loaded = bucket.load(fresh)
+    plan, state = loaded or (fresh, nothing)
+    before = state.counts
+    plan, state, due = _taken(plan, state, blobs)
+    state = _with_rejected(state, Counter(rejected))
+    assert state.axis is not None
+    watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
+    has_moved = loaded is None or watermark > state.watermark
+    state, fired = advanced(plan, state, watermark, due)
+    results = result_table(plan, state, due.joined(fired), {})
+    late = state.late.joined(None) if state.late.tables else None
+    state = without_dead_keys(replace(state, late=LateRows()))
+    bucket.save(plan, state)
+    moved = (bucket.bytes_read, bucket.bytes_written)
+    counts = (*_difference(before, state.counts), *moved, state.nbytes)
+    return Stepped(results, late, counts, has_moved)
+
+
+def bucket_place(bucket: int) -> bytes:
+    """What the entries of a bucket are bound to."""
+    return b"bucket %d" % bucket
+
+
+def kept_by(entries: Entries, buckets: int) -> StoredState:
+    """The state of a bucket among so many."""
+    return StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD})
+
+
+def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:
+    if not blobs:
+        return plan, state, Due()
+    if sends_rows(plan.query):
+        table = pa.concat_tables([read_rows(blob) for blob in blobs])
+        return taken(plan, state, table)
+    state, due = taken_folded(plan, state, [read_folded(plan, blob) for blob in blobs])
+    return plan, state, due
+
+
+def _with_rejected(state: State, rejected: Counter[str]) -> State:
+    counts = state.counts
+    total = dict(Counter(counts.rejected) + rejected)
+    return replace(state, counts=replace(counts, rows_in=counts.rows_in + rejected.total(), rejected=total))
+
+
+def _difference(before: Counts, after: Counts) -> tuple[int, ...]:
+    def numbers(counts: Counts) -> Any:
+        return np.array(
+            [
+                counts.rows_in,
+                counts.rows_aggregated,
+                sum(counts.late.values()),
+                sum(counts.rejected.values()),
+                counts.windows_fired,
+                counts.windows_corrected,
+                counts.windows_retracted,
+                *(counts.late_pairs.get(reason, 0) for reason in REASONS),
+            ]
+        )
+
+    return tuple((numbers(after) - numbers(before)).tolist())

@@ -1,0 +1,63 @@
+"""What travels between the tasks of a streaming query: rows of a bucket as one blob.
+
+A blob holds slices (rows folded where they lay) or, where a window needs the rows themselves, an Arrow table.
+Which of the two a query takes is settled before anything runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pyarrow as pa
+
+from windrow.engines.spark.worker.query_bytes import unpacked
+from windrow.engines.stream.keys import Keys
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import Folded
+from windrow.engines.stream.state import State
+from windrow.spec import Spec
+from windrow.state.codec import pack, unpack
+from windrow.windows import Session, TimeWindow
+
+__all__ = ["begin", "on_spark", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
+
+_FOLDED = "folded"
+
+
+def sends_rows(query: Spec) -> bool:
+    """Whether rows travel, and not slices."""
+    if query.rolling_over is not None or query.late == "emit":
+        return True
+    return not all(isinstance(window, (TimeWindow, Session)) for _, window in query.windows)
+
+
+def on_spark(query: Spec) -> Spec:
+    """The query as a bucket runs it: Spark's watermark is the only one."""
+    return replace(query, watermark=None, idle_timeout=None)
+
+
+@lru_cache(maxsize=32)
+def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
+    """The plan of a query for rows of a schema, and the state before the first of them."""
+    query = on_spark(unpacked(payload))
+    return Plan.of(query).begun(State(Keys(query.by), None, (), {}), schema.empty_table())
+
+
+def write_folded(folded: Folded) -> bytes:
+    return pack(_FOLDED, folded.state())
+
+
+def read_folded(plan: Plan, data: bytes) -> Folded:
+    return Folded.restored(plan, unpack(_FOLDED, data))
+
+
+def write_rows(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def read_rows(data: bytes) -> pa.Table:
+    return pa.ipc.open_stream(pa.py_buffer(data)).read_all()

@@ -1,0 +1,1 @@
+"""Windows on both sides of the shuffle: rows into slices, slices into windows."""
