@@ -26,6 +26,9 @@ from phone_calls.moves import day_windows, largest_fall, noons
 
 from windrow.cli.commands.run import recorded
 from windrow.cli.errors import JobError, JobFailed, JobInterrupted
+from windrow.cli.execution.spark.failures import guarded
+from windrow.cli.execution.spark.run import run_spark
+from windrow.cli.execution.spark.session import open_session
 from windrow.cli.job import Job, read_job
 from windrow.cli.record import Record
 from windrow.cli.report import write_report
@@ -33,9 +36,6 @@ from windrow.cli.show.comparison import Comparison, bar_table
 from windrow.cli.show.progress import human_seconds
 from windrow.cli.show.steps import Steps
 from windrow.cli.show.tables import text_table
-from windrow.cli.spark.failures import guarded
-from windrow.cli.spark.run import run_spark
-from windrow.cli.spark.session import open_session
 
 HERE = Path(__file__).parent
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from windrow.engines import reach, row_chunks
+from windrow.engines.in_order import chunks as row_chunks
+from windrow.engines.in_order import lookback as reach
 
 
 @contextmanager

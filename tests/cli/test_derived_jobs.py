@@ -15,9 +15,9 @@ from derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
 from windrow.cli.commands.sample import JOB
 from windrow.cli.derived import computed_columns
 from windrow.cli.errors import JobError
+from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.job import KAFKA_COLUMNS, read_job
 from windrow.cli.main import main
-from windrow.cli.spark.progress import step_of
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pkgutil
 import pytest
 
 import windrow
-from windrow.cli.spark.failures import first_line
+from windrow.cli.execution.spark.failures import first_line
 
 FRAMES = """\
   File "/usr/lib/python3.11/site-packages/pyspark/worker.py", line 4327, in invoke_udf

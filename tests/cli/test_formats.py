@@ -21,7 +21,7 @@ PACKAGE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{importlib.metadata.versi
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_CLASSPATH"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("windrow.cli.spark.packages._is_running", lambda: False)
+    monkeypatch.setattr("windrow.cli.execution.spark.packages._is_running", lambda: False)
 
 
 def checked(folder: Path, text: str, capsys: pytest.CaptureFixture[str], **conf: str) -> tuple[int, str]:

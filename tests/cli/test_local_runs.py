@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_jobs import GOOD, STRANGE_NUMBERS, STRANGE_RESULTS, write_calls, write_job, write_strange_numbers
+from windrow.cli.execution.local.files import read_batches
 from windrow.cli.job import read_job
-from windrow.cli.local.files import read_batches
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 

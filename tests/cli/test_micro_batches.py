@@ -10,9 +10,9 @@ import pytest
 from cli_jobs import GOOD, write_job
 from late_jobs import run_steps, write_late_files, write_late_job, written
 from windrow.cli.errors import JobError
+from windrow.cli.execution.local.files import ignored_options, list_files
+from windrow.cli.execution.local.micro_batches import micro_batches
 from windrow.cli.job import Source, read_job
-from windrow.cli.local.files import ignored_options, list_files
-from windrow.cli.local.micro_batches import micro_batches
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_jobs import GOOD, write_calls, write_job
+from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.main import main
-from windrow.cli.spark.progress import step_of
 
 SCHEMA = GOOD[GOOD.index("[source.schema]") : GOOD.index("[events]")]
 STREAM = GOOD.replace('format = "csv"', 'format = "parquet"').replace(
@@ -235,7 +235,7 @@ def test_a_bug_is_one_line_that_names_the_file_with_all_of_it(
     def broken(*arguments: Any, **named: Any) -> None:
         raise ZeroDivisionError("no hunter2-secret here\nnor \x1b there")
 
-    monkeypatch.setattr("windrow.cli.local.run.run_local", broken)
+    monkeypatch.setattr("windrow.cli.execution.local.run.run_local", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = GOOD.replace("header = true", 'header = true\npassword = "hunter2-secret"')
     more = ["--verbose"] if verbose else []

@@ -8,9 +8,9 @@ import pytest
 
 from cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.errors import JobError
+from windrow.cli.execution.spark.restarts import check_results, has_begun
 from windrow.cli.job import read_job
 from windrow.cli.main import main
-from windrow.cli.spark.restarts import check_results, has_begun
 
 
 def wrote(folder: Path, *names: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from cli_jobs import GOOD, write_job
 from windrow.cli.errors import JobError
+from windrow.cli.execution.spark.session import _redaction, _secrets_in_a_file, open_session
 from windrow.cli.job import read_job
 from windrow.cli.job.secrets import Setting
-from windrow.cli.spark.session import _redaction, _secrets_in_a_file, open_session
 
 
 def test_secrets_are_in_a_file_of_their_owner_and_only_while_spark_starts(

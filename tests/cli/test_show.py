@@ -8,12 +8,12 @@ import io
 import pytest
 from rich.console import Console
 
+from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.show.comparison import Comparison, bar_table
 from windrow.cli.show.lines import PlainLines, progress_text
 from windrow.cli.show.live import LiveLine
 from windrow.cli.show.progress import Progress, Totals
 from windrow.cli.show.tables import text_table
-from windrow.cli.spark.progress import step_of
 
 STEP = Progress(
     12, 30.0, 123_456, 17, 0, 2_345, 0, 2.5, 45_600_000, dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC), None

@@ -13,10 +13,10 @@ import pytest
 
 from cli_jobs import write_job
 from windrow.cli.commands.run import recorded, run_job
+from windrow.cli.execution.spark import run as spark_run
+from windrow.cli.execution.spark import session as spark_session
 from windrow.cli.job import read_job
 from windrow.cli.show import Progress
-from windrow.cli.spark import run as spark_run
-from windrow.cli.spark import session as spark_session
 
 START, STREAM, AFTERWARDS = 12.0, 41.0, 300.0
 

@@ -11,12 +11,12 @@ import pytest
 
 from cli_jobs import write_job
 from windrow.cli.errors import JobFailed
+from windrow.cli.execution.spark import watch as watching
+from windrow.cli.execution.spark.failures import first_line
+from windrow.cli.execution.spark.watch import watch
 from windrow.cli.job import Job, read_job
 from windrow.cli.record import Record
 from windrow.cli.show import Silent
-from windrow.cli.spark import watch as watching
-from windrow.cli.spark.failures import first_line
-from windrow.cli.spark.watch import watch
 
 
 class FakeStream:

@@ -14,13 +14,13 @@ import pytest
 
 from cli_jobs import GOOD, write_calls, write_job
 from derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
+from windrow.cli.execution.spark.derive import derived, with_value_columns
+from windrow.cli.execution.spark.run import start_stream
+from windrow.cli.execution.spark.watch import watch
 from windrow.cli.job import Job, read_job
 from windrow.cli.main import main
 from windrow.cli.record import Record
 from windrow.cli.show import reporter_for
-from windrow.cli.spark.derive import derived, with_value_columns
-from windrow.cli.spark.run import start_stream
-from windrow.cli.spark.watch import watch
 from windrow.testing import assert_same_results
 
 KAFKA = pa.schema(

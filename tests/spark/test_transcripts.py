@@ -14,8 +14,8 @@ import pytest
 
 import windrow as wr
 from windrow.testing import assert_same_results, list_transcripts
-from windrow.testing.transcript_format import Transcript, read_transcript
-from windrow.testing.transcript_tables import arrow_types, table_from
+from windrow.testing.transcripts.format import Transcript, read_transcript
+from windrow.testing.transcripts.tables import arrow_types, table_from
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parents[1] / "transcripts")
 

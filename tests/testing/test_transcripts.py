@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.testing.transcript_errors import TranscriptError
-from windrow.testing.transcript_format import read_transcript
-from windrow.testing.transcript_oracle import OracleOperator
-from windrow.testing.transcript_tables import arrow_types, table_from
 from windrow.testing.transcripts import list_transcripts, run_on_oracle, run_transcript
+from windrow.testing.transcripts.errors import TranscriptError
+from windrow.testing.transcripts.format import read_transcript
+from windrow.testing.transcripts.oracle import OracleOperator
+from windrow.testing.transcripts.tables import arrow_types, table_from
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parent.parent / "transcripts")
 

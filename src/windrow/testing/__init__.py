@@ -23,7 +23,7 @@ Nothing in windrow imports this package.
 
 from windrow.testing.comparison import assert_same_results
 from windrow.testing.oracle import evaluate
-from windrow.testing.stream_oracle import StreamOracle
+from windrow.testing.oracle.stream import StreamOracle
 from windrow.testing.tables import rows_of
 from windrow.testing.transcripts import list_transcripts, run_on_oracle, run_transcript
 

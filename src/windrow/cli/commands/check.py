@@ -24,11 +24,11 @@ def execute(options: argparse.Namespace) -> int:
     job = job_of(options)
     say_line(f"ok    file: {_described(job)}")
     if options.engine == "local":
-        from windrow.cli.local.files import check_readable
+        from windrow.cli.execution.local.files import check_readable
 
         check_readable(job.source, job.file)
     else:
-        from windrow.cli.spark.packages import check_packages
+        from windrow.cli.execution.spark.packages import check_packages
 
         check_packages(job)
     try:
@@ -57,7 +57,7 @@ def _counted(count: int, what: str) -> str:
 def _first_rows(job: Job, count: int) -> tuple[Any, str]:
     """Rows of the source, or made-up rows of its schema, or none."""
     if job.source.format in FILE_FORMATS and "://" not in str(job.source.path):
-        from windrow.cli.local.files import check_readable, list_files, read_batches
+        from windrow.cli.execution.local.files import check_readable, list_files, read_batches
 
         if job.source.is_stream and Path(str(job.source.path)).is_dir() and not list_files(job.source):
             return None, "the source has no files yet"
@@ -66,7 +66,7 @@ def _first_rows(job: Job, count: int) -> tuple[Any, str]:
         return (first, "of the source") if first is not None else (None, "the source has no rows yet")
     schema = job.source.read_columns or _known_schemas().get(job.source.format, ())
     if schema:
-        from windrow.cli.local.made_up import made_up_rows
+        from windrow.cli.execution.local.made_up import made_up_rows
 
         return made_up_rows(schema), "made up from the schema"
     return None, f"{job.source.format!r} can only be read on Spark, and there is no [source.schema]"
@@ -110,7 +110,7 @@ def _dry_run(job: Job, rows: Any, origin: str) -> None:
         return
     import warnings
 
-    from windrow.cli.local.run import guarded
+    from windrow.cli.execution.local.run import guarded
     from windrow.cli.show.tables import text_table
 
     with warnings.catch_warnings(record=True) as caught:
@@ -125,9 +125,9 @@ def _dry_run(job: Job, rows: Any, origin: str) -> None:
 def _check_checkpoint(job: Job) -> None:
     """Whether the job goes on from what it left behind. Only Spark can read that: it is started if there is
     something to read, and if it starts on this machine."""
-    from windrow.cli.spark.failures import guarded
-    from windrow.cli.spark.restarts import check_goes_on, check_results, has_begun
-    from windrow.cli.spark.session import master_of, missing, open_session
+    from windrow.cli.execution.spark.failures import guarded
+    from windrow.cli.execution.spark.restarts import check_goes_on, check_results, has_begun
+    from windrow.cli.execution.spark.session import master_of, missing, open_session
 
     checkpoint = job.sink.checkpoint
     if checkpoint is None or not job.source.is_stream:

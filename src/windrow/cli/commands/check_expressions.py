@@ -27,7 +27,7 @@ def tried_expressions(job: Job, rows: Any, origin: str, engine: Literal["spark",
 
 
 def _check_settings(job: Job, engine: str) -> None:
-    from windrow.cli.local.derive import check_settings
+    from windrow.cli.execution.local.derive import check_settings
 
     try:
         check_settings(job)
@@ -58,7 +58,7 @@ def _noted(job: Job, rows: Any, engine: str) -> list[str]:
 
 
 def _applied(job: Job, rows: Any, origin: str) -> tuple[Any, str]:
-    from windrow.cli.local.derive import derivation_of, derived_table
+    from windrow.cli.execution.local.derive import derivation_of, derived_table
 
     derivation = derivation_of(job, rows.schema)
     try:

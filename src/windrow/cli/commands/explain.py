@@ -18,9 +18,9 @@ def execute(options: argparse.Namespace) -> int:
     job = job_of(options)
     say("\n".join(explained(job)))
     if options.spark:
-        from windrow.cli.spark.failures import guarded
-        from windrow.cli.spark.run import read_source
-        from windrow.cli.spark.session import open_session
+        from windrow.cli.execution.spark.failures import guarded
+        from windrow.cli.execution.spark.run import read_source
+        from windrow.cli.execution.spark.session import open_session
 
         with open_session(job) as spark:
             say("\non Spark:\n" + guarded(job.query.explain, guarded(read_source, job, spark)))

@@ -21,7 +21,7 @@ _ROWS = 10_000
 
 
 def execute(options: argparse.Namespace) -> int:
-    from windrow.cli.local.files import check_readable
+    from windrow.cli.execution.local.files import check_readable
     from windrow.cli.replay import read_speed
 
     job = job_of(options)
@@ -51,10 +51,10 @@ def _redirected(job: Job, out: str | None, scratch: str) -> Job:
 def _locally(
     job: Job, options: argparse.Namespace, speed: float, scratch: Path, record: Record, reporter: Reporter
 ) -> None:
-    from windrow.cli.local.derive import DerivedRows
-    from windrow.cli.local.files import read_batches
-    from windrow.cli.local.run import run_batches
-    from windrow.cli.local.sinks import open_sink
+    from windrow.cli.execution.local.derive import DerivedRows
+    from windrow.cli.execution.local.files import read_batches
+    from windrow.cli.execution.local.run import run_batches
+    from windrow.cli.execution.local.sinks import open_sink
     from windrow.cli.replay import paced
 
     derived = DerivedRows(job)
@@ -67,8 +67,8 @@ def _locally(
 def _on_spark(
     job: Job, options: argparse.Namespace, speed: float, scratch: Path, record: Record, reporter: Reporter
 ) -> None:
-    from windrow.cli.spark.feed import play
-    from windrow.cli.spark.session import open_session
+    from windrow.cli.execution.spark.feed import play
+    from windrow.cli.execution.spark.session import open_session
 
     reporter.note("starting Spark ...")
     with open_session(job, options.verbose) as spark:

@@ -27,13 +27,13 @@ def execute(options: argparse.Namespace) -> int:
 
 def run_job(job: Job, options: argparse.Namespace, record: Record, reporter: Reporter) -> None:
     if options.engine == "local":
-        from windrow.cli.local.run import run_local
+        from windrow.cli.execution.local.run import run_local
 
         run_local(job, record, reporter, options.batch_rows, options.overwrite)
         return
-    from windrow.cli.spark.restarts import check_results
-    from windrow.cli.spark.run import run_spark
-    from windrow.cli.spark.session import open_session
+    from windrow.cli.execution.spark.restarts import check_results
+    from windrow.cli.execution.spark.run import run_spark
+    from windrow.cli.execution.spark.session import open_session
 
     check_results(job)
     reporter.note("starting Spark ...")

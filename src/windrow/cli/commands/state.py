@@ -38,8 +38,8 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _read(checkpoint: str) -> Any:
-    from windrow.cli.spark.failures import guarded
-    from windrow.cli.spark.session import open_session
+    from windrow.cli.execution.spark.failures import guarded
+    from windrow.cli.execution.spark.session import open_session
 
     with open_session(_no_job()) as spark:
         from windrow.spark import inspect_state

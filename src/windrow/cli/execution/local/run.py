@@ -19,11 +19,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.cli.errors import JobFailed, JobInterrupted
+from windrow.cli.execution.local.derive import DerivedRows
+from windrow.cli.execution.local.files import (
+    check_readable,
+    ignored_options,
+    read_batches,
+    read_micro_batches,
+)
+from windrow.cli.execution.local.late import with_late_rows
+from windrow.cli.execution.local.sinks import LocalSink, open_sink
 from windrow.cli.job import FILE_FORMATS, Job
-from windrow.cli.local.derive import DerivedRows
-from windrow.cli.local.files import check_readable, ignored_options, read_batches, read_micro_batches
-from windrow.cli.local.late import with_late_rows
-from windrow.cli.local.sinks import LocalSink, open_sink
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
 from windrow.cli.show.moments import plain_value

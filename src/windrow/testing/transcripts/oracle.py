@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from windrow.query import Query
-from windrow.testing.stream_oracle import StreamOracle
+from windrow.testing.oracle.stream import StreamOracle
 from windrow.windows import Window
 
 __all__ = ["OracleOperator"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from windrow.monoids.base import Aggregate
 from windrow.spec import Rolling, Spec
-from windrow.testing.membership import Frame, Row, last_rows, policy_frame, rows_within
+from windrow.testing.oracle.membership import Frame, Row, last_rows, policy_frame, rows_within
 from windrow.windows import Policy
 
 __all__ = ["fold", "key_of", "place", "policy_frames", "rolling_rows"]

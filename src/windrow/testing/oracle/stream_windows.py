@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from windrow.spec import Spec
-from windrow.testing.membership import Row
-from windrow.testing.stream_results import Identity, Model, Record, Result, Watermark
+from windrow.testing.oracle.membership import Row
+from windrow.testing.oracle.stream_results import Identity, Model, Record, Result, Watermark
 from windrow.windows import Fixed
 
 __all__ = ["TimeModel"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from windrow.spec import Spec
-from windrow.testing.membership import Row
+from windrow.testing.oracle.membership import Row
 
 __all__ = ["Identity", "Kind", "Model", "Record", "Result", "Watermark", "allowance"]
 

@@ -20,13 +20,13 @@ from typing import Any, Literal
 
 from windrow.monoids.equality import same
 from windrow.spec import Spec
-from windrow.testing.folding import fold, key_of, place
-from windrow.testing.membership import Row
-from windrow.testing.oracle import check_columns
-from windrow.testing.stream_ordered import OrderedModel, RollingModel
-from windrow.testing.stream_results import Model, Result, Watermark, allowance
-from windrow.testing.stream_sessions import SessionModel
-from windrow.testing.stream_windows import TimeModel
+from windrow.testing.oracle.batch import check_columns
+from windrow.testing.oracle.folding import fold, key_of, place
+from windrow.testing.oracle.membership import Row
+from windrow.testing.oracle.stream_in_order import OrderedModel, RollingModel
+from windrow.testing.oracle.stream_results import Model, Result, Watermark, allowance
+from windrow.testing.oracle.stream_sessions import SessionModel
+from windrow.testing.oracle.stream_windows import TimeModel
 from windrow.testing.tables import Clock, rows_of
 from windrow.windows import Session, TimeWindow, Window, to_us
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet
 
 from windrow.cli.errors import JobFailed, JobInterrupted
+from windrow.cli.execution.local.derive import DerivedRows
+from windrow.cli.execution.local.files import read_batches
+from windrow.cli.execution.spark.failures import guarded
+from windrow.cli.execution.spark.run import keep_results, start_stream
+from windrow.cli.execution.spark.watch import watch
 from windrow.cli.job import Job
-from windrow.cli.local.derive import DerivedRows
-from windrow.cli.local.files import read_batches
 from windrow.cli.record import Record
 from windrow.cli.replay import paced
 from windrow.cli.show import Reporter
-from windrow.cli.spark.failures import guarded
-from windrow.cli.spark.run import keep_results, start_stream
-from windrow.cli.spark.watch import watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from windrow.spec import Spec
-from windrow.testing.membership import Frame, Row, frames
-from windrow.testing.stream_results import Model, Record, Result, Watermark
+from windrow.testing.oracle.membership import Frame, Row, frames
+from windrow.testing.oracle.stream_results import Model, Record, Result, Watermark
 
 __all__ = ["SessionModel"]
 

@@ -7,14 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from windrow.cli.errors import JobInterrupted
+from windrow.cli.execution.spark.derive import derived, with_value_columns
+from windrow.cli.execution.spark.failures import first_line, guarded
+from windrow.cli.execution.spark.restarts import check_goes_on
+from windrow.cli.execution.spark.watch import watch
 from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
 from windrow.cli.show.tables import text_table
-from windrow.cli.spark.derive import derived, with_value_columns
-from windrow.cli.spark.failures import first_line, guarded
-from windrow.cli.spark.restarts import check_goes_on
-from windrow.cli.spark.watch import watch
 from windrow.windows import parse_duration
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any
 from windrow.monoids.equality import same
 from windrow.query import Query
 from windrow.spec import Rolling, Spec
-from windrow.testing.folding import fold, key_of, place, policy_frames, rolling_rows
-from windrow.testing.membership import Frame, Row, frames
+from windrow.testing.oracle.folding import fold, key_of, place, policy_frames, rolling_rows
+from windrow.testing.oracle.membership import Frame, Row, frames
 from windrow.testing.tables import Clock, rows_of
 from windrow.windows import Policy, Window
 

@@ -1,7 +1,7 @@
 """Transcripts: behaviour as data, run on anything that offers what an operator does.
 
 Purpose: one corpus of behaviours (YAML: rows, watermarks, expected results) for every engine, in the manner
-of Beam's trigger transcripts. :mod:`windrow.testing.transcript_format` says how one is written.
+of Beam's trigger transcripts. :mod:`windrow.testing.transcripts.format` says how one is written.
 Invariant: after each step exactly the rows it names come out, in any order.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 
 from windrow.testing.comparison import assert_same_results
 from windrow.testing.tables import rows_of
-from windrow.testing.transcript_format import Step, Transcript, read_transcript
-from windrow.testing.transcript_oracle import OracleOperator
-from windrow.testing.transcript_tables import arrow_types, table_from
+from windrow.testing.transcripts.format import Step, Transcript, read_transcript
+from windrow.testing.transcripts.oracle import OracleOperator
+from windrow.testing.transcripts.tables import arrow_types, table_from
 from windrow.windows import format_duration, parse_duration
 
 __all__ = ["list_transcripts", "run_on_oracle", "run_transcript"]

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from windrow.spec import Spec
-from windrow.testing.folding import place, policy_frames, rolling_rows
-from windrow.testing.membership import Frame, Row, frames
-from windrow.testing.stream_results import Kind, Model, Result, Watermark
+from windrow.testing.oracle.folding import place, policy_frames, rolling_rows
+from windrow.testing.oracle.membership import Frame, Row, frames
+from windrow.testing.oracle.stream_results import Kind, Model, Result, Watermark
 from windrow.windows import Delta, Policy
 
 __all__ = ["OrderedModel", "RollingModel"]

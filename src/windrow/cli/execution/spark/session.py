@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.execution.spark.packages import check_packages
 from windrow.cli.job import Job
 from windrow.cli.job.secrets import SECRET_NAMES, Setting, scrubbed
-from windrow.cli.spark.packages import check_packages
 from windrow.packages import how_to_install
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pyarrow.json
 import pyarrow.parquet
 
 from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.execution.local.micro_batches import LIMITS, by_age, micro_batches
 from windrow.cli.job import FILE_FORMATS, Source
 from windrow.cli.job.column_types import arrow_type
-from windrow.cli.local.micro_batches import LIMITS, by_age, micro_batches
 
 __all__ = ["check_readable", "ignored_options", "list_files", "read_batches", "read_micro_batches"]
 

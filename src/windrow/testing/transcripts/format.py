@@ -37,7 +37,7 @@ import windrow as wr
 from windrow.packages import how_to_install
 from windrow.query import Query
 from windrow.spec_text import SpecTextError, aggregate_of, window_of
-from windrow.testing.transcript_errors import TranscriptError
+from windrow.testing.transcripts.errors import TranscriptError
 
 __all__ = ["Step", "Transcript", "read_transcript"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from windrow.testing.transcript_errors import TranscriptError
-from windrow.testing.transcript_format import Transcript
+from windrow.testing.transcripts.errors import TranscriptError
+from windrow.testing.transcripts.format import Transcript
 
 __all__ = ["arrow_types", "table_from"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from windrow.cli.errors import JobFailed, JobInterrupted
+from windrow.cli.execution.spark.failures import first_line
+from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.job import Job
 from windrow.cli.record import Record
 from windrow.cli.show import Reporter
-from windrow.cli.spark.failures import first_line
-from windrow.cli.spark.progress import step_of
 from windrow.cli.stopping import Stopping
 
 if TYPE_CHECKING:

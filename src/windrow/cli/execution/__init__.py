@@ -1,0 +1,1 @@
+"""How a job runs: on the local engine, or on Spark."""
