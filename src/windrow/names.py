@@ -21,8 +21,13 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
     >>> nearest("Lenght", ["ts", "length"]), nearest("xyz", ["ts", "length"])
     ('length', None)
+    >>> nearest("lateness", ["late", "allowed_lateness"])
+    'allowed_lateness'
     """
     by_lower = {each.lower(): each for each in known}
+    longer = [each for lower, each in by_lower.items() if name.lower() in lower.split("_")]
+    if len(longer) == 1:
+        return longer[0]
     found = difflib.get_close_matches(name.lower(), by_lower, 1, cutoff)
     return by_lower[found[0]] if found else None
 

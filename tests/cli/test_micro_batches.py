@@ -65,7 +65,7 @@ def test_limits_that_spark_refuses_are_refused(tmp_path: Path, options: str, sai
     assert main(["run", str(tmp_path / "calls.toml"), "--engine", "local", "--quiet"]) == 2
 
 
-@pytest.mark.parametrize("events", ["", 'lateness = "6h"\nlate = "emit"'])
+@pytest.mark.parametrize("events", ["", 'allowed_lateness = "6h"\nlate = "emit"'])
 def test_how_many_rows_are_read_at_a_time_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], events: str
 ) -> None:

@@ -35,7 +35,7 @@ def _is_due(row: dict[str, Any], watermark: datetime) -> bool:
     return row["window_end"] <= watermark if "window_end" in row else row["ts"] < watermark
 
 
-@pytest.mark.parametrize("lateness", ["", 'lateness = "6h"'])
+@pytest.mark.parametrize("lateness", ["", 'allowed_lateness = "6h"'])
 @pytest.mark.parametrize("files", [1, 3, None])
 def test_a_job_gives_other_numbers_on_the_local_engine_once_rows_are_late(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], files: int | None, lateness: str

@@ -39,7 +39,7 @@ len = "long"
 time = "ts"                 # the column of event times
 by = ["region"]             # each region has windows of its own
 watermark = "10m"           # rows may be up to 10 minutes out of order
-# lateness = "30m"          # rows later than that may still correct windows that came out
+# allowed_lateness = "30m"  # rows later than that may still correct windows that came out
 # late = "emit"             # hand late rows back, in the column `late`
 
 [[window]]                  # any number of windows share one pass over the rows

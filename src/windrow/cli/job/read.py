@@ -27,7 +27,18 @@ from windrow.windows import parse_duration
 __all__ = ["read_job"]
 
 _TABLES = ("source", "events", "window", "rolling", "agg", "sink", "spark")
-_EVENTS = ("time", "by", "watermark", "max_ahead", "lateness", "late", "order", "empty", "min_count", "emit")
+_EVENTS = (
+    "time",
+    "by",
+    "watermark",
+    "max_ahead",
+    "allowed_lateness",
+    "late",
+    "order",
+    "empty",
+    "min_count",
+    "emit",
+)
 _LIMITS = ("max_windows",)
 #: the tables that every job has
 _NEEDED = {
@@ -183,11 +194,11 @@ def _events(fields: Fields) -> Query:
     emit = fields.choice("emit", ("final", "update"), "final")
     least = fields.whole("min_count", 0)
     watermark = fields.value("watermark", None, str, int)
-    lateness = fields.value("lateness", 0, str, int)
+    lateness = fields.value("allowed_lateness", 0, str, int)
     ahead = fields.value("max_ahead", None, str, int)
     fields.checked("watermark", query, time=time, watermark=watermark)
     fields.checked("max_ahead", query, time=time, watermark=watermark, max_ahead=ahead)
-    fields.checked("lateness", query, time=time, allowed_lateness=lateness)
+    fields.checked("allowed_lateness", query, time=time, allowed_lateness=lateness)
     return fields.checked(
         "time",
         query,
