@@ -21,11 +21,25 @@ from windrow.state.codec import pack, unpack
 TESTS = Path(__file__).parents[1]
 CASES = int(os.environ.get("WINDROW_FUZZ_CASES", "600"))
 _AT_ONCE = 300
+#: the share of each kind of state, see forged_state.py
+KINDS = {"operators": 0.5, "windows": 0.5}
 
 
-@pytest.mark.parametrize("first", range(0, CASES, _AT_ONCE))
-def test_forged_state_is_refused_by_name_or_stays_within_its_arrays(first: int) -> None:
-    command = [sys.executable, str(TESTS / "forged_state.py"), str(first), str(min(_AT_ONCE, CASES - first))]
+def _runs() -> list[tuple[str, int, int]]:
+    """Kind, first case and number of cases of each process."""
+    counts = {kind: max(1, int(share * CASES)) for kind, share in KINDS.items()}
+    return [
+        (kind, first, min(_AT_ONCE, count - first))
+        for kind, count in counts.items()
+        for first in range(0, count, _AT_ONCE)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "first", "count"), _runs())
+def test_forged_state_is_refused_by_name_or_gives_results_of_the_right_form(
+    kind: str, first: int, count: int
+) -> None:
+    command = [sys.executable, str(TESTS / "forged_state.py"), kind, str(first), str(count)]
     folder = cache_folder()
     # kernels that check bounds are others than those that do not, and are kept apart from them
     extra = {"NUMBA_BOUNDSCHECK": "1", "WINDROW_CACHE_DIR": "" if folder is None else str(folder / "checked")}
@@ -37,6 +51,7 @@ def test_forged_state_is_refused_by_name_or_stays_within_its_arrays(first: int) 
     told = "\n".join([*faults, found.stdout[-3000:], found.stderr[-3000:]])
     assert found.returncode == 0, f"the process ended with {found.returncode}:\n{told}"
     assert "refused" in found.stdout
+    assert "accepted" in found.stdout
 
 
 def _stored() -> tuple[Any, dict[str, Any]]:

@@ -21,6 +21,7 @@ from windrow.state.store import Store
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree
+from windrow.swag.mta_checks import Check, partial_check, side_check
 from windrow.swag.mta_stored import MANIFEST, Durability, Keys, StoredAMTA, StoredLogMTA
 
 __all__ = ["delete_window", "described", "open_window"]
@@ -40,8 +41,12 @@ def open_window(
     cache: int = 512,
     block: int | None = None,
     durability: Durability = "buffered",
+    check: Check | None = None,
 ) -> Any:
-    """The window of that id in a store, as it was at its last checkpoint; a new one if there is none."""
+    """The window of that id in a store, as it was at its last checkpoint; a new one if there is none.
+
+    Whoever gives a ``check`` of partials also names what the aggregate raises; otherwise both is done here.
+    """
     _check(store, buffer, cache, block, durability)
     monoid = as_monoid(monoid)
     kind, stored = next((base, made) for base, made in _STORED.items() if issubclass(algorithm, base))
@@ -54,9 +59,11 @@ def open_window(
         facts |= {name: manifest[name] for name in ("epoch", "block")}
     records = records_in(monoid.identity)
     blocks = BlockCodec(facts["epoch"], monoid.identity, records)
-    levels = StoredLevels(store, keys.blocks, blocks, (keys.owner, token), block=facts["block"], cache=cache)
+    checked = side_check(monoid, check or partial_check(monoid))
+    sizes = {"block": facts["block"], "cache": cache}
+    levels = StoredLevels(store, keys.blocks, blocks, (keys.owner, token), check=checked, **sizes)
     window: Any = stored(monoid, levels)
-    window._set_up(window_id, levels, facts, blocks.values, buffer, durability)
+    window._set_up(window_id, levels, facts, blocks.values, buffer, durability, checked, check is None)
     _recover(window, manifest)
     return window
 
@@ -95,7 +102,9 @@ def _recover(window: Any, manifest: dict[str, Any] | None) -> None:
             window._levels.give_up(SPILLED.unpack(spilled, window._keys.spilled))
     except StateError as error:
         raise type(error)(f"window {window.window_id!r}: {error}") from error
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         raise CorruptState(f"window {window.window_id!r}: the manifest makes no sense: {error!r}") from error
 
 

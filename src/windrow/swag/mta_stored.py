@@ -21,11 +21,12 @@ Source: [MTA] 4.1.5, 4.2.4, 5.1 and 5.2.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from windrow.errors import StateError
+from windrow.errors import AggregateError, EmptyWindow, StateError
 from windrow.state.codec import Codec
+from windrow.state.levels.blocks import PairCheck
 from windrow.state.levels.checkpoints import Batch, Metrics, write_batches
 from windrow.state.levels.queue import StoredQueue
 from windrow.state.levels.stored import NULLS, TIMES, StoredLevels
@@ -33,10 +34,14 @@ from windrow.state.store import Guard, Item, key_of
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree, Policy
+from windrow.swag.mta_checks import check_counts, check_levels, check_tree
 
 __all__ = ["MANIFEST", "Durability", "Keys", "StoredAMTA", "StoredLogMTA", "StoredTree", "flush_together"]
 
 Durability = Literal["buffered", "flush", "each"]
+
+#: errors that say what is wrong by themselves
+_NAMED = (StateError, EmptyWindow, AggregateError, MemoryError)
 
 #: a window's facts, and the rest as bytes, to be read once the facts agree
 MANIFEST = Codec("manifest")
@@ -64,6 +69,9 @@ class StoredTree(MonoidTree):
     _facts: dict[str, Any]
     _buffer: int
     _durability: Durability
+    _check: PairCheck | None
+    #: whether what the aggregate raises over stored partials is named here
+    _names_errors: bool
     _is_closed = False
     #: how safe the window is as it is now: 0 not, 1 stored, 2 synced
     _safety = 0
@@ -84,13 +92,73 @@ class StoredTree(MonoidTree):
 
     def evict_many(self, count: int) -> None:
         self._before()
-        super().evict_many(count)
+        try:
+            super().evict_many(count)
+        except Exception as error:
+            self._name(error)
+            raise
         if self._durability == "each":
             self.flush(sync=False)
 
     def evict_while(self, policy: Policy) -> int:
         self._before()
         return super().evict_while(policy)
+
+    def query(self) -> Any:
+        try:
+            return super().query()
+        except Exception as error:
+            self._name(error)
+            raise
+
+    # -- what combines partials that may have been stored, and what compares times ---------------------------
+
+    def _insert(self, partial: Any) -> None:
+        try:
+            super()._insert(partial)
+        except Exception as error:
+            self._name(error)
+            raise
+
+    def _evict(self) -> None:
+        try:
+            super()._evict()
+        except Exception as error:
+            self._name(error)
+            raise
+
+    def _find(self, policy: Policy) -> int:
+        try:
+            return super()._find(policy)
+        except Exception as error:
+            self._name(error)
+            raise
+
+    def _name(self, error: Exception) -> None:
+        """Raise an error with a name for one that an aggregate or a policy raised, over partials that it may
+        not have made."""
+        if self._names_errors and not isinstance(error, _NAMED):
+            raise AggregateError(
+                f"aggregate {self.monoid.name!r} raised {type(error).__name__} over the partials of window "
+                f"{self.window_id!r}: {error}"
+            ) from error
+
+    def _check_times(self, times: Any, count: int, size: Any) -> None:
+        with self._comparing():
+            super()._check_times(times, count, size)
+
+    def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
+        with self._comparing():
+            return super()._roll_time_plainly(times, rows, size)
+
+    @contextlib.contextmanager
+    def _comparing(self) -> Iterator[None]:
+        try:
+            yield
+        except TypeError as error:
+            raise StateError(
+                f"window {self.window_id!r}: times that cannot be compared with those stored: {error}"
+            ) from error
 
     def _before(self) -> None:
         if self._is_closed:
@@ -161,26 +229,47 @@ class StoredTree(MonoidTree):
         partials: Codec,
         buffer: int,
         durability: Durability,
+        check: PairCheck | None,
+        names_errors: bool,
     ) -> None:
         self.window_id, self._keys, self._levels = window_id, Keys(window_id), levels
+        self._check, self._names_errors = check, names_errors
         self._facts, self._partials = facts, partials
         self._buffer, self._durability = buffer, durability
         self._null_positions, self._times = _queue(levels, NULLS), _queue(levels, TIMES)
 
     def _take_up(self, manifest: dict[str, Any]) -> None:
-        self._levels.restore(manifest)
+        """Go on from a manifest, if it can be that of this window."""
+        check_counts(manifest)
         self._evicted, self._size = manifest["evicted"], manifest["size"]
+        self._restore(manifest["tree"])
+        check_tree(self)
+        if self._check is not None:
+            for partials in (*self._tails, *self._more_partials()):
+                self._check(partials)
+        levels, dead = self._levels.checked(manifest)
+        check_levels(self, levels, manifest)
+        self._levels.restore(levels, dead)
         self._null_positions = _queue(self._levels, NULLS, *manifest["nulls"])
         self._times = _queue(self._levels, TIMES, *manifest["times"])
-        self._restore(manifest["tree"])
+
+    def _more_partials(self) -> list[Any]:
+        """Lists of partials that are here besides those of the last pairs."""
+        raise NotImplementedError
 
 
 class StoredAMTA(StoredTree, AMTA):
     """:class:`~windrow.swag.amta.AMTA` on a store; made by ``AMTA.open``."""
 
+    def _more_partials(self) -> list[Any]:
+        return [[self._r0, self._r1], self._stack]
+
 
 class StoredLogMTA(StoredTree, LogMTA):
     """:class:`~windrow.swag.log_mta.LogMTA` on a store; made by ``LogMTA.open``."""
+
+    def _more_partials(self) -> list[Any]:
+        return [self._heads]
 
 
 class Keys:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.monoids.stored_partials import check_partial
 from windrow.partials.guarded import Raised, guarded
 from windrow.partials.inputs import (
     aggregate_column,
@@ -35,9 +36,10 @@ from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import Frame, build_frame
 from windrow.spec import Rolling, Spec
+from windrow.state.checks import require, whole
 from windrow.state.store import Store
 from windrow.swag.amta import AMTA
-from windrow.swag.mta_open import delete_window
+from windrow.swag.mta_open import delete_window, open_window
 
 __all__ = ["StoredFold", "rolled_in_store"]
 
@@ -87,7 +89,17 @@ class StoredFold:
         self._known: tuple[Any, list[Any]] = (None, [])
 
     def open(self, store: Store, window_id: str, **options: Any) -> Any:
-        return AMTA.open(store, window_id, self.monoid, **options)
+        return open_window(AMTA, store, window_id, self.monoid, check=self._check, **options)
+
+    def _check(self, partial: Any) -> None:
+        """Of a partial that comes from a store."""
+        count = self._count
+        require(type(partial) is tuple and len(partial) == 1 + 2 * count, "not a partial of this query")
+        whole("time of a partial", partial[0], _NEVER, -_NEVER - 1)
+        for seen in partial[1 : 1 + count]:
+            whole("values in a partial", seen, 0, 2**62)
+        for aggregate, part in zip(self._aggregates, partial[1 + count :], strict=True):
+            check_partial(aggregate.monoid, part)
 
     def results(self, frame: Frame, window_of: Callable[[int], Any]) -> list[Any]:
         """The result columns of the rows of a frame, in its order; ``window_of(key)`` gives the window that

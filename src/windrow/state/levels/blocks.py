@@ -22,7 +22,7 @@ from windrow.state.codec import Codec, frame, unframe
 from windrow.state.codec.writing import Writer
 from windrow.state.levels import Pair
 
-__all__ = ["MOST_PAIRS", "Block", "BlockCodec"]
+__all__ = ["MOST_PAIRS", "Block", "BlockCodec", "PairCheck"]
 
 _HEAD = struct.Struct("<QIII")
 _KIND = "block"
@@ -38,6 +38,8 @@ _PLAIN = (int, float, str, bytes, bool, type(None))
 
 #: pairs by their offset in the block; None where there is none
 Block = Sequence[Any]
+#: raises if a pair that was read is not one of the window's
+PairCheck = Callable[[Any], None]
 
 
 class BlockCodec:
@@ -123,20 +125,23 @@ class BlockCodec:
         out += struct.pack(f"<{len(ends)}I", *ends)
         out += writer.out
 
-    def decode(self, key: bytes, data: bytes) -> Block:
-        """The pairs of a block that was written under this key by this window."""
+    def decode(
+        self, key: bytes, data: bytes, most: int = MOST_PAIRS, check: PairCheck | None = None
+    ) -> Block:
+        """The pairs of a block that was written under this key by this window: so many at most, and each of
+        them checked."""
         try:
-            return self._decode(unframe(_KIND, data, key))
+            return self._decode(unframe(_KIND, data, key), most, check)
         except StateError:
             raise
         except Exception as error:
             raise CorruptState(f"{_KIND}: the content cannot be read: {error}") from error
 
-    def _decode(self, view: memoryview) -> Block:
+    def _decode(self, view: memoryview, most: int, check: PairCheck | None) -> Block:
         epoch, first, count, placed = _HEAD.unpack_from(view)
         if epoch != self.epoch:
             raise CorruptState(f"{_KIND}: left over from an earlier window of the same id")
-        if max(first, count, placed) > MOST_PAIRS * 2 or placed > 2 * count:
+        if first + count > most or placed > 2 * count:
             raise CorruptState(f"{_KIND}: {count} pairs from offset {first} on")
         places = struct.unpack_from(f"<{placed}I", view, _HEAD.size)
         if any(a >= b for a, b in itertools.pairwise((*places, 2 * count))):
@@ -144,11 +149,15 @@ class BlockCodec:
         columns = _Columns(self, view, _HEAD.size + 4 * placed)
         rest = 2 * count - placed
         if columns.is_each():
-            return _Lazily(first, columns.each(rest), _slots(places, 2 * count))
+            return _Lazily(first, columns.each(rest), _slots(places, 2 * count), check)
         flat = columns.read(rest)
         if places:
             flat = [self.identity if at < 0 else flat[at] for at in _slots(places, 2 * count)]
-        return [*[None] * first, *zip(flat[::2], flat[1::2], strict=True)]
+        pairs = list(zip(flat[::2], flat[1::2], strict=True))
+        if check is not None:
+            for pair in pairs:
+                check(pair)
+        return [*[None] * first, *pairs]
 
 
 def _slots(places: Sequence[int], count: int) -> Sequence[int]:
@@ -235,11 +244,14 @@ class _Columns:
 class _Lazily(Sequence[Any]):
     """Pairs that are read when they are asked for, and then kept."""
 
-    def __init__(self, first: int, each: Callable[[int], Any], slots: Sequence[int]) -> None:
+    def __init__(
+        self, first: int, each: Callable[[int], Any], slots: Sequence[int], check: PairCheck | None
+    ) -> None:
         self._pairs: list[Any] = [None] * (first + len(slots) // 2)
         self._first = first
         self._each = each
         self._slots = slots
+        self._check = check
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -251,5 +263,7 @@ class _Lazily(Sequence[Any]):
         if pair is None and offset >= self._first:
             at = 2 * (offset - self._first)
             pair = self._each(self._slots[at]), self._each(self._slots[at + 1])
+            if self._check is not None:
+                self._check(pair)
             self._pairs[offset] = pair
         return pair

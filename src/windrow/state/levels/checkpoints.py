@@ -10,9 +10,10 @@ fails, those that wait behind it are given up as well, and all their blocks are 
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ __all__ = ["SPILLED", "Batch", "Checkpoints", "Metrics", "write_batches"]
 _MOST_UNDER_WAY = 2
 #: keys in one write when blocks are deleted
 _DELETED_AT_ONCE = 1024
+#: more blocks than this are looked for before they are deleted
+_MOST_UNSEEN = 1 << 16
 
 #: what blocks were written since the last manifest
 SPILLED = Codec("spilled")
@@ -169,10 +172,30 @@ class Checkpoints:
     # -- in the background -----------------------------------------------------------------------------------
 
     def delete(self, runs: list[Run]) -> None:
-        keys = (block_key(self._prefix, level, n) for level, a, b in runs for n in range(a, b + 1))
+        """Delete the blocks of these runs. Very many are looked for first: runs are what a manifest says, and
+        the time that this takes is to depend on what is stored."""
+        keys: Iterator[bytes]
+        if sum(last - first + 1 for _, first, last in runs) <= _MOST_UNSEEN:
+            numbers = ((level, n) for level, a, b in runs for n in range(a, b + 1))
+            keys = (block_key(self._prefix, *number) for number in numbers)
+        else:
+            keys = self._stored_in(runs)
         while some := list(itertools.islice(keys, _DELETED_AT_ONCE)):
             self.store.write([], some, guards=[self.guard])
             self.metrics.blocks_deleted += len(some)
+
+    def _stored_in(self, runs: list[Run]) -> Iterator[bytes]:
+        """The keys of those blocks of some runs that are in the store."""
+        for level in sorted({level for level, _, _ in runs}):
+            ends = sorted((first, last) for number, first, last in runs if number == level)
+            firsts = [first for first, _ in ends]
+            # the last block of the runs that begin before or with each one
+            lasts = list(itertools.accumulate((last for _, last in ends), max))
+            for key in self.store.scan(b"%b%c" % (self._prefix, level)):
+                number = int.from_bytes(key[-8:], "big")
+                place = bisect.bisect_right(firsts, number) - 1
+                if place >= 0 and number <= lasts[place]:
+                    yield key
 
 
 def write_batches(

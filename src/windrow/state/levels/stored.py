@@ -15,26 +15,51 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from windrow.errors import CorruptState, StateError
+from windrow.state.checks import require, whole
+from windrow.state.layout import NULLS, TIMES, Level, checked_dead, checked_levels
 from windrow.state.levels import Key, Pair
-from windrow.state.levels.blocks import Block, BlockCodec
+from windrow.state.levels.blocks import Block, BlockCodec, PairCheck
 from windrow.state.levels.checkpoints import SPILLED, Checkpoints, Metrics
 from windrow.state.levels.ends import LevelEnds, Run
 from windrow.state.store import Guard, Store, block_key
 
 __all__ = ["NULLS", "TIMES", "StoredLevels"]
 
-#: levels that no tree reaches, for what else a window keeps
-NULLS, TIMES = 254, 255
+
+def _check_null(pair: Any) -> None:
+    whole("position of a null", pair[0], 0, 2**62)
+
+
+def _check_time(pair: Any) -> None:
+    """Times are what can be subtracted, one at a time."""
+    is_one = hasattr(pair[0], "__sub__") and not isinstance(pair[0], (set, frozenset, np.ndarray))
+    require(is_one, f"a time of type {type(pair[0]).__name__}")
+
+
+#: of levels that are not of a tree
+_CHECKS: dict[int, PairCheck] = {NULLS: _check_null, TIMES: _check_time}
 
 
 class StoredLevels:
     """The levels of one window in a store; :meth:`windrow.swag.AMTA.open` makes one."""
 
     def __init__(
-        self, store: Store, prefix: bytes, codec: BlockCodec, guard: Guard, *, block: int, cache: int
+        self,
+        store: Store,
+        prefix: bytes,
+        codec: BlockCodec,
+        guard: Guard,
+        *,
+        block: int,
+        cache: int,
+        check: PairCheck | None = None,
     ) -> None:
         self.store = store
+        #: what raises if a pair of a tree's level is not one; positions of nulls have a check of their own
+        self._check = check
         #: pairs put and given up since the last checkpoint
         self.pending = 0
         self._prefix = prefix
@@ -134,7 +159,7 @@ class StoredLevels:
         if data is None:
             raise CorruptState(f"{where} is missing from the store: it was deleted from outside, or lost")
         try:
-            return self._codec.decode(key, data)
+            return self._codec.decode(key, data, self._block, _CHECKS.get(place[0], self._check))
         except StateError as error:
             raise type(error)(f"{where}: {error}") from error
 
@@ -196,11 +221,19 @@ class StoredLevels:
 
     # -- opening again ---------------------------------------------------------------------------------------
 
-    def restore(self, layout: dict[str, Any]) -> None:
-        """Take up what a manifest says; reads the blocks that are not full yet."""
-        self.checkpoints.dead = [tuple(run) for run in layout["dead"]]
+    def checked(self, layout: dict[str, Any]) -> tuple[list[Level], list[Run]]:
+        """The levels and the garbage that a manifest tells of, if they can be those of a window."""
+        levels = checked_levels(layout["levels"], self._block)
+        for level in levels:
+            first = level.runs[0][0] if level.runs else level.head // self._block
+            require(first >= level.head // self._block, f"level {level.level}: a run that was given up")
+        return levels, checked_dead(layout["dead"], levels, self._block)
+
+    def restore(self, levels: Iterable[Level], dead: Iterable[Run]) -> None:
+        """Take up what a manifest says, once it was checked; reads the blocks that are not full yet."""
+        self.checkpoints.dead = list(dead)
         tails: list[tuple[LevelEnds, int]] = []
-        for level, head, end, runs in layout["levels"]:
+        for level, head, end, runs in levels:
             at = LevelEnds(level, self._block, head, end, head // self._block)
             at.runs.extend([first, last] for first, last in runs)
             self._levels[level] = at
@@ -223,7 +256,7 @@ class StoredLevels:
     def give_up(self, spilled: list[Any]) -> None:
         """Delete blocks that were spilled after the manifest that was restored: their window is lost."""
         garbage: list[Run] = []
-        for level, _, _, runs in spilled:
+        for level, _, _, runs in checked_levels(spilled, self._block):
             known = self._levels[level].runs if level in self._levels else ()
             last_kept = max((last for _, last in known), default=-1)
             garbage += [(level, max(first, last_kept + 1), last) for first, last in runs if last > last_kept]
