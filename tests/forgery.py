@@ -20,13 +20,16 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from windrow.errors import AggregateError, StateError
+from windrow.errors import AggregateError, StateError, UnknownColumn
 
 #: the keys on the way to a value
 Path = tuple[Any, ...]
 
 #: errors with a name that say what does not fit; all else that is raised is a fault
-NAMED = (StateError, AggregateError)
+NAMED = (StateError, AggregateError, UnknownColumn)
+#: texts of others: an aggregate whose results are of several types; rows that are not of the types that state
+#: says they were
+NAMING = ("make no Arrow column", "cast it before it is pushed")
 
 #: what a process of such runs may hold, and how long a run may take at the very most
 MOST_BYTES = 8 << 30
@@ -181,7 +184,7 @@ def run(forgeries: Sequence[Forgery], first: int, count: int) -> bool:
         except NAMED as error:
             print(f"refused: {type(error).__name__}: {str(error)[:150]}", flush=True)
         except Exception as error:
-            if "make no Arrow column" in str(error):  # objects of several types; the aggregate is named
+            if any(text in str(error) for text in NAMING):
                 print(f"refused: {error}", flush=True)
                 continue
             is_sound = False

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.engines.held_columns import HeldColumns
 from windrow.rows.selection import take_rows
 from windrow.rows.times import read_times
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
@@ -74,12 +75,9 @@ class Held:
         return {"table": self.table, "arrivals": self.arrivals, "revisions": revisions}
 
     @classmethod
-    def restored(cls, state: dict[str, Any], time: str, columns: Sequence[str]) -> Held:
-        """The rows of a state, with nulls in columns that they did not have."""
-        table = state["table"]
-        for name in columns:
-            if name not in table.column_names:
-                table = table.append_column(name, pa.nulls(table.num_rows))
+    def restored(cls, state: dict[str, Any], time: str, columns: HeldColumns) -> Held:
+        """The rows of a state, if they have the columns that they must."""
+        table = columns.completed(state["table"])
         require(table.column(time).null_count == 0, "held rows without a time")
         held = cls.of(table, time, state["arrivals"])
         if state["revisions"] is not None:

@@ -19,8 +19,9 @@ number is never used for other rows. Logs are values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,9 @@ from windrow.engines.in_order.chunks import Chunk, cut
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.summaries import Whole, combined
 from windrow.spec import Spec
-from windrow.state.checks import require, whole
+from windrow.state.checks import check_column, require, whole
 
-__all__ = ["FANOUT", "RowLog"]
+__all__ = ["FANOUT", "RowLog", "packed_masks", "unpacked_masks"]
 
 
 #: chunks, or wholes of one level, that a whole of the next level stands for
@@ -180,3 +181,21 @@ def _only(count: int, mask: Mask | None, places: Ints) -> Mask:
     found = np.zeros(count, np.bool_)
     found[places if mask is None else np.flatnonzero(mask)[places]] = True
     return found
+
+
+def packed_masks(masks: Sequence[Any]) -> list[Any] | None:
+    """Masks as bits; None: there are none."""
+    if all(mask is None for mask in masks):
+        return None
+    return [None if mask is None else np.packbits(mask) for mask in masks]
+
+
+def unpacked_masks(stored: list[Any] | None, chunks: Sequence[Chunk]) -> tuple[Any, ...]:
+    """The reverse, for these chunks."""
+    if stored is None:
+        return (None,) * len(chunks)
+    for bits, chunk in zip(stored, chunks, strict=True):
+        if bits is not None:
+            check_column("rows of a chunk that are needed", bits, -(-chunk.count // 8), np.uint8)
+    pairs = zip(stored, chunks, strict=True)
+    return tuple(b if b is None else np.unpackbits(b, count=c.count).astype(np.bool_) for b, c in pairs)

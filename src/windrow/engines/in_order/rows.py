@@ -28,7 +28,7 @@ that are due. None over rows that are not.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,10 +37,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.engines.held_columns import HeldColumns
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Naming, Taken, take
 from windrow.engines.in_order.held_rows import Held, joined
-from windrow.engines.in_order.log import RowLog
+from windrow.engines.in_order.log import RowLog, packed_masks, unpacked_masks
 from windrow.engines.in_order.lookback import Reach, everything, reach_by_rows, reach_by_time
 from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns, rolling_columns
@@ -53,7 +54,7 @@ from windrow.errors import AggregateError
 from windrow.rows.frame import build_frame, plain_array, require_columns
 from windrow.rows.times import read_times
 from windrow.spec import Rolling, Spec
-from windrow.state.checks import check_column, require, whole
+from windrow.state.checks import require, whole
 from windrow.windows import Delta, Punctuation, Window
 
 __all__ = ["REVISION", "OrderedRows"]
@@ -100,6 +101,8 @@ class OrderedRows:
         self._passed = -_NEVER
         #: windows that start before this do not come out: rows of them may have come before this was added
         self._since = -_NEVER
+        #: what is known of the columns of rows that come from stored state
+        self._stored_columns = HeldColumns(())
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
@@ -321,10 +324,15 @@ class OrderedRows:
             context, waiting = log.all(), pending.all()
         else:
             context, waiting = log.tail, joined(pending.parts) if pending.parts else None
-            found |= {"first": log.first, "masks": _packed(log.masks)}
+            found |= {"first": log.first, "masks": packed_masks(log.masks)}
         found["context"] = None if context is None else context.state()
         found["pending"] = None if waiting is None else waiting.by_time().state()
         return found
+
+    def expect(self, schema: pa.Schema, added: Collection[str]) -> None:
+        """Before ``restore``: rows have columns of these types; aggregates that were ``added`` may read
+        others."""
+        self._stored_columns = HeldColumns.of(self._query, schema, added)
 
     def restore(
         self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()
@@ -333,7 +341,7 @@ class OrderedRows:
         them."""
         context = None if state["context"] is None else self.reads_rows(False)(state["context"])
         pending = None if state["pending"] is None else self.reads_rows(True)(state["pending"])
-        masks = _unpacked(state.get("masks"), log)
+        masks = unpacked_masks(state.get("masks"), log)
         bounds = [whole("added", state["added"].get(n, 0), 0, 2**62) for n, _ in self._query.aggregates]
         added_after = tuple(bounds) if any(bounds) else ()
         known = RowLog(tuple(log), state.get("first", 0), context, masks, added_after)
@@ -345,6 +353,10 @@ class OrderedRows:
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
         self._since = whole("since", state["since"], -_NEVER, _NEVER)
         self._check_waiting()
+
+    def check_passed(self, up_to: int) -> None:
+        """Raise if rows were taken that were not due before a time."""
+        require(self._passed <= up_to, f"rows were taken up to {self._passed}, and are due up to {up_to}")
 
     def _check_waiting(self) -> None:
         """Rows that wait come after those that were taken."""
@@ -361,7 +373,9 @@ class OrderedRows:
     def reads_rows(self, waits: bool) -> Callable[[dict[str, Any]], Held]:
         """What makes rows of plain values: of the context, or those that wait, which have the columns of
         ``order``, too."""
-        columns = [*self._columns, *self._query.order] if waits else self._columns
+        names = [*self._columns, *self._query.order] if waits else self._columns
+        others = waits and isinstance(self._window, Rolling)
+        columns = replace(self._stored_columns, names=names, has_others=others)
         return partial(Held.restored, time=self._query.time, columns=columns)
 
     def reads_whole(self) -> Callable[[dict[str, Any]], Whole]:
@@ -370,20 +384,3 @@ class OrderedRows:
     def whole(self, number: int, level: int) -> Whole:
         """A whole of the context."""
         return self._log.whole(self._query, number, level)
-
-
-def _packed(masks: Sequence[Any]) -> list[Any] | None:
-    """Masks as bits; None: there are none."""
-    if all(mask is None for mask in masks):
-        return None
-    return [None if mask is None else np.packbits(mask) for mask in masks]
-
-
-def _unpacked(stored: list[Any] | None, chunks: Sequence[Chunk]) -> tuple[Any, ...]:
-    if stored is None:
-        return (None,) * len(chunks)
-    for bits, chunk in zip(stored, chunks, strict=True):
-        if bits is not None:
-            check_column("rows of a chunk that are needed", bits, -(-chunk.count // 8), np.uint8)
-    pairs = zip(stored, chunks, strict=True)
-    return tuple(b if b is None else np.unpackbits(b, count=c.count).astype(np.bool_) for b, c in pairs)

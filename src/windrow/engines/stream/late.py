@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.rows.times import TimeAxis
+from windrow.state.checks import require
 
 __all__ = ["REASONS", "LateRows", "joined_tables"]
 
@@ -27,6 +28,16 @@ class LateRows:
     @property
     def nbytes(self) -> int:
         return sum(int(table.nbytes) for table in self.tables)
+
+    def check_invariants(self) -> None:
+        """Of late rows that come from outside."""
+        for table in self.tables:
+            require(isinstance(table, pa.Table), "late rows: not a table")
+            known = {"late_by", "late_reason"} <= set(table.column_names)
+            require(known, "late rows without how late they are, or why")
+            types = (pa.int64(), pa.duration("us"))
+            require(table.column("late_by").type in types, "late rows: how late they are is not a number")
+            require(table.column("late_reason").type == pa.string(), "late rows: why they are is not text")
 
     def with_rows(self, rows: pa.Table, axis: TimeAxis, late_by: Ints, reasons: Sequence[str]) -> LateRows:
         """With rows as they came, how late they were, and why."""

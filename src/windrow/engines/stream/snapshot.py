@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
+from windrow.engines.held_columns import check_key_types
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.keys import Keys
@@ -305,12 +306,13 @@ class _Reader:
         state = plan.with_parts(replace(state, columns=columns, axis=axis))
         self._keys, self._stretch = len(state.keys), (state.earliest, state.largest)
         with making_sense("the state"):
+            check_key_types(plan.query.by, state.keys.values, {c.name: c.type for c in columns.schema})
             return replace(
                 state,
                 time=None if state.time is None else self._time(state.time, stored["time"]),
                 sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
                 ordered={
-                    k: self._rows(rows, self._with_added(stored["ordered"][k], state.counts.rows_in))
+                    k: self._rows(rows, self._with_added(stored["ordered"][k], state.counts.rows_in), state)
                     for k, rows in state.ordered.items()
                 },
             )
@@ -376,11 +378,15 @@ class _Reader:
         }
         return stored | {"added": bounds | new}
 
-    def _rows(self, part: OrderedRows, stored: dict[str, Any]) -> OrderedRows:
+    def _rows(self, part: OrderedRows, stored: dict[str, Any], state: State) -> OrderedRows:
+        assert state.columns is not None
+        part.expect(state.columns.schema, stored["added"])
         if self._elsewhere is None:
             part.restore(stored)
         else:
             self._elsewhere.rows(part, stored, self._places)
+        allowed = 0 if state.watermark == END_OF_TIME else self._plan.allowed
+        part.check_passed(state.watermark - allowed)
         return part
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
@@ -73,7 +71,7 @@ class State:
         """Of a state that comes from outside; its parts are checked by themselves."""
         require(type(self.reach) in (int, float) and self.reach >= 0, f"reach: {self.reach!r:.60}")
         require(self.advanced_by_integer in (None, True, False), "advanced_by_integer: not true or false")
-        require(all(isinstance(table, pa.Table) for table in self.late.tables), "late rows: not tables")
+        self.late.check_invariants()
         self.counts.check_invariants()
 
     @property

@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.engines.held_columns import check_key_types
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.held_rows import Held
@@ -251,6 +252,7 @@ class StoredRolling(OrderedRows):
         self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()
     ) -> None:
         super().restore(state, log, waiting)
-        keys = Keys.restored(self._query.by, state["keys"], state["settled"])
+        keys = Keys.restored(self._query.by, state["keys"], whole("settled", state["settled"], 0, 2**62))
+        check_key_types(self._query.by, keys.values, self._stored_columns.types)
         self._known = _Known(keys, state["numbers"], state["rows"], state["lasts"], state["following"])
         self._known.check_invariants()
