@@ -20,13 +20,13 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from windrow.errors import AggregateError, StateError, UnknownColumn
+from windrow.errors import AggregateError, ChangedQuery, StateError, UnknownColumn
 
 #: the keys on the way to a value
 Path = tuple[Any, ...]
 
 #: errors with a name that say what does not fit; all else that is raised is a fault
-NAMED = (StateError, AggregateError, UnknownColumn)
+NAMED = (StateError, AggregateError, UnknownColumn, ChangedQuery)
 #: texts of others: an aggregate whose results are of several types; rows that are not of the types that state
 #: says they were
 NAMING = ("make no Arrow column", "cast it before it is pushed")

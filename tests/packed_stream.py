@@ -22,6 +22,7 @@ class DictEntries:
 
     place: bytes = b""
     head: bytes | None = None
+    guard: bytes | None = None
     blocks: dict[str, bytes] = field(default_factory=dict)
 
     def header(self) -> bytes | None:
@@ -29,6 +30,12 @@ class DictEntries:
 
     def set_header(self, data: bytes) -> None:
         self.head = data
+
+    def fence(self) -> bytes | None:
+        return self.guard
+
+    def set_fence(self, data: bytes) -> None:
+        self.guard = data
 
     def block(self, name: str) -> bytes:
         if name not in self.blocks:
@@ -45,7 +52,8 @@ class DictEntries:
 class PackedStream:
     """What Spark does with a query: micro-batches, each judged by the watermark of the one before."""
 
-    def __init__(self, query: Any, schema: pa.Schema) -> None:
+    def __init__(self, query: Any, schema: pa.Schema, query_id: str | None = None) -> None:
+        self.query_id = query_id
         self.query, self.schema = query, schema
         self.entries = {bucket: DictEntries(bucket_place(bucket)) for bucket in BUCKETS}
         self.late: list[Any] = []
@@ -67,7 +75,8 @@ class PackedStream:
                     for reason in REJECTED
                 }
                 entries = self.entries[bucket]
-                stepped = step(payload, self.schema, entries, blobs, watermark_ms, rejected, len(BUCKETS))
+                told = (watermark_ms, rejected, len(BUCKETS), self.query_id)
+                stepped = step(payload, self.schema, entries, blobs, *told)
                 results += stepped.results.to_pylist()
                 self.late += [] if stepped.late is None else stepped.late.to_pylist()
                 for name, count in zip(COUNTED, stepped.counts, strict=True):

@@ -25,7 +25,7 @@ QUERIES: dict[str, Any] = {
     "rows": EVENTS.window(wr.Rows(30)).agg(n=wr.count(), total=wr.sum("v")),
     "rolling": EVENTS.rolling(60).agg(n=wr.count(), total=wr.sum("v")),
 }
-HEADER = "header"
+HEADER, FENCE = "header", "fence"
 
 
 def batch_of(number: int, seed: int = 0) -> pa.Table:
@@ -35,9 +35,9 @@ def batch_of(number: int, seed: int = 0) -> pa.Table:
     return pa.table({"t": times, "k": keys, "v": rng.integers(0, 100, 40)}, schema=SCHEMA)
 
 
-def begun(query: Any, seed: int = 0) -> list[PackedStream]:
+def begun(query: Any, seed: int = 0, query_id: str | None = None) -> list[PackedStream]:
     """A stream after each of its first micro-batches."""
-    stream, copies = PackedStream(query, SCHEMA), []
+    stream, copies = PackedStream(query, SCHEMA, query_id), []
     for number in range(1, 7):
         stream.batch(batch_of(number, seed), number * 20 - 20)
         copies.append(copy.deepcopy(stream))
@@ -48,7 +48,8 @@ def entries_of(stream: PackedStream) -> dict[tuple[int, str], bytes]:
     found = {}
     for bucket, entries in stream.entries.items():
         assert entries.head is not None
-        found |= {(bucket, HEADER): entries.head}
+        assert entries.guard is not None
+        found |= {(bucket, HEADER): entries.head, (bucket, FENCE): entries.guard}
         found |= {(bucket, name): data for name, data in entries.blocks.items()}
     return found
 
@@ -59,6 +60,8 @@ def continued(stream: PackedStream, changes: dict[tuple[int, str], bytes]) -> An
     for (bucket, name), data in changes.items():
         if name == HEADER:
             stream.entries[bucket].head = data
+        elif name == FENCE:
+            stream.entries[bucket].guard = data
         else:
             stream.entries[bucket].blocks[name] = data
     results = [*stream.batch(batch_of(7), 120), *stream.batch(batch_of(8), 140)]
@@ -101,12 +104,57 @@ def test_older_versions_of_a_block_are_corrupt_state(name: str) -> None:
         assert changed or name in ("sessions", "rows", "rolling")  # rows are written once
 
 
-def test_an_older_header_is_corrupt_state_where_blocks_have_changed_since() -> None:
-    *copies, stream = begun(QUERIES["sliding"])
+@pytest.mark.parametrize("name", QUERIES)
+def test_an_older_header_that_was_put_back_by_itself_is_corrupt_state(name: str) -> None:
+    """Also where all of the state is in the header, as for sessions."""
+    *copies, stream = begun(QUERIES[name])
     for past in copies:
         for bucket in BUCKETS:
-            with pytest.raises(CorruptState):
+            with pytest.raises(CorruptState, match="not that of its last step|older state"):
                 continued(stream, {(bucket, HEADER): entries_of(past)[bucket, HEADER]})
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_header_that_is_missing_is_corrupt_state_and_not_a_new_beginning(name: str) -> None:
+    stream = begun(QUERIES[name])[-1]
+    stream.entries[BUCKETS[0]].head = None
+    with pytest.raises(CorruptState, match="header of a bucket is missing"):
+        stream.batch(batch_of(7), 120)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_buckets_of_another_checkpoint_of_the_same_query_are_corrupt_state(name: str) -> None:
+    stream = begun(QUERIES[name], query_id="one")[-1]
+    other = begun(QUERIES[name], seed=1, query_id="two")[-1]
+    for bucket in BUCKETS:
+        mixed = copy.deepcopy(stream)
+        mixed.entries[bucket] = copy.deepcopy(other.entries[bucket])
+        with pytest.raises(CorruptState, match="of another stream, 'two', and this is 'one'"):
+            mixed.batch(batch_of(7), 120)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_state_from_before_there_were_ids_and_fences_is_read_and_gets_them(name: str) -> None:
+    stream, known = begun(QUERIES[name])[-1], begun(QUERIES[name], query_id="one")[-1]
+    for entries in stream.entries.values():
+        entries.guard = None
+    stream.query_id = "one"
+    assert continued(stream, {}) == continued(known, {})
+    stream.batch(batch_of(7), 120)
+    known.batch(batch_of(7), 120)
+    assert entries_of(stream) == entries_of(known)
+    stream.query_id = "two"
+    with pytest.raises(CorruptState, match="of another stream"):
+        stream.batch(batch_of(8), 140)
+
+
+def test_a_stream_whose_id_is_not_known_keeps_the_one_that_its_state_has() -> None:
+    stream = begun(QUERIES["sessions"], query_id="one")[-1]
+    stream.query_id = None
+    stream.batch(batch_of(7), 120)
+    stream.query_id = "two"
+    with pytest.raises(CorruptState, match="of another stream"):
+        stream.batch(batch_of(8), 140)
 
 
 def test_exchanged_entries_of_two_streams_of_one_query_are_corrupt_state() -> None:

@@ -22,7 +22,7 @@ TESTS = Path(__file__).parents[1]
 CASES = int(os.environ.get("WINDROW_FUZZ_CASES", "600"))
 _AT_ONCE = 300
 #: the share of each kind of state, see forged_state.py
-KINDS = {"operators": 0.5, "windows": 0.5}
+KINDS = {"operators": 0.4, "windows": 0.4, "streams": 0.2}
 
 
 def _runs() -> list[tuple[str, int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.held_columns import HeldColumns
+from windrow.engines.in_order.held_columns import HeldColumns
 from windrow.rows.selection import take_rows
 from windrow.rows.times import read_times
 from windrow.state.checks import check_column, check_numbers, check_sorted, require

@@ -37,9 +37,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.held_columns import HeldColumns
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Naming, Taken, take
+from windrow.engines.in_order.held_columns import HeldColumns
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import RowLog, packed_masks, unpacked_masks
 from windrow.engines.in_order.lookback import Reach, everything, reach_by_rows, reach_by_time

@@ -39,14 +39,14 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
 
 def _tables(entries: list[Any]) -> list[pa.Table]:
     """The slices in each bucket that has some."""
-    from windrow.engines.spark.streaming.processor import HEADER
+    from windrow.engines.spark.streaming.processor import FENCE, HEADER
 
     headers: dict[int, bytes] = {}
     blocks: dict[int, dict[str, bytes]] = {}
     for bucket, name, data in entries:
         if name == HEADER:
             headers[bucket] = bytes(data)
-        elif not name.endswith("w") and not is_of_rows(name):
+        elif name != FENCE and not name.endswith("w") and not is_of_rows(name):
             blocks.setdefault(bucket, {})[name] = bytes(data)
     tables = [_bucket(bucket, data, blocks.get(bucket, {})) for bucket, data in headers.items()]
     return [table for table in tables if table is not None]

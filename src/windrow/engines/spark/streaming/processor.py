@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
@@ -17,12 +18,14 @@ from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, s
 from windrow.engines.spark.worker.streaming.wire import write_rows
 from windrow.errors import CorruptState
 
-__all__ = ["ENTRIES", "HEADER", "STEPPED", "BucketProcessor"]
+__all__ = ["ENTRIES", "FENCE", "HEADER", "STEPPED", "BucketProcessor"]
 
 #: the variable of Spark's state: a map of blobs by name
 ENTRIES = "entries"
-#: the name of the entry that is no block
-HEADER = "header"
+#: the names of the entries that are no blocks
+HEADER, FENCE = "header", "fence"
+#: the property of Spark's tasks that says of which stream they are: the same after every restart
+_QUERY_ID = "sql.streaming.queryId"
 
 #: what a step gives, as Spark has it: results or late rows as a blob, and counts
 STEPPED = "bucket int, kind string, blob binary, " + ", ".join(f"{name} long" for name in COUNTED)
@@ -49,6 +52,8 @@ class BucketProcessor(StatefulProcessor):
         # one variable: each costs a task milliseconds before it starts
         self._entries = handle.getMapState(ENTRIES, _NAME, _VALUE)
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
+        context = TaskContext.get()  # there is none where Spark only asks for the variables
+        self._query_id = None if context is None else context.getLocalProperty(_QUERY_ID)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
         blobs: list[bytes] = []
@@ -69,7 +74,8 @@ class BucketProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         self._stepped.add(bucket)
         entries = _SparkEntries(self, bucket)
-        stepped = step(self._payload, self._schema, entries, blobs, watermark_ms, rejected, self._buckets)
+        told = (watermark_ms, rejected, self._buckets, self._query_id)
+        stepped = step(self._payload, self._schema, entries, blobs, *told)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if stepped.has_moved:
@@ -100,6 +106,12 @@ class _SparkEntries:
 
     def set_header(self, data: bytes) -> None:
         self.set_block(HEADER, data)
+
+    def fence(self) -> bytes | None:
+        return self._get(FENCE)
+
+    def set_fence(self, data: bytes) -> None:
+        self.set_block(FENCE, data)
 
     def block(self, name: str) -> bytes:
         found = self._get(name)

@@ -24,9 +24,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.held_columns import check_key_types
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Taken
+from windrow.engines.in_order.held_columns import check_key_types
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.kinds.rolling_in_store import StoredFold

@@ -140,6 +140,8 @@ class StoredState:
     cache: Cache | None = None
     #: what whoever keeps the state must have been the same when it was written, by name
     marks: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: the id of whom the state belongs to, which the header then has; None: it is not known
+    owner: str | None = None
     #: the blocks that are stored, by number
     _stored: dict[int, _Entry] = field(default_factory=dict[int, _Entry])
     #: those of a save that is not settled
@@ -190,6 +192,7 @@ class StoredState:
             marks = dict(self._told.get("marks", {}))
             versions = [_version_of(entry.name) for entry in self._stored.values()]
         self._check_marks(marks)
+        self._check_owner(self._told.get("owner"))
         self._told = {}
         self._version = 1 + max(versions, default=0)
         return found
@@ -218,6 +221,15 @@ class StoredState:
         changed = [f"{name} was {stored.get(name)}, is {self.marks.get(name)}" for name in names]
         if changed:
             raise ChangedQuery(f"the state was kept in another way: {', '.join(changed)}. Make it as it was")
+
+    def _check_owner(self, stored: Any) -> None:
+        """State without an owner is of an earlier version, and has one from its next header on."""
+        require(stored is None or type(stored) is str, "the owner of the state: not an id")
+        if None not in (stored, self.owner) and stored != self.owner:
+            raise CorruptState(
+                f"the state is of another stream, {stored!r:.60}, and this is {self.owner!r}: entries of
+                another " f"checkpoint were put here. Put back all of the checkpoint together" ) self.owner =
+                self.owner or stored
 
     @property
     def names(self) -> set[str]:
@@ -317,6 +329,7 @@ class StoredState:
             rows["chunks"] = chunks[number]
         told = {number: entry.told for number, entry in self._saved.items()}
         beside = {"blocks": told, "following": self._rows.following, "marks": dict(self.marks)}
+        beside |= {} if self.owner is None else {"owner": self.owner}
         names = sorted(_listed(value | beside))
         beside["sums"] = np.array([self._sums[name] for name in names], np.uint32)
         data = pack(_HEADER, value | beside, _context(self.entries.place, _HEADER))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.worker.streaming.buckets import SPREAD
+from windrow.engines.spark.worker.streaming.fenced import BucketEntries, FencedEntries
 from windrow.engines.spark.worker.streaming.wire import begin, read_folded, read_rows, sends_rows
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.late import REASONS, LateRows
@@ -65,18 +66,20 @@ class Stepped:
 def step(
     payload: bytes,
     schema: pa.Schema,
-    entries: Entries,
+    entries: BucketEntries,
     blobs: Sequence[bytes],
     watermark_ms: int,
     rejected: Mapping[str, int],
     buckets: int,
+    query_id: str | None = None,
 ) -> Stepped:
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
-    many keys are spread, which must never change."""
+    many keys are spread, which must never change. ``query_id``: of which stream this is, if that is known."""
     fresh, nothing = begin(payload, schema)
-    bucket = kept_by(entries, buckets)
-    loaded = bucket.load(fresh)
+    fenced = FencedEntries(entries)
+    bucket = kept_by(fenced, buckets, query_id)
+    loaded = bucket.load(fresh, fenced.check_header)
     plan, state = loaded or (fresh, nothing)
     before = state.counts
     plan, state, due = _taken(plan, state, blobs)
@@ -99,9 +102,9 @@ def bucket_place(bucket: int) -> bytes:
     return b"bucket %d" % bucket
 
 
-def kept_by(entries: Entries, buckets: int) -> StoredState:
-    """The state of a bucket among so many."""
-    return StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD})
+def kept_by(entries: Entries, buckets: int, query_id: str | None = None) -> StoredState:
+    """The state of a bucket among so many, of a stream that may have an id."""
+    return StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD}, owner=query_id)
 
 
 def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:
