@@ -124,3 +124,27 @@ def test_late_rows_without_their_reasons_are_refused() -> None:
     stored["state"]["late"] = [table.drop_columns(["late_reason"]) for table in stored["state"]["late"]]
     with pytest.raises(CorruptState, match="late rows"):
         query.restore(pack("operator", stored))
+
+
+def test_a_number_of_the_next_chunk_that_is_taken_is_refused() -> None:
+    store, query = MemoryStore(), QUERIES["rolling"]
+    with small_chunks():
+        operator = query.open(store=store, name="op")
+        operator.push(rows(0))
+        operator.push(rows(7))
+        place = operator._saved.entries.place
+        header = read_header(store.values[place + b"h"], place)
+        header["following"] -= 1
+        _put_header(store, place, header)
+        with pytest.raises(CorruptState, match="number of the next chunk"):
+            query.open(store=store, name="op")
+
+
+def test_rows_that_were_taken_before_they_were_due_are_refused() -> None:
+    query = QUERIES["rolling"]
+    operator = query.open()
+    operator.push(rows(0))
+    stored = unpack("operator", operator.snapshot())
+    stored["state"]["watermark"] = -50
+    with pytest.raises(CorruptState, match="rows were taken up to 6, and are due up to -50"):
+        query.restore(pack("operator", stored))

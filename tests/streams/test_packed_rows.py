@@ -150,6 +150,14 @@ class CountingEntries(DictEntries):
         self.calls += 1
         super().set_header(data)
 
+    def fence(self) -> bytes | None:
+        self.calls += 1
+        return super().fence()
+
+    def set_fence(self, data: bytes) -> None:
+        self.calls += 1
+        super().set_fence(data)
+
     def block(self, name: str) -> bytes:
         self.calls += 1
         return super().block(name)

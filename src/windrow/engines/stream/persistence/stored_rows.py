@@ -9,7 +9,7 @@ Cost: a step writes the chunks it has made and their wholes, whatever else there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.in_order.summaries import Whole
 from windrow.errors import AggregateError
 
-__all__ = ["RowEntries", "StoredRows", "is_of_rows", "listed_rows"]
+__all__ = ["RowEntries", "StoredRows", "chunk_numbers", "is_of_rows", "listed_rows"]
 
 _PREFIX = "c"
 #: what the header tells of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
@@ -31,6 +31,11 @@ _TOLD = (np.int64, np.int32, np.int64, np.int64, np.int64, np.int8)
 def is_of_rows(name: str) -> bool:
     """Whether an entry is rows or wholes, and not a block of slices."""
     return name.startswith(_PREFIX)
+
+
+def chunk_numbers(names: Iterable[str]) -> set[int]:
+    """The numbers of the chunks that are among some entries."""
+    return {int(name.removeprefix(_PREFIX).partition("w")[0]) for name in names if is_of_rows(name)}
 
 
 def listed_rows(chunks: Sequence[Sequence[Any]]) -> Iterator[str]:

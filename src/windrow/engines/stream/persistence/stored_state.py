@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.stream.persistence.stored_rows import StoredRows, is_of_rows, listed_rows
+from windrow.engines.stream.persistence.stored_rows import StoredRows, chunk_numbers, is_of_rows, listed_rows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_query,
@@ -186,7 +186,9 @@ class StoredState:
             check(data)
         with making_sense("the header"):
             self._sums = dict(zip(sorted(_listed(self._told)), self._told["sums"].tolist(), strict=True))
-            self._rows.following = whole("number of the next chunk", self._told.get("following", 0), 0, 2**62)
+            least = 1 + max(chunk_numbers(self._sums), default=-1)
+            following = self._told.get("following", 0)
+            self._rows.following = whole("number of the next chunk", following, least, 2**62)
         found = restored_value(plan, self._told, self)
         with making_sense("the header"):
             marks = dict(self._told.get("marks", {}))
@@ -227,9 +229,10 @@ class StoredState:
         require(stored is None or type(stored) is str, "the owner of the state: not an id")
         if None not in (stored, self.owner) and stored != self.owner:
             raise CorruptState(
-                f"the state is of another stream, {stored!r:.60}, and this is {self.owner!r}: entries of
-                another " f"checkpoint were put here. Put back all of the checkpoint together" ) self.owner =
-                self.owner or stored
+                f"the state is of another stream, {stored!r:.60}, and this is {self.owner!r}: entries of "
+                f"another checkpoint were put here. Put back all of the checkpoint together"
+            )
+        self.owner = self.owner or stored
 
     @property
     def names(self) -> set[str]:
