@@ -114,6 +114,18 @@ def test_columns_that_had_no_type_yet_and_those_that_no_one_reads_are_fine() -> 
     assert again.finish().to_pylist() == operator.finish().to_pylist()
 
 
+def test_text_with_wider_offsets_than_the_state_says_is_fine() -> None:
+    query = QUERIES["rolling"]
+    operator = query.open()
+    operator.push(rows(0))
+    stored = unpack("operator", operator.snapshot())
+    for part in ("context", "pending"):
+        held = next(iter(stored["state"]["ordered"].values()))[part]
+        held["table"] = _with(held["table"], "k", held["table"]["k"].cast(pa.large_string()))
+    again = query.restore(pack("operator", stored))
+    assert again.finish().to_pylist() == operator.finish().to_pylist()
+
+
 def test_late_rows_without_their_reasons_are_refused() -> None:
     query = EVENTS.window(wr.Tumbling(10)).agg(n=wr.count())
     operator = query.open()

@@ -131,16 +131,16 @@ class StoredTree(MonoidTree):
         try:
             return super()._find(policy)
         except Exception as error:
-            self._name(error)
+            self._name(error, " or the policy")
             raise
 
-    def _name(self, error: Exception) -> None:
+    def _name(self, error: Exception, others: str = "") -> None:
         """Raise an error with a name for one that an aggregate or a policy raised, over partials that it may
         not have made."""
         if self._names_errors and not isinstance(error, _NAMED):
             raise AggregateError(
-                f"aggregate {self.monoid.name!r} raised {type(error).__name__} over the partials of window "
-                f"{self.window_id!r}: {error}"
+                f"aggregate {self.monoid.name!r}{others} raised {type(error).__name__} over the partials of "
+                f"window {self.window_id!r}: {error}"
             ) from error
 
     def _check_times(self, times: Any, count: int, size: Any) -> None:

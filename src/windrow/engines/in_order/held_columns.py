@@ -31,9 +31,16 @@ def check_types(what: str, table: pa.Table, types: Mapping[str, Any]) -> None:
         kind = types.get(column.name, column.type)
         known = not (pa.types.is_null(kind) or pa.types.is_null(column.type))
         require(
-            not known or column.type == kind,
+            not known or _form(column.type) == _form(kind),
             f"{what}: column {column.name!r} is of type {column.type}, not {kind}",
         )
+
+
+def _form(kind: Any) -> Any:
+    """The type, whatever the width of its offsets: Spark has a setting for that."""
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
 
 
 def check_key_types(by: Sequence[str], keys: pa.Table | None, types: Mapping[str, Any]) -> None:
