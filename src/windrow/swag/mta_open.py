@@ -45,7 +45,8 @@ def open_window(
 ) -> Any:
     """The window of that id in a store, as it was at its last checkpoint; a new one if there is none.
 
-    Whoever gives a ``check`` of partials also names what the aggregate raises; otherwise both is done here.
+    A caller that gives a ``check`` of partials also names what the aggregate raises; otherwise the window
+    does both.
     """
     _check(store, buffer, cache, block, durability)
     monoid = as_monoid(monoid)

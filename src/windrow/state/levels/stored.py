@@ -222,7 +222,7 @@ class StoredLevels:
     # -- opening again ---------------------------------------------------------------------------------------
 
     def checked(self, layout: dict[str, Any]) -> tuple[list[Level], list[Run]]:
-        """The levels and the garbage that a manifest tells of, if they can be those of a window."""
+        """The levels and the garbage that a manifest names, if they can be those of a window."""
         levels = checked_levels(layout["levels"], self._block)
         for level in levels:
             first = level.runs[0][0] if level.runs else level.head // self._block
