@@ -2,7 +2,7 @@
 
 Run as a program this restores such states and runs them to the end, ``python forged_state.py kind first
 count`` being the kind of state (operators, windows or streams) and the numbers of the cases; the case under
-way is printed, so that whoever started it sees the one that killed it. Numba checks bounds there
+way is printed, so that the one that killed the process is known. Numba checks bounds there
 (NUMBA_BOUNDSCHECK=1): an access outside of an array is an IndexError.
 """
 
