@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from cli_jobs import GOOD, write_calls, write_job
-from windrow.cli.errors import JobError
+from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.main import main
 from windrow.cli.replay import paced, read_speed
 
@@ -130,6 +131,38 @@ def test_check_of_a_stream_whose_files_are_yet_to_come(
 def test_state_of_no_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["state", str(tmp_path)]) == 2
     assert "name the folder that is checkpoint in [sink]" in capsys.readouterr().err
+
+
+def test_state_takes_settings_of_spark_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint on other storage needs packages and keys, and there is no job file to have them."""
+    jobs: list[Any] = []
+
+    def open_session(job: Any) -> Any:
+        jobs.append(job)
+        raise JobFailed("Spark did not start: hunter2 is wrong")
+
+    (tmp_path / "state").mkdir()
+    monkeypatch.setenv("SHOP_KEY", "hunter2")
+    monkeypatch.setattr("windrow.cli.execution.spark.session.open_session", open_session)
+    given = ["spark.master=local[2]", "spark.jars.packages=shop:s3:1", "spark.hadoop.fs.s3a.key=env:SHOP_KEY"]
+    arguments = [part for text in given for part in ("--conf", text)]
+    assert main(["state", str(tmp_path), *arguments]) == 1
+    assert "hunter2" not in capsys.readouterr().err
+    (job,) = jobs
+    assert job.spark.master == "local[2]"
+    assert {setting.name: setting.value for setting in job.spark.conf} == {
+        "spark.jars.packages": "shop:s3:1",
+        "spark.hadoop.fs.s3a.key": "hunter2",
+    }
+    assert [setting.is_secret for setting in job.spark.conf] == [False, True]
+
+
+def test_state_names_a_wrong_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state").mkdir()
+    assert main(["state", str(tmp_path), "--conf", "executor.memory=4g"]) == 2
+    assert capsys.readouterr().err.startswith("error: --conf executor.memory: give a setting of Spark's")
 
 
 def test_replay_at_full_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     state.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
     state.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
     state.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
+    _conf(state, "a setting of Spark's; NAME=env:VARIABLE for a secret")
     _bench(commands.add_parser("bench", help="run the papers' experiments again, in a clone of windrow"))
     return top
 
@@ -84,13 +85,11 @@ def _job(command: argparse.ArgumentParser) -> None:
         metavar="FILE.py",
         help="run this Python file and let the job use the monoids it defines",
     )
-    command.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a setting of Spark's, before the job's; NAME=env:VARIABLE for a secret",
-    )
+    _conf(command, "a setting of Spark's, before the job's; NAME=env:VARIABLE for a secret")
+
+
+def _conf(command: argparse.ArgumentParser, about: str) -> None:
+    command.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help=about)
 
 
 def _running(command: argparse.ArgumentParser) -> None:

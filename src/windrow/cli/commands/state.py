@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from windrow.cli.commands.reading import conf_of
 from windrow.cli.errors import JobError
-from windrow.cli.job import Job, Sink, Source, SparkSettings
+from windrow.cli.job import Job, Sink, Source
+from windrow.cli.job.secrets import Setting
+from windrow.cli.job.spark_conf import spark_without_a_job
 from windrow.cli.json_text import json_text
 from windrow.cli.show.out import say
 from windrow.cli.show.progress import human_time
@@ -17,13 +21,13 @@ __all__ = ["execute"]
 
 
 def execute(options: argparse.Namespace) -> int:
-    checkpoint = options.checkpoint
+    conf, checkpoint = conf_of(options), options.checkpoint
     if "://" not in checkpoint and not (Path(checkpoint) / "state").is_dir():
         raise JobError(
             f"{checkpoint}: this is not the checkpoint of a stream with state, which has a folder 'state': "
             f"name the folder that is checkpoint in [sink] of the job, once the job has run"
         )
-    table = _read(checkpoint)
+    table = _read(checkpoint, conf)
     if options.json:
         from windrow.cli.show.moments import plain_rows
 
@@ -37,23 +41,24 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(checkpoint: str) -> Any:
+def _read(checkpoint: str, conf: Sequence[Setting]) -> Any:
     from windrow.cli.execution.spark.failures import guarded
     from windrow.cli.execution.spark.session import open_session
 
-    with open_session(_no_job()) as spark:
+    with open_session(_no_job(conf)) as spark:
         from windrow.spark import inspect_state
 
         return guarded(inspect_state, checkpoint, spark)
 
 
-def _no_job() -> Job:
+def _no_job(conf: Sequence[Setting]) -> Job:
     """Spark is started for a job; here there is none."""
     from windrow.query import query
 
     source = Source("noop", None, False, (), ())
     sink = Sink("noop", None, "error", None, "continuously", ())
-    return Job(Path("state.toml"), source, query(time="ts"), sink, SparkSettings(None, "windrow state", ()))
+    spark = spark_without_a_job("windrow state", conf)
+    return Job(Path("state.toml"), source, query(time="ts"), sink, spark)
 
 
 def _summary(table: Any) -> str:

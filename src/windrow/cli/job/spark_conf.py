@@ -21,7 +21,7 @@ from windrow.cli.job.model import SparkSettings
 from windrow.cli.job.secrets import Setting
 from windrow.windows.timeline.zones import zone_name
 
-__all__ = ["given_conf", "read_spark", "why_refused"]
+__all__ = ["given_conf", "read_spark", "spark_without_a_job", "why_refused"]
 
 _MASTER = "spark.master"
 _ZONE = "spark.sql.session.timezone"
@@ -55,9 +55,25 @@ _CLASS = re.compile(r"\b[a-z_]\w*(?:\.[a-z_]\w*)+\.[A-Z]\w*", re.ASCII)
 def read_spark(fields: Fields, file: Path, given: Sequence[Setting]) -> SparkSettings:
     """``[spark]``, with what the command line gives."""
     conf = _conf(fields, given)
-    masters = [setting.value for setting in given if setting.name == _MASTER]
-    master = masters[0] if masters else _master(fields)
+    master = _given_master(given) or _master(fields)
     return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf)
+
+
+def spark_without_a_job(app_name: str, given: Sequence[Setting]) -> SparkSettings:
+    """What the command line gives, where there is no job file.
+
+    >>> spark_without_a_job("windrow state", given_conf(["spark.master=local[2]", "spark.ui.port=4050"]))
+    SparkSettings(master='local[2]', app_name='windrow state', conf=('4050',))
+    """
+    return SparkSettings(_given_master(given), app_name, _without_master(given))
+
+
+def _given_master(given: Sequence[Setting]) -> str | None:
+    return next((setting.value for setting in given if setting.name == _MASTER), None)
+
+
+def _without_master(given: Sequence[Setting]) -> tuple[Setting, ...]:
+    return tuple(setting for setting in given if setting.name != _MASTER)
 
 
 def _master(fields: Fields) -> str | None:
@@ -101,7 +117,7 @@ def _conf(fields: Fields, given: Sequence[Setting]) -> tuple[Setting, ...]:
     kept = [setting for setting in fields.settings("conf") if setting.name not in overruled]
     for setting in kept:
         _check(fields, setting)
-    return (*kept, *(setting for setting in given if setting.name != _MASTER))
+    return (*kept, *_without_master(given))
 
 
 def _check(fields: Fields, setting: Setting) -> None:
