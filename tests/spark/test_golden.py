@@ -1,5 +1,5 @@
-"""The checkpoint of a stream that is kept in tests/golden: Spark goes on from it, and the results are those of
-an operator that never stopped."""
+"""The checkpoint of a stream that is kept in tests/golden: Spark goes on from it, and the results are those
+of an operator that never stopped."""
 
 from __future__ import annotations
 

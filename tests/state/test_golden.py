@@ -1,4 +1,4 @@
-"""State that was written once and is kept in tests/golden: it is read, and goes on as if it had never stopped.
+"""State that was written once and is kept in tests/golden: it is read, and goes on as if never stopped.
 
 State of the present format must be read; that of any other is read, or refused with its format.
 """
@@ -29,9 +29,10 @@ def read(number: int, opened: Callable[[], T]) -> T | None:
     try:
         return opened()
     except UnsupportedVersion as error:
-        assert number != VERSION
-        assert f"state of format {number}; this windrow reads format {VERSION}" in str(error)
-        return None
+        refusal = str(error)
+    assert number != VERSION, refusal
+    assert f"state of format {number}; this windrow reads format {VERSION}" in refusal
+    return None
 
 
 def check(operator: Any, name: str) -> None:
