@@ -4,6 +4,7 @@ PYTHON ?= $(shell python3.11 -c '' 2>/dev/null && echo python3.11 || echo python
 EXTRAS ?= dev
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+CHAOS_ARGS ?=
 PAPERS_ARGS ?=
 
 VENV := .venv
@@ -31,10 +32,8 @@ demo: $(READY) ## Stream five days of phone calls through Spark; ends with a sum
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
-chaos: $(READY) ## Damage and fill disks, restore state that lies, kill a stream on Spark many times (half an hour)
-	WINDROW_CHAOS_DAMAGES=250 WINDROW_CHAOS_FULL=30 $(BIN)/python -m pytest tests/state/test_disks.py
-	WINDROW_FUZZ_CASES=5000 $(BIN)/python -m pytest tests/streams/test_forged_state.py
-	WINDROW_CHAOS_KILLS=20 WINDROW_CHAOS_BATCHES=150 $(BIN)/python -m pytest -s tests/spark/test_exactly_once.py
+chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
+	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check

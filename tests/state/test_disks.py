@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from chaos_counts import counted, how_many
 from windrow.state import CorruptState, RocksDBStore
 
-DAMAGES = int(os.environ.get("WINDROW_CHAOS_DAMAGES", "25"))
-FULL = int(os.environ.get("WINDROW_CHAOS_FULL", "5"))
+DAMAGES = how_many("WINDROW_CHAOS_DAMAGES", 25)
+FULL = how_many("WINDROW_CHAOS_FULL", 5)
 Content = list[tuple[bytes, bytes]]
 Damage = Callable[[bytearray, int, random.Random], None]
 
@@ -97,13 +98,15 @@ def test_a_damaged_log_loses_no_confirmed_write_silently(tmp_path: Path, damage:
     whole = log_of(folder).read_bytes()
     chance = random.Random(7)
     refused = 0
-    for number in range(DAMAGES):
-        log = bytearray(whole)
-        damage(log, chance.randrange(len(log)), chance)
-        place = Path(shutil.copytree(folder, tmp_path / str(number)))
-        log_of(place).write_bytes(log)
-        refused += is_refused(place, expected)
-        shutil.rmtree(place)
+    with counted("RocksDB's log damaged") as tally:
+        for number in range(DAMAGES):
+            log = bytearray(whole)
+            damage(log, chance.randrange(len(log)), chance)
+            place = Path(shutil.copytree(folder, tmp_path / str(number)))
+            log_of(place).write_bytes(log)
+            with tally.attempt():
+                refused += is_refused(place, expected)
+            shutil.rmtree(place)
     assert (
         refused > 0.9 * DAMAGES
     )  # the few bytes between the last record of a block and its end are not used
@@ -144,13 +147,16 @@ def test_what_is_cut_off_without_being_confirmed_is_no_damage(tmp_path: Path) ->
     whole = log_of(folder).read_bytes()
     synced = whole.index(confirmed[-1][1]) + len(confirmed[-1][1])
     chance = random.Random(3)
-    for number in range(DAMAGES):
-        place = Path(shutil.copytree(folder, tmp_path / str(number)))
-        os.truncate(log_of(place), chance.randrange(synced, len(whole)))
-        found = content(place)
-        assert len(found) < 60
-        assert found == [*confirmed, *more][: len(found)]  # writes that were made, and no half of one
-        assert found[:30] == confirmed
+    with counted("RocksDB's log cut off after the last confirmed write") as tally:
+        for number in range(DAMAGES):
+            place = Path(shutil.copytree(folder, tmp_path / str(number)))
+            os.truncate(log_of(place), chance.randrange(synced, len(whole)))
+            with tally.attempt():
+                found = content(place)
+                assert len(found) < 60
+                assert found == [*confirmed, *more][: len(found)]  # writes that were made, and no half of one
+                assert found[:30] == confirmed
+            shutil.rmtree(place)
 
 
 def test_damage_before_the_end_is_named_without_sync_as_well(tmp_path: Path) -> None:
@@ -215,9 +221,13 @@ def test_folders_of_older_versions_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("work", ["store", "threads", "window", "operator", "rolling"])
 def test_a_full_disk_is_named_and_what_failed_can_be_repeated(tmp_path: Path, work: str) -> None:
     script = Path(__file__).parent / "full_disk.py"
-    done = subprocess.run(
-        [sys.executable, str(script), work, str(tmp_path / "db"), str(FULL)], capture_output=True, text=True
-    )
+    with counted("Disk full") as tally:
+        done = subprocess.run(
+            [sys.executable, str(script), work, str(tmp_path / "db"), str(FULL)],
+            capture_output=True,
+            text=True,
+        )
+        tally.add(FULL, FULL if done.returncode == 0 else 0)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[0]) >= FULL // 2
 

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from chaos_counts import counted, how_many
 from windrow.state import MemoryStore, StateError, Store, WindowTaken
 
+TRIALS = how_many("WINDROW_CHAOS_PUT_BACK", 4)
 EVENTS = wr.query(time="t", by="k", watermark=5)
 AGGREGATES = {"n": wr.count(), "total": wr.sum("v")}
 QUERIES: dict[str, Any] = {
@@ -78,8 +80,10 @@ def check_put_back(query: Any, store: Store, name: str, moment: random.Random) -
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_store_put_back_under_a_live_operator_is_noticed(name: str, store: Store) -> None:
     moment = random.Random(7)
-    for trial in range(4):
-        check_put_back(QUERIES[name], store, f"calls {trial}", moment)
+    with counted("Store put back to an older state under a live operator") as tally:
+        for trial in range(TRIALS):
+            with tally.attempt():
+                check_put_back(QUERIES[name], store, f"calls {trial}", moment)
 
 
 def test_key_windows_put_back_under_a_live_operator_are_noticed(store: Store) -> None:

@@ -1,5 +1,5 @@
-"""kill -9 of the process of operators on RocksDB and on Redis, and of the Redis server: no wrong number, and no
-step lost that had returned. Few kills here; ``make chaos`` does many."""
+"""kill -9 of the process of operators on RocksDB and on Redis, and of the Redis server: no wrong number, and
+no step lost that had returned. Few kills here; ``make chaos`` does many."""
 
 from __future__ import annotations
 

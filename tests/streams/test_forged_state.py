@@ -14,12 +14,13 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from chaos_counts import counted, how_many
 from windrow.compile.cache_folder import cache_folder
 from windrow.errors import CorruptState
 from windrow.state.codec import pack, unpack
 
 TESTS = Path(__file__).parents[1]
-CASES = int(os.environ.get("WINDROW_FUZZ_CASES", "600"))
+CASES = how_many("WINDROW_CHAOS_FORGED", 600)
 _AT_ONCE = 300
 #: the share of each kind of state, see forged_state.py
 KINDS = {"operators": 0.4, "windows": 0.4, "streams": 0.2}
@@ -47,7 +48,11 @@ def test_forged_state_is_refused_by_name_or_gives_results_of_the_right_form(
     found = subprocess.run(
         command, capture_output=True, text=True, env=os.environ | extra | {"PYTHONPATH": path}, check=False
     )
-    faults = [line for line in found.stdout.splitlines() if line.startswith("FAULT")]
+    lines = found.stdout.splitlines()
+    faults = [line for line in lines if line.startswith("FAULT")]
+    with counted("Forged state with a right checksum") as tally:
+        tried = sum(line.startswith("case ") for line in lines)
+        tally.add(tried, sum(line.startswith(("accepted", "refused")) for line in lines))
     told = "\n".join([*faults, found.stdout[-3000:], found.stderr[-3000:]])
     assert found.returncode == 0, f"the process ended with {found.returncode}:\n{told}"
     assert "refused" in found.stdout
