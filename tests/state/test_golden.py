@@ -16,8 +16,9 @@ import pytest
 
 import golden_state as golden
 from redis_server import RedisServer
+from windrow.errors import UnsupportedVersion
 from windrow.state import RedisStore, RocksDBStore, Store
-from windrow.state.codec import VERSION, UnsupportedVersion
+from windrow.state.codec import VERSION
 
 T = TypeVar("T")
 FORMATS = golden.formats()

@@ -121,6 +121,10 @@ SLICES: dict[str, tuple[Any, str]] = {
         ),
         "float32",
     ),
+    "columns of order that the query does not have": (
+        lambda s: s.__setitem__("order", [pa.nulls(len(s["columns"][0]))]),
+        "order of slices: 1 columns where 0 are expected",
+    ),
     "no rows": (lambda s: s["partials"].update(rows=s["partials"]["rows"] * 0), "rows of slices"),
 }
 
@@ -132,3 +136,18 @@ def test_slices_that_lie_are_corrupt_state(lie: str) -> None:
     change(_first(stored["state"]["time"]["blocks"]))
     with pytest.raises(CorruptState, match=message):
         query.restore(pack("operator", stored))
+
+
+@pytest.mark.parametrize("over", ["windows", "rolling"])
+def test_rows_that_were_taken_beyond_the_watermark_are_corrupt_state(over: str) -> None:
+    """A row at 29 is not late; rows were said to be taken up to 30."""
+    events = wr.query(time="t", watermark=2)
+    query = (events.window(w=wr.Rows(2)) if over == "windows" else events.rolling(5)).agg(n=wr.count())
+    operator = query.open()
+    operator.push(pa.table({"t": [1, 5, 30]}))
+    stored = unpack("operator", operator.snapshot())
+    (rows,) = stored["state"]["ordered"].values()
+    assert (rows["passed"], stored["state"]["watermark"]) == (28, 28)
+    rows["passed"] = 30
+    with pytest.raises(CorruptState, match="rows were taken up to 30, and only those before 28 are late"):
+        query.restore(pack("operator", stored)).push(pa.table({"t": [29]}))

@@ -36,6 +36,7 @@ from windrow.windows.policy import Policy, attributes_read
 
 __all__ = [
     "Elsewhere",
+    "check_order",
     "check_query",
     "read_places",
     "read_slices",
@@ -167,6 +168,13 @@ def read_slices(plan: Plan, places: Sequence[int | None], stored: dict[str, Any]
     Nothing is checked yet: ``check_invariants`` of what the slices are for does that."""
     partials = Partials.restored(plan.aggregates, stored["partials"], places)
     return HeldSlices(*read_places(stored), partials, tuple(stored["order"]))
+
+
+def check_order(plan: Plan, slices: HeldSlices) -> None:
+    """Slices are merged with those of new rows, which have as many columns that order rows."""
+    count = len(plan.query.order) if plan.slicer.apart else 0
+    found = len(slices.order)
+    require(found == count, f"order of slices: {found} columns where {count} are expected")
 
 
 def read_places(stored: dict[str, Any]) -> tuple[Any, Any, Any, Any, Any]:
@@ -364,7 +372,9 @@ class _Reader:
         return replace(part, store=store, ledger=ledger, since=since)
 
     def _slices(self, stored: dict[str, Any]) -> HeldSlices:
-        return read_slices(self._plan, self._places, stored)
+        slices = read_slices(self._plan, self._places, stored)
+        check_order(self._plan, slices)
+        return slices
 
     def _with_added(self, stored: dict[str, Any], rows_in: int) -> dict[str, Any]:
         """Aggregates of columns that the held rows do not have are told which rows these are."""

@@ -26,6 +26,7 @@ from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.persistence.stored_rows import StoredRows, chunk_numbers, is_of_rows, listed_rows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
+    check_order,
     check_query,
     read_slices,
     restored_value,
@@ -273,6 +274,8 @@ class StoredState:
         def make(stored: dict[str, Any]) -> HeldSlices:
             slices = read_slices(plan, places, stored)
             bounds.check(slices, is_whole)
+            if not is_whole:
+                check_order(plan, slices)
             return slices
 
         found: HeldSlices = self._read(_BLOCK, f"{bounds.name}w" if is_whole else bounds.name, make)
