@@ -4,6 +4,9 @@ Disjoint ranges are folded; overlapping ones go through Two-Stacks Lite, each ro
 drivers are closure factories like those of :mod:`windrow.swag`, whose steps they use. Rows are read where
 they lie in the table: ``places`` says which row of the table is the i-th in processing order. What does not
 compile runs through the same algorithm in plain Python.
+
+A driver does at most about so many ``units`` of work (rows and ranges) in a call, keeps where it is in
+``reached`` and the partial at hand in ``kept``, and says whether all is done (:mod:`windrow.compile.pieces`).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from windrow.arrays import Ints
 from windrow.compile.access import Function, at, cast, emit, is_null, load, row, row_count, store
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
+from windrow.compile.pieces import run_in_pieces
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.ranges import LastRows, Over, RowRanges, SliceRanges, Slices
 from windrow.swag.base import named
@@ -38,7 +42,7 @@ Results = tuple[Any, Any]
 
 
 def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
-    """Disjoint ranges: one fold each."""
+    """Disjoint ranges: one fold each. ``reached``: the range, and how many rows of it are in ``kept``."""
 
     @jit
     def process(
@@ -51,22 +55,40 @@ def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
         bare: Any,
         out: Any,
         valid: Any,
-    ) -> None:
-        for window in range(fronts.shape[0]):
-            if is_null(bare, window):
-                continue
-            total = identity
-            for i in range(fronts[window], stops[window]):
-                place = at(places, i)
-                if not is_null(nulls, place):
-                    total = cast(identity, combine(total, lift(*row(columns, place))))
-            emit(out, valid, window, lower(total))
+        kept: Any,
+        reached: Any,
+        units: int,
+    ) -> bool:
+        window, done = reached[0], reached[1]
+        total = load(kept, 0)
+        while window < fronts.shape[0] and units > 0:
+            begin = fronts[window] + done
+            end = min(stops[window], begin + units)
+            units -= 1 + end - begin
+            if not is_null(bare, window):
+                for i in range(begin, end):
+                    place = at(places, i)
+                    if not is_null(nulls, place):
+                        total = cast(identity, combine(total, lift(*row(columns, place))))
+            if end < stops[window]:
+                done = end - fronts[window]
+            else:
+                if not is_null(bare, window):
+                    emit(out, valid, window, lower(total))
+                total = identity
+                done = 0
+                window += 1
+        store(kept, 0, total)
+        reached[0] = window
+        reached[1] = done
+        return window == fronts.shape[0]
 
     return process
 
 
 def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
-    """Overlapping ranges: each row is inserted once and evicted once."""
+    """Overlapping ranges: each row is inserted once and evicted once. ``reached``: the range, and the
+    registers but for the last, which is ``kept``."""
     insert, evict, query = steps.insert, steps.evict, steps.query
 
     @jit
@@ -83,27 +105,39 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
         bare: Any,
         out: Any,
         valid: Any,
-    ) -> None:
-        registers = (0, 0, 0, identity)
-        for window in range(fronts.shape[0]):
+        kept: Any,
+        reached: Any,
+        units: int,
+    ) -> bool:
+        window = reached[0]
+        registers = (reached[1], reached[2], reached[3], load(kept, 0))
+        while window < fronts.shape[0] and units > 0:
             front, stop = fronts[window], stops[window]
             # the window before shares nothing with this one, or reaches beyond it
             if front >= registers[1] or front < registers[0] or stop < registers[1]:
                 registers = (front, front, front, identity)
+            until = min(stop, registers[1] + units)
+            units -= 1 + until - registers[1]
             while registers[0] < front:
                 registers = evict(ring, mask, identity, registers)
-            while registers[1] < stop:
+            while registers[1] < until:
                 place = at(places, registers[1])
                 partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
                 registers = insert(ring, mask, identity, registers, partial)
-            if not is_null(bare, window):
-                emit(out, valid, at(targets, window), lower(query(ring, mask, identity, registers)))
+            if until == stop:
+                if not is_null(bare, window):
+                    emit(out, valid, at(targets, window), lower(query(ring, mask, identity, registers)))
+                window += 1
+        reached[0], reached[1], reached[2], reached[3] = window, registers[0], registers[1], registers[2]
+        store(kept, 0, registers[3])
+        return window == fronts.shape[0]
 
     return process
 
 
 def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
-    """The last ``size`` rows of each run: a result a row."""
+    """The last ``size`` rows of each run: a result a row. ``reached``: the row, the registers but for the
+    last, which is ``kept``, and the run."""
     insert, evict, query = steps.insert, steps.evict, steps.query
 
     @jit
@@ -119,10 +153,18 @@ def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> 
         bare: Any,
         out: Any,
         valid: Any,
-    ) -> None:
-        for run in range(runs.shape[0] - 1):
-            registers = (0, 0, 0, identity)
-            for i in range(runs[run], runs[run + 1]):
+        kept: Any,
+        reached: Any,
+        units: int,
+    ) -> bool:
+        first, run, count = reached[0], reached[4], runs[runs.shape[0] - 1]
+        registers = (reached[1], reached[2], reached[3], load(kept, 0))
+        last = min(first + units, count)
+        while first < last:
+            if first == runs[run + 1]:
+                registers = (0, 0, 0, identity)
+                run += 1
+            for i in range(first, min(last, runs[run + 1])):
                 place = at(places, i)
                 if registers[1] - registers[0] == size:
                     registers = evict(ring, mask, identity, registers)
@@ -130,23 +172,42 @@ def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> 
                 registers = insert(ring, mask, identity, registers, partial)
                 if not is_null(bare, i):
                     emit(out, valid, place, lower(query(ring, mask, identity, registers)))
+            first = min(last, runs[run + 1])
+        reached[0], reached[1], reached[2], reached[3] = first, registers[0], registers[1], registers[2]
+        reached[4] = run
+        store(kept, 0, registers[3])
+        return first == count
 
     return process
 
 
 def tree_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
-    """Ranges in any order: a tree over the rows, each node the sum of its two children; O(log n) a range."""
+    """Ranges in any order: a tree over the rows, each node the sum of its two children; O(log n) a range.
+    ``reached``: leaves, nodes and ranges that are done."""
 
     @jit
     def process(
-        tree: Any, identity: Any, columns: Any, fronts: Any, stops: Any, bare: Any, out: Any, valid: Any
-    ) -> None:
+        tree: Any,
+        identity: Any,
+        columns: Any,
+        fronts: Any,
+        stops: Any,
+        bare: Any,
+        out: Any,
+        valid: Any,
+        kept: Any,
+        reached: Any,
+        units: int,
+    ) -> bool:
         count = row_count(columns)
-        for i in range(count):
+        begin, end = reached[0], reached[0] + units
+        for i in range(begin, min(end, count)):
             store(tree, count + i, cast(identity, lift(*row(columns, i))))
-        for node in range(count - 1, 0, -1):
-            store(tree, node, cast(identity, combine(load(tree, 2 * node), load(tree, 2 * node + 1))))
-        for window in range(fronts.shape[0]):
+        for i in range(max(begin, count), min(end, 2 * count)):
+            node = 2 * count - 1 - i
+            if node > 0:
+                store(tree, node, cast(identity, combine(load(tree, 2 * node), load(tree, 2 * node + 1))))
+        for window in range(max(begin - 2 * count, 0), min(end - 2 * count, fronts.shape[0])):
             if is_null(bare, window):
                 continue
             low, high = fronts[window] + count, stops[window] + count
@@ -161,6 +222,8 @@ def tree_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
                 low >>= 1
                 high >>= 1
             emit(out, valid, window, lower(cast(identity, combine(left, right))))
+        reached[0] = end
+        return end >= 2 * count + fronts.shape[0]
 
     return process
 
@@ -275,6 +338,10 @@ def _tuple(*members: Any) -> Any:
 
 
 def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
+    """A driver over all its ranges, piece by piece."""
+    kept, reached = np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64)
+    kept[0] = form.identity
+    arguments = (*arguments, kept, reached)
     key = (driver, *(argument is None for argument in arguments))
     if key not in form.kernels:
         slides = driver in (slide_ranges, slide_rows)
@@ -283,10 +350,10 @@ def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
         def factory(jit: Any, lift: Any, lower: Any) -> Any:
             return driver(jit, first, lift, lower)
 
-        form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
+        form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=(*arguments, 1))
     kernel = form.kernels[key]
     assert kernel is not None
-    kernel(*arguments)
+    run_in_pieces(lambda units: kernel(*arguments, units))
 
 
 def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:

@@ -2,24 +2,26 @@
 
 :func:`prepared` decides whether a batch can go through natively: the monoid compiles for its inputs, the
 window's present content fits the native types, and integer sums provably fit 64 bits. :class:`NativeBatch`
-then moves the window into rings, runs a driver, and works out which results are null.
+then moves the window into rings, runs a driver piece by piece, and works out which results are null. A batch
+that a signal interrupts between two pieces leaves a window that has taken the rows of the pieces before.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from windrow.compile.columns import Columns, native_columns, shaped_like, with_empty
 from windrow.compile.native import NativeMonoid, build, native, warn_plain
+from windrow.compile.pieces import call_whole, pieces
 from windrow.errors import AggregateError
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.queue import ChunkedArrayQueue
 
-__all__ = ["NativeBatch", "account_for_nulls", "power_of_two", "prepared", "prepared_times"]
+__all__ = ["NativeBatch", "account_for_nulls", "keep_taken", "power_of_two", "prepared", "prepared_times"]
 
 _INT64_MAX = 2**63 - 1
 _SMALLEST_RING = 64
@@ -103,32 +105,27 @@ class NativeBatch:
         if not self._enter(min(size, len(self.window) + len(self)), None):
             return rest()
         out, valid, fronts = self._outputs()
-        state = self._state
         first_position = self.window._registers[1]
+        written = (self._lasts(fronts, first_position), out, valid, fronts)
         ends = None if fronts is None else np.arange(1, len(self) + 1) + first_position
-        arguments = (
-            state.ring,
-            state.mask,
-            self.form.identity,
-            self._typed(self.window._registers),
-            size,
-            self.columns.arrays,
-            self.columns.nulls,
-            self._lasts(fronts, first_position),
-            out,
-            valid,
-            fronts,
-        )
-        kernel = self._kernel(driver, arguments)
+
+        def arguments(piece: slice) -> tuple[Any, ...]:
+            return *self._window(), size, *self._rows(piece), *(_some(each, piece) for each in written)
+
+        kernel = self._kernel(driver, arguments(slice(0, len(self))))
         if kernel is None:
             return rest()
         backup = self._backup()
         try:
-            registers = kernel(*arguments)
+            for piece in self._pieces():
+                self._take(kernel, arguments(piece), lambda registers: registers)
         except Exception as error:
             self._restore(backup)
             return self._explain(error, rest)
-        return self._finish(registers, first_position, out, valid, fronts, ends)
+        except BaseException:
+            keep_taken(self.window, self.columns.nulls, first_position)
+            raise
+        return self._finish(first_position, out, valid, fronts, ends)
 
     def run_timed(self, driver: Callable[..., Any], times: Any, size: Any, rest: Callable[[], Any]) -> Any:
         """A window by time; the ring is enlarged as often as a batch asks for it."""
@@ -137,44 +134,63 @@ class NativeBatch:
             return rest()
         out, valid, fronts = self._outputs()
         first_position = self.window._registers[1]
-        registers = self._typed(self.window._registers)
-        lasts = self._lasts(fronts, first_position)
-        done = 0
+        written = (self._lasts(fronts, first_position), out, valid, fronts)
+
+        def arguments(done: int, stop: int) -> tuple[Any, ...]:
+            window = (*self._window(), self._state.clock, times[:stop], size, done)
+            return *window, *self._rows(slice(0, stop)), *written
+
+        kernel = self._kernel(driver, arguments(0, len(self)))
+        if kernel is None:
+            return rest()
         backup = self._backup()
-        while True:
-            state = self._state
-            arguments = (
-                state.ring,
-                state.mask,
-                self.form.identity,
-                registers,
-                state.clock,
-                times,
-                size,
-                done,
-                self.columns.arrays,
-                self.columns.nulls,
-                lasts,
-                out,
-                valid,
-                fronts,
-            )
-            kernel = self._kernel(driver, arguments)
-            if kernel is None:
-                return rest()
-            try:
-                registers, done = kernel(*arguments)
-            except Exception as error:
-                self._restore(backup)
-                return self._explain(error, rest)
-            self.window._registers = registers
-            if done == len(self):
-                break
-            peers = int(np.searchsorted(times[done:], times[done], side="right"))
-            self._enlarge(max(2 * (state.mask + 1), registers[1] - registers[0] + peers + 1))
-            registers = self._typed(registers)
+        done = 0
+        try:
+            for piece in self._pieces():
+                stop = _after_peers(times, piece.stop)
+                while done < stop:
+                    done = self._take(kernel, arguments(done, stop), lambda result: result[0])[1]
+                    if done < stop:
+                        self._make_room(times, done)
+        except Exception as error:
+            self._restore(backup)
+            return self._explain(error, rest)
+        except BaseException:
+            keep_taken(self.window, self.columns.nulls, first_position)
+            raise
         ends = np.searchsorted(times, times, side="right") + first_position if fronts is not None else None
-        return self._finish(registers, first_position, out, valid, fronts, ends)
+        return self._finish(first_position, out, valid, fronts, ends)
+
+    def _pieces(self) -> Iterator[slice]:
+        """The rows in pieces; without rows one without, which may still evict."""
+        if not len(self):
+            yield slice(0, 0)
+        for first, stop in pieces(len(self)):
+            yield slice(first, stop)
+
+    def _window(self) -> tuple[Any, ...]:
+        """The window as drivers take it."""
+        return self._state.ring, self._state.mask, self.form.identity, self._typed(self.window._registers)
+
+    def _rows(self, piece: slice) -> tuple[Any, ...]:
+        """Some rows of the batch as drivers take them."""
+        return tuple(array[piece] for array in self.columns.arrays), _some(self.columns.nulls, piece)
+
+    def _make_room(self, times: Any, done: int) -> None:
+        """Enlarge the ring for the rows at the next moment."""
+        front, end = self.window._registers[:2]
+        peers = _after_peers(times, done + 1) - done
+        self._enlarge(max(2 * (self._state.mask + 1), end - front + peers + 1))
+
+    def _take(self, kernel: Callable[..., Any], arguments: tuple[Any, ...], registers_of: Any) -> Any:
+        """Run a piece. Its registers stay with the ring that it has changed, also where a signal ends it."""
+        result: list[Any] = []
+        try:
+            call_whole(kernel, arguments, result)
+        finally:
+            if result:
+                self.window._registers = registers_of(result[0])
+        return result[0]
 
     # -- moving the window into rings
     # ------------------------------------------------------------------------------
@@ -226,13 +242,13 @@ class NativeBatch:
         capacity = power_of_two(at_least)
         front, end = self.window._registers[:2]
 
-        state.ring = self.window._larger_ring(state, capacity)
+        ring, clock = self.window._larger_ring(state, capacity), None
         if state.clock is not None:
             positions = np.arange(front, end)
             clock = np.zeros(capacity, state.clock.dtype)
             clock[positions & (capacity - 1)] = state.clock[positions & state.mask]
-            state.clock = clock
-        state.mask = capacity - 1
+        # all at once: a signal must not come between a ring and its mask
+        self.window._window = NativeWindow(state.native, ring, clock, capacity - 1)
 
     # -- running
     # ---------------------------------------------------------------------------------------------------
@@ -324,14 +340,20 @@ class NativeBatch:
                 f"sort the rows"
             )
 
-    def _finish(
-        self, registers: Any, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any
-    ) -> Any:
-        self.window._registers = registers
+    def _finish(self, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any) -> Any:
         out, valid = account_for_nulls(
             self.window, self.columns.nulls, first_position, out, valid, fronts, ends
         )
         return self.shape(out, valid)
+
+
+def _some(array: Any, piece: slice) -> Any:
+    return None if array is None else array[piece]
+
+
+def _after_peers(times: Any, stop: int) -> int:
+    """The end of the first ``stop`` rows with all that have the same time as the last of them."""
+    return int(np.searchsorted(times, times[stop - 1], side="right")) if stop else 0
 
 
 def account_for_nulls(
@@ -357,6 +379,13 @@ def account_for_nulls(
     else:
         bare, value = count == ends - fronts, window.monoid.empty_result()
     return with_empty(out, valid, bare, value)
+
+
+def keep_taken(window: FifoSwag, nulls: Any, first_position: int) -> None:
+    """After an interruption: the rows of whole pieces are in the window, and the others are not."""
+    taken, nothing = window._registers[1] - first_position, np.empty(0, np.int64)
+    nulls = None if nulls is None else nulls[:taken]
+    account_for_nulls(window, nulls, first_position, nothing, None, nothing, nothing)
 
 
 def power_of_two(at_least: int) -> int:

@@ -12,9 +12,10 @@ import numpy as np
 
 from windrow.compile.columns import shaped_like
 from windrow.compile.native import build
+from windrow.compile.pieces import call_whole, pieces
 from windrow.compile.wide import WideForm, codes_of, wide_form
 from windrow.swag.fifo import FifoSwag, NativeWindow
-from windrow.swag.native.roll import account_for_nulls, power_of_two
+from windrow.swag.native.roll import account_for_nulls, keep_taken, power_of_two
 from windrow.swag.native.wide import EXTRA_ROWS, roll_rows
 from windrow.swag.queue import ChunkedArrayQueue
 
@@ -29,17 +30,34 @@ def roll_wide(window: FifoSwag, values: Any, size: int, out: Any) -> Any:
     results = _results(form, count, out)
     has_nulls = batch.nulls is not None or bool(window._null_positions)
     fronts = np.zeros(count, np.int64) if has_nulls else None
-    positions = tuple(int(r) for r in window._registers[: window._integers])
-    first_position = positions[1]
-    arguments = (state.ring, state.mask, positions, size, batch.codes, batch.nulls, results, fronts)
-    positions = _kernel(window, form, arguments)(*arguments)
-    sums = state.ring[state.mask + 1 : state.mask + EXTRA_ROWS]
-    kept = [row.copy() for row in sums[: len(window._registers) - window._integers]]
-    # the scalar form lists the middle's sum before the back's; the matrix has the back's first
-    window._registers = (*positions, *reversed(kept))
+    first_position = window._registers[1]
+    try:
+        for first, stop in pieces(count) if count else [(0, 0)]:
+            part = slice(first, stop)
+            nulls = None if batch.nulls is None else batch.nulls[part]
+            noted = None if fronts is None else fronts[part]
+            positions = tuple(int(r) for r in window._registers[: window._integers])
+            rows = (size, batch.codes[part], nulls, results[part], noted)
+            _take(window, form, state, (state.ring, state.mask, positions, *rows))
+    except BaseException:
+        keep_taken(window, batch.nulls, first_position)
+        raise
     ends = None if fronts is None else np.arange(1, count + 1) + first_position
     results, valid = account_for_nulls(window, batch.nulls, first_position, results, None, fronts, ends)
     return shaped_like(values, window.monoid, out)(_as_results(form, results, valid), valid)
+
+
+def _take(window: FifoSwag, form: WideForm, state: NativeWindow, arguments: tuple[Any, ...]) -> None:
+    """Run a piece. Its registers stay with the matrix that it has changed, also where a signal ends it."""
+    kernel, found = _kernel(window, form, arguments), list[Any]()
+    try:
+        call_whole(kernel, arguments, found)
+    finally:
+        if found:
+            sums = state.ring[state.mask + 1 : state.mask + EXTRA_ROWS]
+            kept = [row.copy() for row in sums[: len(window._registers) - window._integers]]
+            # the scalar form lists the middle's sum before the back's; the matrix has the back's first
+            window._registers = (*found[0], *reversed(kept))
 
 
 def _enter(window: FifoSwag, form: WideForm, room: int) -> NativeWindow:
