@@ -5,18 +5,21 @@ Without counting first, most of these tests would not end."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.state import MemoryStore
 
 DAY = 86_400_000_000
@@ -58,7 +61,7 @@ def test_a_table_that_would_give_too_many_windows_is_refused(case: str) -> None:
 def test_one_of_several_windows_that_would_be_too_many_is_refused(case: str) -> None:
     window, empty, times, count = EXPLOSIONS[case]
     query = wr.query(time="t", empty=empty).window(a=wr.Tumbling("1y"), b=window).agg(n=wr.count())
-    with pytest.raises(wr.TooManyWindows, match=f"{count} windows"):
+    with pytest.raises(wr.TooManyWindows, match=rf"{count} (windows \(|of ){re.escape(repr(window))}"):
         query.run(rows(times))
 
 
@@ -235,12 +238,130 @@ def test_the_limit_is_exact(
         query = wr.query(time="t", by="k", empty=empty, allowed_lateness=lateness, max_windows=limit)
         return given_by(query.window(**windows).agg(n=wr.count()), table)
 
-    whole = wr.query(time="t", by="k", empty=empty).window(a=window).agg(n=wr.count()).run(table).num_rows
-    assert count(max(1, whole)) == count(None)
-    # empty windows and corrections are each counted by themselves
-    if whole > 1 and (given_by is not corrected or empty == "skip"):
+    whole = count(None)
+    assert count(max(1, whole)) == whole
+    if whole > 1:
         with pytest.raises(wr.TooManyWindows):
             count(whole - 1)
+
+
+# -- all kinds of windows count together ---------------------------------------------------------------------
+
+KINDS: dict[str, dict[str, Any]] = {
+    "sliding": {"a": wr.Sliding(4, slide=1), "b": wr.Sliding(6, slide=1)},
+    "lists": {"a": wr.Cumulative(4, step=1), "b": wr.Cumulative(6, step=1), "c": wr.Fixed(0, 9)},
+    "many": {f"w{size}": wr.Tumbling(size) for size in range(1, 9)},
+    "delta": {"a": wr.Sliding(4, slide=1), "b": wr.Delta("v", size=6, slide=1)},
+}
+ROWS = pa.table({"t": [0, 1, 20], "v": [0, 1, 20]})
+
+
+@pytest.mark.parametrize("empty", ["skip", "emit"])
+@pytest.mark.parametrize("kinds", KINDS)
+def test_the_limit_holds_for_all_kinds_of_windows_together(kinds: str, empty: Any) -> None:
+    def query(limit: int | None = None) -> wr.Query:
+        asked = wr.query(time="t", empty=empty, max_windows=limit).window(**KINDS[kinds])
+        return asked.agg(n=wr.count())
+
+    whole = query().run(ROWS).num_rows
+    assert query(whole).run(ROWS).num_rows == whole
+    with pytest.raises(wr.TooManyWindows, match=rf"at most {whole - 1} are allowed") as raised:
+        query(whole - 1).run(ROWS)
+    assert f"at least {whole} windows (" in str(raised.value)
+    fits, refuses = query(whole).open(), query(whole - 1).open()
+    fits.push(ROWS), refuses.push(ROWS)
+    assert fits.finish().num_rows == whole
+    with pytest.raises(wr.TooManyWindows, match=f"at least {whole} windows"):
+        refuses.finish()
+
+
+def test_too_many_windows_of_several_kinds_are_named_with_their_numbers() -> None:
+    query = wr.query(time="t", max_windows=16).window(**KINDS["many"]).agg(n=wr.count())
+    with pytest.raises(wr.TooManyWindows) as raised:
+        query.run(ROWS)
+    assert str(raised.value).startswith(
+        "one step would give at least 17 windows (3 of Tumbling(1), 2 of Tumbling(2), 2 of Tumbling(3), "
+        "10 of 5 other kinds), and at most 16 are allowed: "
+    )
+
+
+def test_corrections_and_windows_that_fire_in_one_push_count_together() -> None:
+    def operator(limit: int) -> Any:
+        query = wr.query(time="t", watermark=0, allowed_lateness=100, max_windows=limit)
+        found = query.window(wr.Sliding(10, slide=1)).agg(n=wr.count()).open()
+        found.push(pa.table({"t": [20]}))
+        return found
+
+    batch = pa.table({"t": [3, 40]})  # corrects ten windows, and lets ten fire
+    assert operator(20).push(batch).num_rows == 20
+    with pytest.raises(wr.TooManyWindows, match=r"one step would give 20 windows \(.* at most 19 are"):
+        operator(19).push(batch)
+
+
+# -- what is refused has changed nothing ---------------------------------------------------------------------
+
+STEPS: dict[str, dict[str, Any]] = {
+    "fire": {"watermark": 0},
+    "correct": {"watermark": 0, "allowed_lateness": 100},
+    "update": {"watermark": 0, "emit": "update"},
+    "fill": {"watermark": 0, "empty": "emit"},
+}
+
+
+def content(store: Any) -> Any:
+    keys = [] if store is None else sorted(store.scan(b""))
+    return dict(zip(keys, store.get_many(keys), strict=True)) if keys else {}
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore], ids=["memory", "store"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_push_that_is_refused_leaves_the_operator_as_it_was(step: str, store: Any) -> None:
+    windows = {"a": wr.Sliding(10, slide=1), "b": wr.Delta("v", size=10, slide=5), "c": wr.Session(gap=5)}
+    settings = wr.query(time="t", by="k", max_windows=60, **STEPS[step])
+    some = {"a": windows["a"]} if step == "update" else windows
+    query = settings.window(**some).agg(n=wr.count())
+
+    def table(*times: int) -> pa.Table:
+        return pa.table({"t": times, "k": ["ann"] * len(times), "v": times})
+
+    kept = None if store is None else store()
+    operator, other = query.open(store=kept), query.open()
+    for each in (operator, other):
+        each.push(table(3, 20))
+    before, counted = operator.snapshot(), operator.metrics
+    stored = content(kept)
+    with pytest.raises(wr.TooManyWindows):
+        operator.push(table(*range(21, 2_000, 7)))
+    assert operator.snapshot() == before
+    assert operator.metrics == counted
+    assert content(kept) == stored
+    assert operator.push(table(25, 27)).equals(other.push(table(25, 27)))
+    if kept is not None:
+        assert query.open(store=kept).metrics.rows_in == 4
+    assert operator.metrics.rows_in == 4
+
+
+# -- late pairs of a row and a window ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [wr.Cumulative("1d", step="1us"), wr.Cumulative("1mo", step="1us")])
+def test_late_pairs_of_a_tiny_step_are_counted_and_not_listed(window: Any) -> None:
+    """A list of them would be as long as a day has microseconds, and more than is allowed."""
+    operator = asked(window, max_windows=5).open()
+    operator.advance("1970-03-01")
+    operator.push(rows([7, 7, DAY - 1]))
+    period = 31 * DAY if window.size.is_calendar else DAY
+    late = 2 * (period - 7) + period - (DAY - 1)
+    assert operator.metrics.late_pairs == {"window_fired": late}
+
+
+@given(WINDOWS, TIMES, st.integers(-2_000, 4_000))
+def test_late_pairs_are_those_of_the_windows_of_each_row(window: Any, times: Any, watermark: int) -> None:
+    by = watermark * HOUR // 2
+    found = TimeWindows([(0, window), (1, wr.Tumbling("3h"))]).count_ended(np.array(times), by)
+    for time, count in zip(times, found.tolist(), strict=True):
+        each = [*window.assign(time), *wr.Tumbling("3h").assign(time)]
+        assert count == sum(end <= by for _, end in each)
 
 
 # -- interruption --------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from windrow.rows.times import check_time_kind, concat_results
 from windrow.slicing import Slicer
 from windrow.slicing.finder.sorted_rows import Ranges, session_ranges, time_ranges
 from windrow.slicing.finder.time_windows import TimeWindows
+from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 from windrow.windows import Delta, Policy, Session, TimeWindow, Window
 
@@ -51,7 +52,8 @@ def run(query: Spec, data: Any) -> Any:
             RejectedRows,
             stacklevel=_levels_to_caller(),
         )
-    return back(_rolled(query, frame) if query.rolling_over is not None else _windowed(query, frame))
+    with one_step():
+        return back(_rolled(query, frame) if query.rolling_over is not None else _windowed(query, frame))
 
 
 def _levels_to_caller() -> int:

@@ -1,18 +1,27 @@
 """How many windows one step may give: a tiny slide, or a row far away in time, can ask for billions.
 
 Windows are counted before they are made: those that hold a row are a range of numbers, neither end of which
-falls as time goes on, so that counting costs O(1) a slice and kind, however many windows there are.
+falls as time goes on, so that counting costs O(1) a slice and kind, however many windows there are. Those of
+all kinds count together, from :func:`one_step` on. Counted are windows that there may be more of than rows:
+those that time decides, and Delta.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
 from windrow.windows import Cumulative, Delta, Sliding, Window
 
-__all__ = ["TooManyWindows", "check_windows", "most_windows"]
+__all__ = ["TooManyWindows", "add_windows", "check_windows", "most_windows", "one_step", "windows_left"]
 
-#: by default a step gives up to so many windows of a kind, or so many for each row it reads if that is more
+#: by default a step gives up to so many windows, or so many for each row it reads if that is more
 _MOST = 10_000_000
 _MOST_A_ROW = 4
+#: an error names so many kinds of windows
+_NAMED = 3
 
 
 class TooManyWindows(ValueError):
@@ -28,17 +37,94 @@ class TooManyWindows(ValueError):
     """
 
 
+@dataclass
+class _Step:
+    """The windows of a step so far, by kind; and the largest limit that was asked for."""
+
+    made: dict[Window, int] = field(default_factory=dict[Window, int])
+    most: int = 0
+
+    def with_more(self, found: Iterable[tuple[Window, int]]) -> dict[Window, int]:
+        counts = dict(self.made)
+        for window, count in found:
+            counts[window] = counts.get(window, 0) + count
+        return counts
+
+
+_current: ContextVar[_Step | None] = ContextVar("windrow step", default=None)
+
+
+@contextmanager
+def one_step() -> Iterator[None]:
+    """All windows that are counted in here are limited together.
+
+    >>> from windrow.windows import Tumbling
+    >>> with one_step():
+    ...     add_windows([(Tumbling(1), 4)], most=5)
+    ...     add_windows([(Tumbling(2), 2)], most=5)
+    Traceback (most recent call last):
+    windrow.slicing.limits.TooManyWindows: one step would give at least 6 windows (4 of Tumbling(1), 2 of
+    Tumbling(2)), and at most 5 are allowed: use longer windows, leave empty='emit' out, filter rows far away
+    in time, or raise max_windows=
+    """
+    token = _current.set(_Step())
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def most_windows(max_windows: int | None, rows: int) -> int:
-    """How many windows of a kind a step over so many rows may give."""
+    """How many windows a step over so many rows may give."""
     return max(_MOST, _MOST_A_ROW * rows) if max_windows is None else max_windows
 
 
-def check_windows(count: int, most: int, window: Window) -> None:
-    if count > most:
-        raise TooManyWindows(
-            f"one step would give {count:,} windows ({window!r}), and at most {most:,} are allowed: "
-            f"{_remedy(window)}, filter rows far away in time, or raise max_windows="
-        )
+def windows_left(most: int) -> int:
+    """How many more windows the step may give, if it may give so many in all."""
+    step = _step()
+    return max(step.most, most) - sum(step.made.values())
+
+
+def check_windows(found: Iterable[tuple[Window, int]], most: int, alone: bool = False) -> None:
+    """Refuse windows that are too many together with those that the step has given; at most so many in all.
+    ``alone``: too many by themselves, for those of which some may not come out."""
+    step = _step()
+    most = max(step.most, most)
+    if not alone:
+        step.most = most
+    counts = (_Step() if alone else step).with_more(found)
+    if sum(counts.values()) > most:
+        raise TooManyWindows(_refusal({window: n for window, n in counts.items() if n}, most))
+
+
+def add_windows(found: Iterable[tuple[Window, int]], most: int) -> None:
+    """The same, and these are given."""
+    found = list(found)
+    check_windows(found, most)
+    step = _step()
+    step.made = step.with_more(found)
+
+
+def _step() -> _Step:
+    """The step of now; outside any, each count is a step of its own."""
+    return _current.get() or _Step()
+
+
+def _refusal(counts: dict[Window, int], most: int) -> str:
+    """What is said of too many windows. Where there are several kinds, others may not be counted yet."""
+    ordered = sorted(counts.items(), key=lambda each: -each[1])
+    largest, total = ordered[0][0], sum(counts.values())
+    named, others = ordered[:_NAMED], ordered[_NAMED:]
+    kinds = [f"{count:,} of {window!r}" for window, count in named]
+    if others:
+        kinds.append(f"{sum(count for _, count in others):,} of {len(others)} other kinds")
+    told = f"at least {total:,} windows ({', '.join(kinds)})"
+    if len(ordered) == 1:
+        told = f"{total:,} windows ({largest!r})"
+    return (
+        f"one step would give {told}, and at most {most:,} are allowed: {_remedy(largest)}, filter rows far "
+        f"away in time, or raise max_windows="
+    )
 
 
 def _remedy(window: Window) -> str:

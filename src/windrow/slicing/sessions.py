@@ -19,6 +19,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
+from windrow.compile.pieces import pieces
 from windrow.slicing.blocks import Joiners
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import check_column, check_numbers, check_sorted
@@ -123,7 +124,10 @@ class SessionStore:
         run_keys, runs = runs_of(open_keys)
         longest = self.window.max_size_us or 0
         gap = self.window.gap_us
-        _judge(keys, times, closed, run_keys, runs, firsts, lasts, gap, longest, watermark, taken)
+        # each row is judged by all open slices of its key
+        for first, stop in pieces(len(keys), cost=int(np.diff(runs).max(initial=1))):
+            rows = (keys[first:stop], times[first:stop], closed[first:stop])
+            _judge(*rows, run_keys, runs, firsts, lasts, gap, longest, watermark, taken[first:stop])
         return taken
 
     def _closed_at(self, keys: Ints, spans: SessionSpans, watermark: int) -> Ints:

@@ -17,14 +17,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.rows.frame import plain_array
 from windrow.slicing.batch import JOINERS, Batch
 from windrow.slicing.blocks import Block, SliceStore
 from windrow.slicing.empty_windows import Fillings
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.fired import Piece
 from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
@@ -39,6 +42,8 @@ MOST_LAZY = 64
 MOST_TOGETHER = 256
 #: more kinds of windows than this in a group ask a tree instead of sliding one by one
 _FEW_KINDS = 4
+#: where each window sees slices of its own, windows are read together that hold about so many
+_SEEN_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -233,10 +238,24 @@ class TimePart:
         assert slices is not None, "a window that holds a row has a slice"
         fronts, stops = TimeWindows.ranges(found, slices)
         if masked and slices.since is not None:
-            slices, fronts, stops = _seen_by_each(slices, found, fronts, stops)
+            return self._read_layers(found, slices, fronts, stops)
         held = np.flatnonzero(stops > fronts)
         results = slices.results(fronts[held], stops[held], "any", self.query.min_count)
         return found.take(held), results
+
+    def _read_layers(
+        self, found: Found, slices: HeldSlices, fronts: Ints, stops: Ints
+    ) -> tuple[Found, Sequence[Any]]:
+        """The same where each window sees slices of its own: some windows at a time, since what they see is
+        windows x slices."""
+        places, columns = [], []
+        for first, stop in _with_few_slices(stops - fronts):
+            some = slice(first, stop)
+            seen, begins, ends = _seen_by_each(slices, found.take(some), fronts[some], stops[some])
+            held = np.flatnonzero(ends > begins)
+            places.append(held + first)
+            columns.append(seen.results(begins[held], ends[held], "any", self.query.min_count))
+        return found.take(np.concatenate(places)), _joined_results(columns)
 
     def _entered(self, found: Found, results: Sequence[Any], is_final: bool) -> tuple[TimePart, Piece]:
         if not self.keeps_ledger:
@@ -294,6 +313,7 @@ class TimePart:
             stops = np.where(deferred, fronts, stops)
             kept = np.flatnonzero((stops > fronts) | ~windows.is_fixed(found.windows))
             found, fronts, stops = found.take(kept), fronts[kept], stops[kept]
+            add_windows([(kind.window, len(found))], most_windows(self.query.max_windows, len(found)))
             results = slices.results(fronts, stops, "any", self.query.min_count)
             part, piece = part._entered(found, results, is_final=True)
             pieces.append(piece)
@@ -366,6 +386,25 @@ def _starting_where(window: TimeWindow) -> TimeWindow:
     if isinstance(window, Sliding) and not window.size.is_calendar:
         return Tumbling(window.slide, offset=window.offset)
     return window
+
+
+def _joined_results(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Result columns one after the other; parts without a value may have no type."""
+    if len(parts) == 1:
+        return parts[0]
+    names = list(map(str, range(len(parts[0]))))
+    tables = [pa.table(list(columns), names) for columns in parts]
+    return [plain_array(each) for each in pa.concat_tables(tables, promote_options="permissive").columns]
+
+
+def _with_few_slices(counts: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of windows that hold about so many slices together, or one window."""
+    ends, first = np.cumsum(counts), 0
+    while first < len(counts):
+        before = int(ends[first] - counts[first])
+        stop = max(first + 1, int(np.searchsorted(ends, before + _SEEN_TOGETHER, side="right")))
+        yield first, stop
+        first = stop
 
 
 def _seen_by_each(

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
+from windrow.compile.pieces import pieces
 from windrow.rows.frame import Frame, require_columns
-from windrow.slicing.limits import check_windows, most_windows
+from windrow.slicing.limits import add_windows, most_windows
 from windrow.windows import Delta
 
 __all__ = ["check_delta_column", "delta_ranges", "value_type", "without_delta"]
@@ -59,13 +60,15 @@ def delta_ranges(frame: Frame, window: Delta, max_windows: int | None = None) ->
     begins = np.maximum(lowest, np.concatenate([lowest[:1], highest[:-1] + 1]))
     opens = runs[:-1][np.diff(runs) > 0]
     begins[opens] = lowest[opens]
-    check_windows(_count(begins, highest), most_windows(max_windows, len(frame)), window)
+    add_windows([(window, _count(begins, highest))], most_windows(max_windows, len(frame)))
     counts = np.maximum(highest - begins + 1, 0)
     fronts = np.repeat(np.arange(len(counts)), counts)
     numbers = begins[fronts] + np.arange(len(fronts)) - np.repeat(np.cumsum(counts) - counts, counts)
     keys = frame.keys[fronts].astype(np.int64)
-    stops = np.empty(len(fronts), np.int64)
-    _find_stops(lowest, numbers, fronts, runs[keys + 1], stops)
+    stops, ends, stop = np.empty(len(fronts), np.int64), runs[keys + 1], 0
+    for first, last in pieces(len(fronts)):
+        some = slice(first, last)
+        stop = _find_stops(lowest, numbers[some], fronts[some], ends[some], stop, stops[some])
     return keys, fronts, stops
 
 
@@ -109,10 +112,11 @@ def _window_numbers(values: Any, window: Delta) -> tuple[Ints, Ints]:
 
 
 @kernel
-def _find_stops(lowest: Ints, numbers: Ints, fronts: Ints, ends: Ints, stops: Ints) -> None:
-    stop = 0
+def _find_stops(lowest: Ints, numbers: Ints, fronts: Ints, ends: Ints, stop: int, stops: Ints) -> int:
+    """From the stop of the window before on."""
     for window in range(len(numbers)):
         stop = max(stop, fronts[window])
         while stop < ends[window] and lowest[stop] <= numbers[window]:
             stop += 1
         stops[window] = stop
+    return stop

@@ -39,6 +39,7 @@ from windrow.engines.stream.watermark import Judge, check_judge
 from windrow.engines.stream.window_changes import with_window, without_window
 from windrow.rows.tables import read_table
 from windrow.rows.times import TimeAxis
+from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 from windrow.windows import Window
 from windrow.windows.timeline.times import to_us
@@ -181,7 +182,7 @@ class Operator:
         return self._pushed(read_table(batch)[0] for batch in batches)
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
-        with self._undoing():
+        with self._step():
             plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
             result = None if state is self._state else self._accepted(plan, state, due)
         if result is None:
@@ -264,7 +265,7 @@ class Operator:
 
     def _advanced(self, watermark: int, state: State, is_last: bool = False) -> pa.Table:
         due = Due()
-        with self._undoing():
+        with self._step():
             if watermark > state.watermark:
                 state, due = advanced(self._plan, state, watermark)
             return self._accepted(self._plan, state, due, is_last)
@@ -285,10 +286,11 @@ class Operator:
         self._plan, self._state = plan, state
 
     @contextmanager
-    def _undoing(self) -> Iterator[None]:
-        """Windows in a store are changed in place: a step that fails undoes that."""
+    def _step(self) -> Iterator[None]:
+        """One step. Windows in a store are changed in place: a step that fails undoes that."""
         try:
-            yield
+            with one_step():
+                yield
         except BaseException:
             if self._plan.key_windows is not None:
                 self._plan.key_windows.undo()

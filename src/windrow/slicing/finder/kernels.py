@@ -6,16 +6,22 @@ begins and ends, with all starts and ends one list after the other). Those that 
 there is room for. find_holding and find_filling count all of them, adding whole ranges of numbers where there
 is no room: O(1) a row or key, however many windows there are. find_due stops where there is no more room. So
 no kernel visits more windows than there is room for, and callers make room for no more than a limit.
+
+These three run in pieces (:func:`found_in_pieces`): each call does at most about so many units of work, rows
+and windows, keeps how many windows there are and where it is in ``reached``, and says whether it is at the
+end. Of the others, callers give them a piece of the times or windows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from windrow.arrays import START_OF_TIME, Ints
 from windrow.compile.cache import kernel
+from windrow.compile.pieces import run_in_pieces
 
 __all__ = [
     "count_ended",
@@ -24,10 +30,20 @@ __all__ = [
     "find_holding",
     "find_latest_ends",
     "find_ranges",
+    "found_in_pieces",
 ]
 
 #: counts end here, so that they stay within 64 bits
 _ENDLESS = 2**62
+#: the number of no window: all come after it
+_BEFORE = -(2**62)
+
+
+def found_in_pieces(find: Callable[..., Any], *arguments: Any) -> int:
+    """How many windows one of the kernels below finds; find_due: at most one more than there is room for."""
+    reached = np.array([0, 0, 0, _BEFORE, 0, 0], np.int64)
+    run_in_pieces(lambda units: find(*arguments, reached, units))
+    return int(reached[0])
 
 
 @kernel
@@ -74,56 +90,83 @@ def find_due(
     low: int,
     high: int,
     out: Any,
-) -> int:
-    """Columns (kind, run, start, end, front, stop); how many they are, or one more than there is room for."""
-    count = 0
-    for kind in range(len(sizes)):
+    reached: Ints,
+    units: int,
+) -> bool:
+    """Columns (kind, run, start, end, front, stop); ends with one more than there is room for. Reached: the
+    kind, the run, the number of the window before, and the slices that it held."""
+    count, kind, run, before = reached[0], reached[1], reached[2], reached[3]
+    front, stop = reached[4], reached[5]
+    while kind < len(sizes) and count <= out.shape[1]:
         size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
         earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
         latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
         if earliest > latest:
-            continue
-        for run in range(len(runs) - 1):
+            run = len(runs) - 1
+        while run < len(runs) - 1 and units > 0 and count <= out.shape[1]:
             first, last = runs[run], runs[run + 1]
             k = max(earliest, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[first]))
+            k = max(k, before + 1)
             final = min(
                 latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[last - 1])
             )
-            front = stop = first
-            while k <= final:
+            front, stop = max(front, first), max(stop, first)
+            while k <= final and units > 0:
+                units -= 1
                 start = anchor + k * slide if slide > 0 else list_starts[head + k]
                 end = start + size if slide > 0 else list_ends[head + k]
                 front = _from(ends, front, last, start)
                 stop = _from(ends, max(front, stop), last, end)
-                if front == stop:
-                    if front == last:
-                        break
+                if front == last:
+                    k = final + 1
+                elif front == stop:
                     # the next slice decides which window is next
                     k = max(
                         k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
                     )
-                    continue
-                if count == out.shape[1]:
-                    return count + 1
-                out[0, count] = kind
-                out[1, count] = run
-                out[2, count] = start
-                out[3, count] = end
-                out[4, count] = front
-                out[5, count] = stop
-                count += 1
-                k += 1
-    return count
+                elif count == out.shape[1]:
+                    count += 1
+                    break
+                else:
+                    out[0, count] = kind
+                    out[1, count] = run
+                    out[2, count] = start
+                    out[3, count] = end
+                    out[4, count] = front
+                    out[5, count] = stop
+                    count += 1
+                    k += 1
+            before = k - 1
+            if k > final:
+                units -= 1
+                run, before, front, stop = run + 1, _BEFORE, 0, 0
+        if run < len(runs) - 1:
+            break
+        kind, run = kind + 1, 0
+    reached[0], reached[1], reached[2], reached[3] = count, kind, run, before
+    reached[4], reached[5] = front, stop
+    return kind == len(sizes) or count > out.shape[1]
 
 
 @kernel
-def _written(kind: int, key: int, first: int, stop: int, count: int, out: Any) -> int:
-    """How many windows there are with those of numbers [first, stop), written as far as there is room."""
-    for place in range(min(stop - first, len(out) - count)):
+def _write(kind: int, key: int, first: int, stop: int, count: int, out: Any) -> None:
+    for place in range(stop - first):
         out[count + place, 0] = kind
         out[count + place, 1] = key
         out[count + place, 2] = first + place
-    return count + min(stop - first, _ENDLESS - count)
+
+
+@kernel
+def _taken(kind: int, key: int, first: int, stop: int, count: int, out: Any, units: int) -> Any:
+    """How many of the windows of numbers [first, stop) are counted now: all where there is no room to write
+    them, and elsewhere as many as units allow."""
+    if stop <= first:
+        return 0
+    if stop - first > len(out) - count:
+        return min(stop - first, _ENDLESS - count)
+    stop = min(stop, first + max(units, 1))
+    _write(kind, key, first, stop, count, out)
+    return stop - first
 
 
 @kernel
@@ -140,23 +183,35 @@ def find_holding(
     low: int,
     high: int,
     out: Any,
-) -> int:
-    """Rows of (kind, key, k)."""
-    count = 0
-    for kind in range(len(sizes)):
+    reached: Ints,
+    units: int,
+) -> bool:
+    """Rows of (kind, key, k). Reached: the kind, the row, the number of the window before."""
+    count, kind, i, done = reached[0], reached[1], reached[2], reached[3]
+    while kind < len(sizes):
         size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
         earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
         latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
-        done = earliest - 1
-        for i in range(len(keys)):
-            if i > 0 and keys[i] != keys[i - 1]:
-                done = earliest - 1
+        while i < len(keys) and units > 0:
             k = max(done + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[i]))
+            k = max(k, earliest)
             final = min(latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, times[i]))
-            if k <= final:
-                count = _written(kind, keys[i], k, final + 1, count, out)
-                done = final
-    return count
+            taken = _taken(kind, keys[i], k, final + 1, count, out, units)
+            has_room = count + taken <= len(out)
+            count += taken
+            units -= 1 + (taken if has_room else 0)
+            if has_room and k + taken <= final:
+                done = k + taken - 1
+            else:
+                done = max(done, final)
+                i += 1
+                if i < len(keys) and keys[i] != keys[i - 1]:
+                    done = _BEFORE
+        if i < len(keys):
+            break
+        kind, i, done = kind + 1, 0, _BEFORE
+    reached[0], reached[1], reached[2], reached[3] = count, kind, i, done
+    return kind == len(sizes)
 
 
 @kernel
@@ -176,14 +231,16 @@ def find_filling(
     low: int,
     high: int,
     out: Any,
-) -> int:
-    """Rows of (kind, key, k)."""
-    count = 0
-    for kind in range(len(sizes)):
+    reached: Ints,
+    units: int,
+) -> bool:
+    """Rows of (kind, key, k). Reached: the kind, the key, the number of the window before."""
+    count, kind, i, done = reached[0], reached[1], reached[2], reached[3]
+    while kind < len(sizes):
         size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
         earliest = _first_ending_after(size, slide, anchor, head, tail, list_ends, low)
         latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, high) - 1
-        for i in range(len(keys)):
+        while i < len(keys) and units > 0:
             k = earliest
             if seen[i] > START_OF_TIME:
                 k = min(k, _last_starting_by(size, slide, anchor, head, tail, list_starts, seen[i]) + 1)
@@ -193,11 +250,23 @@ def find_filling(
             early = _last_starting_by(size, slide, anchor, head, tail, list_starts, firsts[i]) + 1
             known = _first_ending_after(size, slide, anchor, head, tail, list_ends, begun[i])
             until = min(min(known, earliest), min(k, final + 1))
-            if early < until:
-                count = _written(kind, keys[i], early, until, count, out)
-            if k <= final:
-                count = _written(kind, keys[i], k, final + 1, count, out)
-    return count
+            first, stop = max(early, done + 1), until
+            if first >= stop:
+                first, stop = max(k, done + 1), final + 1
+            taken = _taken(kind, keys[i], first, stop, count, out, units)
+            has_room = count + taken <= len(out)
+            count += taken
+            units -= 1 + (taken if has_room else 0)
+            if taken > 0:
+                done = first + taken - 1 if has_room else stop - 1
+            if max(early, done + 1) >= until and max(k, done + 1) > final:
+                i += 1
+                done = _BEFORE
+        if i < len(keys):
+            break
+        kind, i, done = kind + 1, 0, _BEFORE
+    reached[0], reached[1], reached[2], reached[3] = count, kind, i, done
+    return kind == len(sizes)
 
 
 @kernel
@@ -246,7 +315,7 @@ def count_ended(
     by: int,
     out: Ints,
 ) -> None:
-    out[:] = 0
+    """Adds to ``out``."""
     for kind in range(len(sizes)):
         size, slide, anchor, head, tail = sizes[kind], slides[kind], anchors[kind], heads[kind], tails[kind]
         latest = _first_ending_after(size, slide, anchor, head, tail, list_ends, by) - 1

@@ -63,7 +63,8 @@ def _endings(window: TimeWindow, lows: Ints, highs: Ints) -> list[tuple[int, int
 
 
 def _listed(window: TimeWindow, stretches: Sequence[tuple[int, int]], most: int) -> tuple[Ints, Ints]:
-    check_windows(sum(window.count_ending_in(*stretch) for stretch in stretches), most, window)
+    count = sum(window.count_ending_in(*stretch) for stretch in stretches)
+    check_windows([(window, count)], most, alone=True)
     if isinstance(window, Cumulative) and not window.size.is_calendar:
         return _steps(window, stretches)
     pairs = chain.from_iterable(window.windows_ending_in(*stretch) for stretch in stretches)

@@ -7,7 +7,7 @@ the kernels ask them for every kind of a query in one call, so that a thousand w
 one.
 
 Cost: O(log slices) a window that comes out, O(kinds x keys) a call. Where more windows would come out than
-there is room for at first, they are counted, O(kinds x slices), and too many are refused.
+there is room for at first, they are counted, O(kinds x slices), and too many, of all kinds, are refused.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.slicing.finder.kernels import (
+from windrow.compile.pieces import pieces
+from windrow.slicing.ledger import Found
+from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
+from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
+from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.finder.kernels import (
     count_ended,
     find_due,
@@ -28,6 +34,7 @@ from windrow.slicing.finder.kernels import (
     find_holding,
     find_latest_ends,
     find_ranges,
+    found_in_pieces,
 )
 from windrow.slicing.finder.listed import windows_over
 from windrow.slicing.ledger import Found
@@ -55,6 +62,9 @@ class DueWindows:
 
 #: room is made for so many windows without counting them first
 _MOST_ROOM = 4_000_000
+
+#: lists of windows that do not come out are no longer than the times that they hold, but for a few each
+_ANY_NUMBER = 1 << 62
 
 #: sizes, slides (0: a list), anchors, first and end of the list of each kind; and the lists
 Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
@@ -144,16 +154,17 @@ class TimeWindows:
         key start, and the end. Windows come by kind, then key, then time."""
         columns = (runs, *slices)
         room = np.empty((6, _most_due(kinds, runs, slices, high - low)), np.int64)
-        count = find_due(*kinds, *columns, low, high, room)
+        count = found_in_pieces(find_due, *kinds, *columns, low, high, room)
         most = most_windows(self.max_windows, len(slices[0]))
-        if count > min(room.shape[1], most):
+        if count > min(room.shape[1], windows_left(most)):
             # a window holds a slice if it holds the last moment before its end
             each = np.repeat(np.arange(len(runs) - 1), np.diff(runs)), slices[2] - 1
             counted = self._counted(kinds, most, find_holding, *each, low, high)
         if count > room.shape[1]:
             room = np.empty((6, counted), np.int64)
-            count = find_due(*kinds, *columns, low, high, room)
+            count = found_in_pieces(find_due, *kinds, *columns, low, high, room)
             assert count <= room.shape[1], "no window is due that holds no slice"
+        self._add(room[0, :count], most)
         kind, run, starts, ends, fronts, stops = (room[k, :count] for k in range(6))
         return DueWindows(Found(self.numbers[kind], keys[run], starts, ends), fronts, stops)
 
@@ -161,13 +172,14 @@ class TimeWindows:
         """The windows with an end in (low, high] that hold one of these times, each once; sorted by key and
         time."""
         room = np.empty((64 + 4 * len(times), 3), np.int64)
-        count = find_holding(*kinds, keys, times, low, high, room)
+        count = found_in_pieces(find_holding, *kinds, keys, times, low, high, room)
         most = most_windows(self.max_windows, len(times))
-        if count > min(len(room), most):
+        if count > min(len(room), windows_left(most)):
             self._counted(kinds, most, find_holding, keys, times, low, high)
         if count > len(room):
             room = np.empty((count, 3), np.int64)
-            find_holding(*kinds, keys, times, low, high, room)
+            found_in_pieces(find_holding, *kinds, keys, times, low, high, room)
+        self._add(room[:count, 0], most)
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
 
@@ -186,20 +198,36 @@ class TimeWindows:
         """The latest end of the windows that hold each time, or any that is after ``enough``; START_OF_TIME:
         no window holds it."""
         found = np.empty(len(times), np.int64)
-        find_latest_ends(*kinds, times, enough, found)
+        for first, stop in pieces(len(times), cost=len(self)):
+            find_latest_ends(*kinds, times[first:stop], enough, found[first:stop])
         return found
 
     def count_ended(self, times: Ints, by: int) -> Ints:
-        """How many windows hold each time and end by a time.
+        """How many windows hold each time and end by a time, of which none is listed for its step.
 
         >>> from windrow.windows import Sliding
         >>> windows = TimeWindows([(0, Sliding(10, slide=5))])
         >>> windows.count_ended(np.array([3, 7]), 12).tolist()
         [2, 1]
         """
-        found = np.empty(len(times), np.int64)
-        count_ended(*self.kinds(times, until=by), times, by, found)
+        found = np.zeros(len(times), np.int64)
+        for window in self._stepping:
+            found += _steps_ended(window, times, by)
+        others = self._not_stepping
+        kinds = others.kinds(times, until=by)
+        for first, stop in pieces(len(times), cost=len(others)):
+            count_ended(*kinds, times[first:stop], by, found[first:stop])
         return found
+
+    @cached_property
+    def _stepping(self) -> list[Cumulative]:
+        """Windows that there may be any number of on a day."""
+        return [window for _, window in self.numbered if _is_stepping(window)]
+
+    @cached_property
+    def _not_stepping(self) -> TimeWindows:
+        """The others, for what gives no windows out."""
+        return TimeWindows([each for each in self.numbered if not _is_stepping(each[1])], _ANY_NUMBER)
 
     def filling(
         self,
@@ -211,15 +239,16 @@ class TimeWindows:
         high: int,
     ) -> Found:
         """The windows between the first and the last row of each key that end in (low, high], with rows or
-        not; or by low if they were not between the first and the last row that were ``known`` before."""
+        not; or by low if they were not between the first and the last row that were ``known`` before. Some of
+        them may not come out: those that do are for the caller to add to the step's."""
         room = np.empty((64 + 4 * len(keys), 3), np.int64)
-        count = find_filling(*kinds, keys, *stretch, *known, low, high, room)
+        count = found_in_pieces(find_filling, *kinds, keys, *stretch, *known, low, high, room)
         most = most_windows(self.max_windows, len(keys))
         if count > min(len(room), most):
             self._counted(kinds, most, find_filling, keys, *stretch, *known, low, high)
         if count > len(room):
             room = np.empty((count, 3), np.int64)
-            find_filling(*kinds, keys, *stretch, *known, low, high, room)
+            found_in_pieces(find_filling, *kinds, keys, *stretch, *known, low, high, room)
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
 
@@ -236,15 +265,22 @@ class TimeWindows:
         return self._counted(kinds, most, find_filling, *stretch)
 
     def _counted(self, kinds: Kinds, most: int, find: Callable[..., int], *asked: Any) -> int:
-        """How many windows a kernel finds; of no kind may there be more than so many."""
+        """How many windows a kernel finds; too many are refused. Of those that it fills in, some may not come
+        out: they are counted by themselves here, and fixed bands not at all."""
         sizes, slides, anchors, heads, tails, starts, ends = kinds
-        nowhere, total = np.empty((0, 3), np.int64), 0
-        for k, (_, window) in enumerate(self.numbered):
+        nowhere, counts = np.empty((0, 3), np.int64), []
+        for k in range(len(self)):
             only = (column[k : k + 1] for column in (sizes, slides, anchors, heads, tails))
-            count = int(find(*only, starts, ends, *asked, nowhere))
-            check_windows(count, most, window)
-            total += count
-        return total
+            counts.append(found_in_pieces(find, *only, starts, ends, *asked, nowhere))
+        each, fills = zip(self.numbered, counts, strict=True), find is find_filling
+        checked = [(w, n) for (_, w), n in each if not (fills and isinstance(w, Fixed))]
+        check_windows(checked, most, alone=fills)
+        return sum(counts)
+
+    def _add(self, kinds: Ints, most: int) -> None:
+        """These windows, by their kinds, are given."""
+        counts = [len(kinds)] if len(self) == 1 else np.bincount(kinds, minlength=len(self)).tolist()
+        add_windows(zip((window for _, window in self.numbered), counts, strict=True), most)
 
     def is_fixed(self, numbers: Ints) -> Mask:
         """Which of these windows are fixed bands."""
@@ -262,7 +298,7 @@ class TimeWindows:
     def longest_each(self) -> TimeWindows:
         """Windows of which the same hold each time, without shorter ones that start where another does."""
         each = ((n, _periods(w) if isinstance(w, Cumulative) else w) for n, w in self.numbered)
-        return TimeWindows(list(each), self.max_windows)
+        return TimeWindows(list(each), _ANY_NUMBER)
 
     @cached_property
     def is_disjoint(self) -> bool:
@@ -299,7 +335,10 @@ class TimeWindows:
         """The slices [front, stop) that each window holds."""
         keys, runs = runs_of(slices.keys)
         fronts, stops = np.empty(len(found), np.int64), np.empty(len(found), np.int64)
-        find_ranges(found.keys, found.starts, found.ends, keys, runs, slices.ends, fronts, stops)
+        for first, stop in pieces(len(found)):
+            some = slice(first, stop)
+            windows = (found.keys[some], found.starts[some], found.ends[some])
+            find_ranges(*windows, keys, runs, slices.ends, fronts[some], stops[some])
         return fronts, stops
 
     def horizon(self, time: int) -> int:
@@ -325,6 +364,22 @@ def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
         slide = window.slide.units if isinstance(window, Sliding) else size
         return size, slide, window.offset.units % slide
     return None
+
+
+def _is_stepping(window: TimeWindow) -> TypeGuard[Cumulative]:
+    return isinstance(window, Cumulative) and not window.step.is_calendar
+
+
+def _steps_ended(window: Cumulative, times: Ints, by: int) -> Ints:
+    """How many windows hold each time and end by a time: those that end after it, and by the end of its
+    period. O(1) a time."""
+    if not window.size.is_calendar:
+        size, step, anchor = window.size.units, window.step.units, window.offset.units
+        highs = np.minimum(times - (times - anchor) % size + size, by)
+        return np.maximum((highs - anchor) // step - (times - anchor) // step, 0)
+    moments, places = np.unique(times, return_inverse=True)
+    counts = [window.count_ending_in(time, min(window.latest_end(time), by)) for time in moments.tolist()]
+    return np.array(counts, np.int64)[places]
 
 
 def _periods(window: Cumulative) -> Tumbling:

@@ -25,6 +25,7 @@ from windrow.engines.stream.results import result_table
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.step import taken
 from windrow.engines.stream.watermark import watermark_of
+from windrow.slicing.limits import one_step
 
 __all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step"]
 
@@ -76,6 +77,20 @@ def step(
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
     many keys are spread, which must never change. ``query_id``: of which stream this is, if that is known."""
+    with one_step():
+        return _stepped(payload, schema, entries, blobs, watermark_ms, rejected, buckets, query_id)
+
+
+def _stepped(
+    payload: bytes,
+    schema: pa.Schema,
+    entries: BucketEntries,
+    blobs: Sequence[bytes],
+    watermark_ms: int,
+    rejected: Mapping[str, int],
+    buckets: int,
+    query_id: str | None,
+) -> Stepped:
     fresh, nothing = begin(payload, schema)
     fenced = FencedEntries(entries)
     bucket = kept_by(fenced, buckets, query_id)

@@ -27,6 +27,7 @@ from windrow.rows.frame import plain_array
 from windrow.rows.key_values import canonical_array
 from windrow.rows.times import TimeAxis
 from windrow.slicing.finder.sorted_rows import Ranges, time_ranges
+from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 
@@ -72,7 +73,8 @@ class Assembly:
         """Results of slices that share no window with others: each is taken for a key of its own."""
         runs = np.arange(len(run) + 1)
         slices = _Slices(run.keys, run.firsts, run.lasts, run.ends, runs, run.partials)
-        return [self._table(slices, name, self._ranges(slices, window)) for name, window in self._windows]
+        with one_step():
+            return [self._table(slices, name, self._ranges(slices, window)) for name, window in self._windows]
 
     def finish(self) -> list[pa.Table]:
         if self._open is None:
@@ -111,8 +113,9 @@ class Assembly:
         now = int(slices.firsts[-1])
         needed = len(slices.firsts) - 1
         tables = []
-        for name, window in self._windows:
-            ranges = self._ranges(slices, window)
+        with one_step():
+            found = [(name, window, self._ranges(slices, window)) for name, window in self._windows]
+        for name, window, ranges in found:
             open_still = (ranges.keys == last) & ~_ended(ranges, window, now) & (not closing)
             chosen = ~open_still & ~((ranges.keys == 0) & _ended(ranges, window, self._out))
             needed = min(needed, int(ranges.fronts[open_still].min(initial=needed)))
