@@ -81,14 +81,14 @@ def test_results_do_not_depend_on_pieces(
     monkeypatch.setattr(pieces, "_adapted", lambda units, seconds: counted.append(seconds) or units)
     found = results(QUERIES[name])
     assert all(a.equals(b) for a, b in zip(whole, found, strict=True))
-    assert len(counted) > COUNT // 7 or name == "delta"
+    assert len(counted) > 10
 
 
 # -- Ctrl-C --------------------------------------------------------------------------------------------------
 
 #: an aggregate whose combine takes long, and hours of work for it
 SLOW = """
-import math, sys
+import math, warnings
 import numpy as np, pyarrow as pa, windrow as wr
 
 def combine(a, b):
@@ -97,7 +97,11 @@ def combine(a, b):
         spun = math.sin(spun)
     return max(a, b) if spun < 2 else spun
 
-slow = wr.monoid(lift=float, combine=combine, lower=float, identity=0.0, name="slow")
+def same(value):
+    return value
+
+warnings.simplefilter("error")  # it compiles
+slow = wr.monoid(lift=same, combine=combine, lower=same, identity=0.0, name="slow")
 table = pa.table({"t": np.arange(1 << 22), "v": np.ones(1 << 22)})
 query = wr.query(time="t")
 def ask(table):

@@ -45,6 +45,27 @@ def test_max_windows_reaches_the_workers(spark: Any) -> None:
     assert asked(tens, max_windows=10).run(frame).toArrow().num_rows == 10
 
 
+def test_the_limit_holds_for_all_kinds_of_windows_together_on_spark(spark: Any, tmp_path: Path) -> None:
+    """In one line, with the numbers: on frames, and on streams, where what was refused has changed nothing."""
+    both = {"a": wr.Sliding("10s", slide="1s"), "b": wr.Tumbling("5s")}
+
+    def query(limit: int) -> wr.Query:
+        settings = wr.query(time="ts", by="key", watermark="1s", max_windows=limit)
+        return settings.window(**both).agg(n=wr.count())
+
+    refusal = r"at least 11 windows \(10 of Sliding\(.*, 1 of Tumbling\(.* at most 10 are allowed: use"
+    frame = spark.createDataFrame(rows(0))
+    with pytest.raises(Exception, match=refusal):
+        query(10).run(frame).toArrow()
+    assert query(11).run(frame).toArrow().num_rows == 11
+    with Source.in_folder(spark, tmp_path, "ts timestamp, key string, v double") as source:
+        source.write([rows(0), rows(60_000_000), rows(61_000_000)])
+        with pytest.raises(Exception, match=refusal):
+            source.run(query(10).run)
+        found, _ = source.run(query(11).run)
+    assert len(found) == 11
+
+
 def test_a_stream_that_was_refused_goes_on_with_another_limit(spark: Any, tmp_path: Path) -> None:
     tens = wr.Sliding("10s", slide="1s")
     with Source.in_folder(spark, tmp_path, "ts timestamp, key string, v double") as source:
