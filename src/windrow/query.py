@@ -312,7 +312,7 @@ def query(
     columns; each key has windows of its own, and null is a key like others. ``order``: columns that order
     rows of equal time. ``empty="emit"``: also give windows without rows between a key's first and last row.
     ``min_count``: an aggregate over fewer values is null. ``max_windows``: a step that would give more
-    windows, of all kinds together, raises :class:`TooManyWindows` instead; by default more than 10 million, or
+    windows, all kinds together, raises :class:`TooManyWindows` instead; by default more than 10 million, or
     more than four for each row that the step reads if that is more. See docs/windows.md.
 
     For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind

@@ -46,7 +46,7 @@ def test_max_windows_reaches_the_workers(spark: Any) -> None:
 
 
 def test_the_limit_holds_for_all_kinds_of_windows_together_on_spark(spark: Any, tmp_path: Path) -> None:
-    """In one line, with the numbers: on frames, and on streams, where what was refused has changed nothing."""
+    """In one line, with the numbers. On streams, what was refused has changed nothing."""
     both = {"a": wr.Sliding("10s", slide="1s"), "b": wr.Tumbling("5s")}
 
     def query(limit: int) -> wr.Query:
