@@ -118,6 +118,19 @@ def test_delta_windows_beyond_64_bits_are_counted() -> None:
         query.run(pa.table({"t": [0, 1, 2], "v": [-(2**61), 2**61, 2**62 + 2**61]}))
 
 
+@pytest.mark.parametrize("empty", ["skip", "emit"])
+@pytest.mark.parametrize("given_by", ["table", "operator"])
+def test_more_windows_than_64_bits_hold_are_refused(given_by: str, empty: Any) -> None:
+    """Counting stops at 2**62, and then goes on to the end of the rows."""
+    window = wr.Tumbling(1) if empty == "emit" else wr.Sliding(2**60, slide=1)
+    query = wr.query(time="t", by="k", empty=empty).window(window).agg(n=wr.count())
+    table = pa.table({"t": [0, 2**60 + 2**59] * 9, "k": [k for k in range(9) for _ in range(2)]})
+    operator = query.open()
+    operator.push(table)
+    with pytest.raises(wr.TooManyWindows, match=f"would give {2**62:,} windows"):
+        query.run(table) if given_by == "table" else operator.finish()
+
+
 def test_refusing_takes_no_memory() -> None:
     script = """
 import resource, pyarrow as pa, windrow as wr

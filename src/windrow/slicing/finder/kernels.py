@@ -257,7 +257,7 @@ def find_filling(
             has_room = count + taken <= len(out)
             count += taken
             units -= 1 + (taken if has_room else 0)
-            if taken > 0:
+            if first < stop:
                 done = first + taken - 1 if has_room else stop - 1
             if max(early, done + 1) >= until and max(k, done + 1) > final:
                 i += 1
