@@ -21,12 +21,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.slicing.finder.kernels import (
 from windrow.compile.pieces import pieces
-from windrow.slicing.ledger import Found
-from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
-from windrow.slicing.slicer import END_OF_TIME, START_OF_TIME
-from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.slicing.finder.kernels import (
     count_ended,
     find_due,
@@ -38,7 +33,7 @@ from windrow.slicing.finder.kernels import (
 )
 from windrow.slicing.finder.listed import windows_over
 from windrow.slicing.ledger import Found
-from windrow.slicing.limits import check_windows, most_windows
+from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
