@@ -1,22 +1,26 @@
 """Every error and warning of the core, and how the rows are named over which a user's function raised.
 
-A loop that calls a user's function knows the place where it raised, and its caller knows whose rows are at
-that place: :class:`CombineRaised` carries the one to the other.
+A loop that calls a user's function knows the place where it raised (:func:`calling`), and its caller knows
+whose rows are at that place (:func:`naming`): :class:`Raised` carries the one to the other.
+Cost: nothing a row but setting ``place``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, TypeGuard
 
 __all__ = [
     "AggregateError",
     "ChangedQuery",
-    "CombineRaised",
     "CorruptState",
     "EmptyWindow",
     "IntegerOverflow",
+    "Loop",
+    "Raised",
     "RejectedRows",
+    "Span",
     "StateError",
     "StoreFull",
     "StoreUnavailable",
@@ -25,6 +29,11 @@ __all__ = [
     "UnsupportedVersion",
     "WatermarkJump",
     "WindowTaken",
+    "call_user",
+    "calling",
+    "naming",
+    "naming_row",
+    "of_key",
     "rows_named",
 ]
 
@@ -79,47 +88,160 @@ class IntegerOverflow(AggregateError, OverflowError):
         )
 
 
-def rows_named(first: Any, last: Any, key: Sequence[Any]) -> str:
-    """Rows for messages, by the times of the first and the last, and their key.
+# -- naming the rows over which a user's function raised
 
-    >>> rows_named(1, 2, ["ann"])
-    "the rows from 1 to 2 of key 'ann'"
-    """
-    rows = f"the rows at {first}" if first == last else f"the rows from {first} to {last}"
-    return rows + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
+
+class Span(NamedTuple):
+    """Rows of one key: its number, and the times of the first and the last row."""
+
+    key: int
+    first: int
+    last: int
 
 
 class _Overflow(OverflowError):
     """An integer that does not fit int64."""
 
 
-class CombineRaised(AggregateError):
-    """A function of a user's aggregate raised over the partials [front, stop); those who know the slices fill
-    in whose rows they are."""
+class Raised(AggregateError):
+    """A function of a user's aggregate or policy raised over the rows or slices [front, stop), where that is
+    known already; a caller who knows whose rows they are makes it the error that users see."""
 
-    def __init__(self, aggregate: str, error: Exception, front: int, stop: int) -> None:
-        super().__init__(
-            f"aggregate {aggregate!r} raised {type(error).__name__} where partials are combined: {error}"
-        )
-        self.aggregate = aggregate
-        self.error = error
+    def __init__(
+        self,
+        whose: Any,
+        error: Exception,
+        front: int | None = None,
+        stop: int | None = None,
+        values: tuple[Any, ...] | None = None,
+    ) -> None:
+        """``whose``: a monoid or a policy. ``values``: the inputs, where it is one row that raised."""
+        self.whose, self.error, self.values = whose, error, values
         self.front, self.stop = front, stop
-        self.key: int | None = None
-        self.first = self.last = 0
+        #: what slices know of their rows
+        self.span: Span | None = None
+        super().__init__(f"{self._cause} where partials are combined: {error}")
 
     @classmethod
-    def overflown(cls, aggregate: str, result: int, front: int, stop: int) -> CombineRaised:
-        """An integer result over these partials does not fit."""
-        return cls(aggregate, _Overflow(result), front, stop)
+    def overflown(cls, monoid: Any, result: int, front: int, stop: int) -> Raised:
+        """An integer result over these slices does not fit."""
+        return cls(monoid, _Overflow(result), front, stop)
 
-    def located(self, first: Any, last: Any, key: Sequence[Any]) -> AggregateError:
-        """The same, told with the times of the first and last row, and their key."""
-        rows, error = rows_named(first, last, key), self.error
-        if isinstance(error, _Overflow):
-            return IntegerOverflow.of(self.aggregate, error.args[0], rows)
-        return AggregateError(
-            f"aggregate {self.aggregate!r} raised {type(error).__name__} at {rows}: {error}"
-        )
+    @property
+    def _cause(self) -> str:
+        name = f"aggregate {self.whose.name!r}" if hasattr(self.whose, "combine") else repr(self.whose)
+        return f"{name} raised {type(self.error).__name__}"
+
+    def times(self, firsts: Any, lasts: Any) -> tuple[int, int]:
+        """The times of the first and the last row, by those of all slices."""
+        some = slice(self.front, self.stop)
+        return int(firsts[some].min()), int(lasts[some].max())
+
+    def named(self, rows: str = "") -> AggregateError:
+        """The error that users see; ``rows`` says which: "row 3 of key 'a'"."""
+        if isinstance(self.error, _Overflow):
+            return IntegerOverflow.of(self.whose.name, self.error.args[0], rows)
+        where = f" at {rows}" if rows else ""
+        if self.values is not None:
+            where += f" (value {self.values[0] if len(self.values) == 1 else self.values!r})"
+        return AggregateError(f"{self._cause}{where}: {self.error}")
+
+
+class Loop:
+    """See :func:`calling`."""
+
+    def __init__(self, whose: Any, rows: Sequence[tuple[Any, ...]] | None) -> None:
+        self._whose, self._rows = whose, rows
+        #: the row that the loop is at, or the first of several slices
+        self.place = 0
+        #: the end of the slices
+        self.stop: int | None = None
+
+    def __enter__(self) -> Loop:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Raised):
+            if error.front is None:
+                error.front, error.stop = self.place, self.stop
+        elif self._whose is not None and _is_unnamed(error):
+            values = None if self._rows is None else self._rows[self.place]
+            raise Raised(self._whose, error, self.place, self.stop, values) from error
+
+
+def calling(whose: Any = None, rows: Sequence[tuple[Any, ...]] | None = None) -> Loop:
+    """Around a loop that calls functions of a monoid and sets ``place`` to where it is: what they raise is
+    :class:`Raised` at that place, with the values of its row where ``rows`` are given.
+
+    Without a monoid, functions are called by :func:`call_user`, which knows whose they are.
+
+    >>> import windrow as wr
+    >>> rows = [("a",), ("b",)]
+    >>> with naming_row(lambda place: f"row {place}"), calling(wr.sum, rows) as loop:
+    ...     for loop.place in range(2):
+    ...         _ = {"a": 1}[rows[loop.place][0]]
+    Traceback (most recent call last):
+    windrow.errors.AggregateError: aggregate 'sum' raised KeyError at row 1 (value 'b'): 'b'
+    """
+    return Loop(whose, rows)
+
+
+def call_user(whose: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of a monoid or a policy; the place is filled in by the loop around it.
+
+    >>> import windrow as wr
+    >>> with naming_row(lambda place: f"row {place}"), calling() as loop:
+    ...     loop.place = 7
+    ...     call_user(wr.sum, lambda: 1 / 0)
+    Traceback (most recent call last):
+    windrow.errors.AggregateError: aggregate 'sum' raised ZeroDivisionError at row 7: division by zero
+    """
+    try:
+        return function(*arguments)
+    except Exception as error:
+        if _is_unnamed(error):
+            raise Raised(whose, error) from error
+        raise
+
+
+def _is_unnamed(error: BaseException | None) -> TypeGuard[Exception]:
+    return isinstance(error, Exception) and not isinstance(error, (EmptyWindow, AggregateError))
+
+
+@contextmanager
+def naming(rows: Callable[[Raised], str | None]) -> Iterator[None]:
+    """What a user's function raises in here becomes the error that users see. ``rows`` names the rows at the
+    place where it raised; None: that is left to the caller."""
+    try:
+        yield
+    except Raised as raised:
+        found = rows(raised)
+        if found is None:
+            raise
+        raise raised.named(found) from raised.error
+
+
+def naming_row(describe: Callable[[int], str]) -> AbstractContextManager[None]:
+    """The same for a loop over rows: ``describe`` names the row at a place."""
+    return naming(lambda raised: None if raised.front is None else describe(raised.front))
+
+
+def rows_named(first: Any, last: Any, key: Sequence[Any]) -> str:
+    """Rows for messages, by the times of the first and the last, and their key.
+
+    >>> rows_named(1, 2, ["ann"])
+    "the rows from 1 to 2 of key 'ann'"
+    """
+    return (f"the rows at {first}" if first == last else f"the rows from {first} to {last}") + of_key(key)
+
+
+def of_key(key: Sequence[Any]) -> str:
+    """A key for messages; nothing where there are no key columns.
+
+    >>> of_key(["ann"]), of_key(["ann", 3]), of_key([])
+    (" of key 'ann'", " of key ('ann', 3)", '')
+    """
+    return f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else ""
 
 
 # -- state

@@ -30,6 +30,23 @@ def test_an_aggregate_that_raises_names_itself_the_row_and_the_key(compile_: boo
         wr.events(TABLE, time="ts", by="key").window(wr.Tumbling(10)).agg(x=inverse("v"))
 
 
+def test_a_combine_that_raises_while_rows_are_evicted_names_the_row() -> None:
+    def combine(a: str, b: str) -> str:
+        if a in ("b", "c"):  # what is combined without "a" is so by its eviction
+            raise ArithmeticError("no a")
+        return a + b
+
+    text = wr.monoid(name="text", lift=str, combine=combine, identity="", compile=False)
+    table = pa.table({"ts": [1, 2, 3, 4], "s": ["a", "b", "c", "d"]})
+    message = r"'text' raised ArithmeticError at row 3 \(value 'd'\): no a"
+    with pytest.raises(AggregateError, match=message):
+        wr.events(table, time="ts").rolling(rows=3).agg(x=text("s"))
+    with pytest.raises(AggregateError, match=message):
+        wr.swag.TwoStacksLite(text).roll(["a", "b", "c", "d"], size=3)
+    with pytest.raises(AggregateError, match=message):
+        wr.swag.TwoStacksLite(text).roll_time([1, 2, 3, 4], ["a", "b", "c", "d"], size=3)
+
+
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [

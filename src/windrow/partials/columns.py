@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid, native
-from windrow.errors import CombineRaised, StateError
+from windrow.errors import Raised, StateError, calling
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
 from windrow.partials.inputs import (
@@ -255,8 +255,7 @@ class PlainColumn(Column):
         return replace(self, objects=[self.objects[i] for i in chosen], skipped=self._skipped_taken(places))
 
     def folded(self, starts: Ints) -> Column:
-        edges = starts.tolist()
-        objects = [self._told(self._fold, front, stop) for front, stop in itertools.pairwise(edges)]
+        objects = self._each(self._fold, itertools.pairwise(starts.tolist()))
         return replace(self, objects=objects, skipped=self._skipped_folded(starts))
 
     def _fold(self, front: int, stop: int) -> Any:
@@ -270,13 +269,13 @@ class PlainColumn(Column):
             answered = answer(fronts[held].tolist(), stops[held].tolist())
         except Exception:  # the same again, range by range, to tell which raises
             ranges = zip(fronts[held].tolist(), stops[held].tolist(), strict=True)
-            answered = [self._told(self._lowered_fold, *each) for each in ranges]
+            answered = self._each(self._lowered_fold, ranges)
         for place, result in zip(held.tolist(), answered, strict=True):
             found[place] = result
         beyond = first_beyond(self.aggregate.monoid, found)
         if beyond is not None:
-            name, front, stop = self.aggregate.monoid.name, int(fronts[beyond]), int(stops[beyond])
-            raise CombineRaised.overflown(name, found[beyond], front, stop)
+            front, stop = int(fronts[beyond]), int(stops[beyond])
+            raise Raised.overflown(self.aggregate.monoid, found[beyond], front, stop)
         return result_array(self.aggregate.monoid, found)
 
     def _lowered_fold(self, front: int, stop: int) -> Any:
@@ -310,12 +309,13 @@ class PlainColumn(Column):
         ranges = zip(fronts, stops, strict=True)
         return [monoid.lower(tree.fold(front - begin, stop - begin)) for front, stop in ranges]
 
-    def _told(self, fold: Callable[[int, int], Any], front: int, stop: int) -> Any:
-        """What a user's function raises is named with its aggregate, and knows its slices."""
-        try:
-            return fold(front, stop)
-        except Exception as error:
-            raise CombineRaised(self.aggregate.monoid.name, error, front, stop) from error
+    def _each(self, fold: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]]) -> list[Any]:
+        """Range by range; what a user's function raises knows its slices."""
+        found = []
+        with calling(self.aggregate.monoid) as loop:
+            for loop.place, loop.stop in ranges:
+                found.append(fold(loop.place, loop.stop))
+        return found
 
     def state(self) -> dict[str, Any]:
         codec = _codec(self.aggregate.monoid)

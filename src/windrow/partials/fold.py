@@ -7,7 +7,6 @@ its row and key.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from typing import Any
 
@@ -17,13 +16,13 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.columns import Columns
 from windrow.compile.native import native
+from windrow.errors import calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
 from windrow.partials.inputs import is_extreme_moment, native_inputs, skipped_rows
 from windrow.partials.over_ranges import fold_rows_natively, integers_fit
 from windrow.partials.picked import picked_input, timed
 from windrow.rows.frame import Frame
-from windrow.swag.base import named
 
 __all__ = ["fold_rows"]
 
@@ -82,15 +81,14 @@ def _fold_natively(
 def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> PlainColumn:
     monoid = aggregate.monoid
     rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
-    edges = starts.tolist()
     objects = []
-    for front, stop in itertools.pairwise(edges):
-        partial = monoid.identity
-        for i in range(front, stop):
-            if not monoid.skips(rows[i]):
-                step = functools.partial(_added, monoid, partial, rows[i])
-                partial = named(monoid, functools.partial(frame.describe, i), rows[i], step)
-        objects.append(partial)
+    with naming_row(frame.describe), calling(monoid, rows) as loop:
+        for front, stop in itertools.pairwise(starts.tolist()):
+            partial = monoid.identity
+            for loop.place in range(front, stop):
+                if not monoid.skips(rows[loop.place]):
+                    partial = _added(monoid, partial, rows[loop.place])
+            objects.append(partial)
     return PlainColumn(aggregate, skipped, objects)
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns, arrow_array, native_columns
-from windrow.errors import IntegerOverflow, rows_named
+from windrow.errors import IntegerOverflow, naming_row, rows_named
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.over_ranges import native_results, plain_results
 from windrow.partials.picked import picked_input
@@ -57,7 +57,8 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     if column is None:
         rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
         ranges = over.as_ranges()
-        results = plain_results(monoid, rows, ranges, frame.describe)
+        with naming_row(frame.describe):
+            results = plain_results(monoid, rows, ranges)
         check_integers(monoid, results, lambda place: _rows_of(frame, ranges, place))
         column = result_array(monoid, results)
     if counts is not None:

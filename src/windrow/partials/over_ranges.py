@@ -11,8 +11,6 @@ A driver does at most about so many ``units`` of work (rows and ranges) in a cal
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,9 +21,9 @@ from windrow.compile.access import Function, at, cast, emit, is_null, load, row,
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
+from windrow.errors import calling
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.ranges import LastRows, Over, RowRanges, SliceRanges, Slices
-from windrow.swag.base import named
 from windrow.swag.native.drivers import Jit, Operations
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
@@ -366,27 +364,23 @@ def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bo
     return largest * widest < 2**63 and smallest * widest >= -(2**63)
 
 
-def plain_results(
-    monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges, describe: Callable[[int], str]
-) -> list[Any]:
+def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) -> list[Any]:
     """The same in plain Python, for any objects; rows and results are in processing order. What a user's
-    function raises is named with the row, as ``describe`` tells of it."""
+    function raises is :class:`~windrow.errors.Raised` at the place of the row."""
     results: list[Any] = []
     window = TwoStacksLite(monoid)
     first = last = 0
-    for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
-        # the window before shares nothing with this one, or reaches beyond it
-        if front >= last or front < first or stop < last:
-            window = TwoStacksLite(monoid)
-            first = last = front
-        for i in range(last, stop):
-            named(monoid, functools.partial(describe, i), rows[i], functools.partial(window.insert, *rows[i]))
-        last = max(last, stop)
-        window.evict_many(front - first)
-        first = front
-        if stop > front:
-            tell = functools.partial(describe, stop - 1)
-            results.append(named(monoid, tell, rows[stop - 1], window.query))
-        else:
+    with calling(monoid, rows) as loop:
+        for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
+            # the window before shares nothing with this one, or reaches beyond it
+            if front >= last or front < first or stop < last:
+                window = TwoStacksLite(monoid)
+                first = last = front
+            for loop.place in range(last, stop):
+                window.insert(*rows[loop.place])
+            loop.place = stop - 1
+            last = max(last, stop)
+            window.evict_many(front - first)
+            first = front
             results.append(window.query())
     return results

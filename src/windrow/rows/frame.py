@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.errors import CorruptState, StateError
+from windrow.errors import CorruptState, StateError, of_key
 from windrow.names import check_columns
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
 from windrow.rows.sorting import counting_sort, first_rows, stable_order
@@ -53,6 +53,8 @@ class Frame:
     #: for each key, the row of the table where it first appears
     key_rows: Ints
     rejected: int
+    #: names a row of the table in messages; None: by its number
+    row_name: Callable[[int], str] | None = None
     _memory: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def only(self, kept: Any) -> Frame:
@@ -74,10 +76,10 @@ class Frame:
         return self._memory[key]
 
     def describe(self, position: int) -> str:
-        """Where a row comes from, for messages: its number in the table and its key."""
+        """Where a row comes from, for messages: its number in the table, or its name, and its key."""
         row = position if self.permutation is None else int(self.permutation[position])
-        key = [self.table.column(name)[row].as_py() for name in self.by]
-        return f"row {row}" + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
+        name = f"row {row}" if self.row_name is None else self.row_name(row)
+        return name + of_key([self.table.column(each)[row].as_py() for each in self.by])
 
     def __len__(self) -> int:
         return len(self.unordered_times)

@@ -23,7 +23,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
-from windrow.errors import CombineRaised
+from windrow.errors import Raised, Span
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["HeldSlices", "Partials", "merge_order", "runs_of"]
@@ -126,10 +126,8 @@ class HeldSlices:
         """An error in an aggregate says of which key it is, and of which times."""
         try:
             return operation()
-        except CombineRaised as raised:
-            some = slice(raised.front, raised.stop)
-            raised.key = int(self.keys[raised.front])
-            raised.first, raised.last = int(self.firsts[some].min()), int(self.lasts[some].max())
+        except Raised as raised:
+            raised.span = Span(int(self.keys[raised.front]), *raised.times(self.firsts, self.lasts))
             raise
 
     def with_order(self, kinds: Sequence[Any]) -> HeldSlices:

@@ -11,15 +11,13 @@ algorithm needs to know about them and a window without nulls pays nothing.
 
 from __future__ import annotations
 
-import functools
 from collections import deque
-from collections.abc import Callable
 from typing import Any, ClassVar
 
-from windrow.errors import AggregateError, EmptyWindow
+from windrow.errors import EmptyWindow, calling, naming_row
 from windrow.monoids.base import Monoid, as_monoid
 
-__all__ = ["Swag", "named"]
+__all__ = ["Swag", "row_number"]
 
 
 class Swag:
@@ -142,11 +140,12 @@ class Swag:
 
     def _roll_plainly(self, rows: list[tuple[Any, ...]], size: int) -> list[Any]:
         results: list[Any] = []
-        for index, row in enumerate(rows):
-            if self._size >= size:
-                self.evict_many(self._size - size + 1)
-            self._checked(index, row, functools.partial(self.insert, *row))
-            results.append(self._checked(index, row, self.query))
+        with naming_row(row_number), calling(self.monoid, rows) as loop:
+            for loop.place, row in enumerate(rows):
+                if self._size >= size:
+                    self.evict_many(self._size - size + 1)
+                self.insert(*row)
+                results.append(self.query())
         return results
 
     def roll_time(self, times: Any, values: Any, size: Any) -> Any:
@@ -169,23 +168,31 @@ class Swag:
     def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
         results: list[Any] = []
         first = 0
+        loop = calling(self.monoid, rows)
         while first < len(rows):
-            moment = times[first]
-            expired = 0
-            for old in self._times:
-                if moment - old < size:
-                    break
-                expired += 1
-            self.evict_many(expired)
-            last = first
+            moment, last = times[first], first
+            expired = self._expired(moment, size)
             while last < len(rows) and times[last] == moment:
-                self._checked(last, rows[last], functools.partial(self.insert, *rows[last]))
-                self._times.append(moment)
                 last += 1
-            result = self._checked(first, rows[first], self.query)
-            results.extend([result] * (last - first))
+            with naming_row(row_number), loop:
+                loop.place = first
+                self.evict_many(expired)
+                for loop.place in range(first, last):
+                    self.insert(*rows[loop.place])
+                    self._times.append(moment)
+                loop.place = first
+                results.extend([self.query()] * (last - first))
             first = last
         return results
+
+    def _expired(self, moment: Any, size: Any) -> int:
+        """How many values are too old at a moment."""
+        expired = 0
+        for old in self._times:
+            if moment - old < size:
+                break
+            expired += 1
+        return expired
 
     def _check_times(self, times: Any, count: int, size: Any) -> None:
         if len(times) != count:
@@ -228,22 +235,7 @@ class Swag:
         if not 0 <= count <= self._size:
             raise EmptyWindow(f"evict {count} of {self._size} values: evict_many takes 0 to len() of them")
 
-    def _checked(self, index: int, row: tuple[Any, ...], operation: Callable[[], Any]) -> Any:
-        """Run an operation of a batch; what a user's function raises is named with its row."""
-        return named(self.monoid, lambda: f"row {index}", row, operation)
 
-
-def named(
-    monoid: Monoid, where: Callable[[], str], row: tuple[Any, ...], operation: Callable[[], Any]
-) -> Any:
-    """Run an operation; what a user's function raises in it becomes an error that names aggregate, row and
-    value."""
-    try:
-        return operation()
-    except (EmptyWindow, AggregateError):
-        raise
-    except Exception as error:
-        shown = row[0] if len(row) == 1 else row
-        raise AggregateError(
-            f"aggregate {monoid.name!r} raised {type(error).__name__} at {where()} (value {shown!r}): {error}"
-        ) from error
+def row_number(place: int) -> str:
+    """A row of a batch, for messages."""
+    return f"row {place}"

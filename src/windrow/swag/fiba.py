@@ -19,10 +19,10 @@ VLDB 2023.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from windrow.errors import EmptyWindow
+from windrow.errors import EmptyWindow, calling, naming_row
+from windrow.swag.base import row_number
 from windrow.swag.finger_tree.evict import eviction
 from windrow.swag.finger_tree.forms import PlainForm, Unfit
 from windrow.swag.finger_tree.insert import insertion
@@ -108,7 +108,10 @@ class FiBA(TreeWindow):
                 self._size = len(self._form)
                 return
         moments, rows = self._plain_batch(times, values)
-        lifted = [self._checked(i, row, partial(self._lifted, row)) for i, row in enumerate(rows)]
+        lifted = []
+        with naming_row(row_number), calling(self.monoid, rows) as loop:
+            for loop.place, row in enumerate(rows):
+                lifted.append(self._lifted(row))
         self._insert_lifted(moments, lifted)
 
     def _goes_natively(self, times: Any) -> bool:
@@ -274,26 +277,33 @@ class FiBA(TreeWindow):
 
     def _roll_unordered_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
         results: list[Any] = []
-        for i, (time, row) in enumerate(zip(times, rows, strict=True)):
+        loop = calling(self.monoid, rows)
+        for loop.place, (time, row) in enumerate(zip(times, rows, strict=True)):
             latest = max(time, self.youngest) if self._size else time
             if latest - time < size:
-                self._checked(i, row, partial(self.insert_at, time, *row))
+                with naming_row(row_number), loop:
+                    self.insert_at(time, *row)
             while not latest - self.oldest < size:
                 self.evict()
-            results.append(self._checked(i, row, self.query))
+            with naming_row(row_number), loop:
+                results.append(self.query())
         return results
 
     def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
         results: list[Any] = []
         first = 0
+        loop = calling(self.monoid, rows)
         while first < len(rows):
             moment, last = times[first], first
             while self._size and not moment - self.oldest < size:
                 self.evict()
             while last < len(rows) and times[last] == moment:
-                self._checked(last, rows[last], partial(self.insert_at, moment, *rows[last]))
                 last += 1
-            results += [self._checked(first, rows[first], self.query)] * (last - first)
+            with naming_row(row_number), loop:
+                for loop.place in range(first, last):
+                    self.insert_at(moment, *rows[loop.place])
+                loop.place = first
+                results += [self.query()] * (last - first)
             first = last
         return results
 

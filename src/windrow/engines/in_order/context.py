@@ -7,7 +7,7 @@ of a key leads its run. What later rows will need of a key is always an end of i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,19 +20,8 @@ from windrow.spec import Spec
 
 __all__ = ["Naming", "Taken", "arrived", "take"]
 
-#: makes a frame tell of its rows in another way
+#: makes a frame name its rows in another way
 Naming = Callable[[Frame, Ints], Frame]
-
-
-@dataclass(frozen=True)
-class ArrivedFrame(Frame):
-    """A frame that knows its rows by their arrival numbers."""
-
-    arrivals: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def describe(self, position: int) -> str:
-        row = position if self.permutation is None else int(self.permutation[position])
-        return super().describe(position).replace(f"row {row}", f"row {self.arrivals[row]}", 1)
 
 
 @dataclass(frozen=True)
@@ -92,7 +81,7 @@ def take(
     added_after: tuple[int, ...] = (),
 ) -> Taken:
     """Frame rows by key; both parts are in order already, so ``query`` has none of its own. ``naming`` says
-    how the frame tells of its rows; by default by arrival numbers."""
+    how the frame names its rows; by default by arrival numbers."""
     parts = [part for part in (context, new) if part is not None]
     rows = joined(parts)
     frame = (naming or arrived)(build_frame(query, rows.table), rows.arrivals)
@@ -101,5 +90,4 @@ def take(
 
 def arrived(frame: Frame, arrivals: Ints) -> Frame:
     """The same frame, which names its rows by their arrival numbers."""
-    known = {each.name: getattr(frame, each.name) for each in fields(frame)}
-    return ArrivedFrame(**known, arrivals=arrivals)
+    return replace(frame, row_name=lambda row: f"row {arrivals[row]}")

@@ -7,6 +7,7 @@ that the table's end cuts off has not been decided.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import namedtuple
 from collections.abc import Callable
@@ -18,8 +19,8 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 from windrow.engines.kinds.delta import delta_ranges, value_type
+from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
-from windrow.partials.guarded import Raised, guarded, guarded_policy
 from windrow.partials.inputs import (
     check_integers,
     count_column,
@@ -114,19 +115,17 @@ def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[I
     inputs = [_rows(frame, a) for _, a in query.aggregates]
     sizes: list[int] = []
     partials: list[Any] = []
-    evicts = guarded_policy(window, window.fn)
+    evicts = functools.partial(call_user, window, window.fn)
     runs = itertools.pairwise(frame.run_starts.tolist())
-    for (begin, end), first in zip(runs, firsts.tolist(), strict=True):
-        rows = AMTA(shared)
-        for i in range(begin if first < end else end, end):
-            try:
-                rows.insert([column[i] for column in inputs])
-                if i >= first:
+    with naming_row(frame.describe), calling() as loop:
+        for (begin, end), first in zip(runs, firsts.tolist(), strict=True):
+            rows = AMTA(shared)
+            for loop.place in range(begin if first < end else end, end):
+                rows.insert([column[loop.place] for column in inputs])
+                if loop.place >= first:
                     rows.evict_while(evicts)
                     sizes.append(len(rows))
                     partials.append(rows.query_partial())
-            except Raised as raised:
-                raise raised.at(frame.describe(i)) from raised.error
     return np.array(sizes, np.int64), partials
 
 
@@ -139,11 +138,11 @@ def shared_monoid(query: Spec) -> Monoid:
 
     def lift(inputs: list[tuple[Any, ...]]) -> Any:
         pairs = zip(monoids, inputs, strict=True)
-        lifted = (m.identity if m.skips(values) else guarded(m, m.lift, *values) for m, values in pairs)
+        lifted = (m.identity if m.skips(values) else call_user(m, m.lift, *values) for m, values in pairs)
         return partial_of(*lifted)
 
     def combine(a: Any, b: Any) -> Any:
-        return partial_of(*(guarded(m, m.combine, x, y) for m, x, y in zip(monoids, a, b, strict=True)))
+        return partial_of(*(call_user(m, m.combine, x, y) for m, x, y in zip(monoids, a, b, strict=True)))
 
     return Monoid(
         name="policy",
@@ -158,11 +157,9 @@ def shared_monoid(query: Spec) -> Monoid:
 def lowered(monoid: Monoid, partials: list[Any], values: Ints, describe: Callable[[int], str]) -> list[Any]:
     """The results of partials, None where they hold no value; ``describe`` tells of the row of each."""
     results: list[Any] = []
-    for partial, count in zip(partials, values.tolist(), strict=True):
-        try:
-            results.append(guarded(monoid, monoid.lower, partial) if count else None)
-        except Raised as raised:
-            raise raised.at(describe(len(results))) from raised.error
+    with naming_row(describe), calling(monoid) as loop:
+        for loop.place, (partial, count) in enumerate(zip(partials, values.tolist(), strict=True)):
+            results.append(monoid.lower(partial) if count else None)
     return results
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
-from windrow.partials.guarded import Raised, guarded
 from windrow.partials.inputs import (
     aggregate_column,
     as_integers,
@@ -111,12 +111,11 @@ class StoredFold:
             if begin == end:
                 continue
             window = window_of(key)
-            for first, last in self._peers(times, begin, end):
-                try:
+            with naming_row(frame.describe), calling() as loop:
+                for first, last in self._peers(times, begin, end):
+                    loop.place = last - 1
                     self._slide(window, times, inputs, first, last)
                     found.add(window.query_partial(), len(window), last - first)
-                except Raised as raised:
-                    raise raised.at(frame.describe(last - 1)) from raised.error
         return self._columns(frame, found)
 
     def _peers(self, times: list[int], begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -195,7 +194,7 @@ class _Found:
         for k, monoid in enumerate(self._monoids):
             values = partial[1 + k]
             self.values[k] += [values] * times
-            result = guarded(monoid, monoid.lower, partial[1 + count + k]) if values else None
+            result = call_user(monoid, monoid.lower, partial[1 + count + k]) if values else None
             self.results[k] += [result] * times
 
 
@@ -214,13 +213,13 @@ def _shared_monoid(query: Spec) -> Monoid:
         for monoid, values in zip(monoids, inputs, strict=True):
             skips = monoid.skips(values)
             seen.append(0 if skips else 1)
-            partials.append(monoid.identity if skips else guarded(monoid, monoid.lift, *values))
+            partials.append(monoid.identity if skips else call_user(monoid, monoid.lift, *values))
         return (time, *seen, *partials)
 
     def combine(a: Any, b: Any) -> Any:
         seen = [x + y for x, y in zip(a[1 : 1 + count], b[1 : 1 + count], strict=True)]
         parts = zip(monoids, a[1 + count :], b[1 + count :], strict=True)
-        return (max(a[0], b[0]), *seen, *(guarded(m, m.combine, x, y) for m, x, y in parts))
+        return (max(a[0], b[0]), *seen, *(call_user(m, m.combine, x, y) for m, x, y in parts))
 
     return Monoid(
         name="rolling",

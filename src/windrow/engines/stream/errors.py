@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import numpy as np
 
 from windrow.engines.stream.keys import Keys
-from windrow.errors import CombineRaised
+from windrow.errors import Raised, naming, rows_named
 from windrow.rows.times import TimeAxis
 
 __all__ = ["naming_keys"]
 
 
-@contextmanager
-def naming_keys(keys: Keys, axis: TimeAxis | None) -> Iterator[None]:
-    """Errors from slices, which know keys by number, are told with the key itself."""
-    try:
-        yield
-    except CombineRaised as raised:
-        if raised.key is None or axis is None:
-            raise
-        first, last = axis.column(np.array([raised.first, raised.last]))
-        values = [column[0].as_py() for column in keys.columns(np.array([raised.key])).values()]
-        raise raised.located(first, last, values) from raised.error
+def naming_keys(keys: Keys, axis: TimeAxis | None) -> AbstractContextManager[None]:
+    """Errors from slices, which know keys by number, name the key itself."""
+
+    def rows(raised: Raised) -> str | None:
+        if raised.span is None or axis is None:
+            return None
+        key, *times = raised.span
+        first, last = axis.column(np.array(times))
+        values = [column[0].as_py() for column in keys.columns(np.array([key])).values()]
+        return rows_named(first, last, values)
+
+    return naming(rows)

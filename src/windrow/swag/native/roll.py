@@ -17,7 +17,7 @@ import numpy as np
 from windrow.compile.columns import Columns, native_columns, shaped_like, with_empty
 from windrow.compile.native import NativeMonoid, build, native, warn_plain
 from windrow.compile.pieces import call_whole, pieces
-from windrow.errors import AggregateError
+from windrow.errors import AggregateError, Raised
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.queue import ChunkedArrayQueue
 
@@ -324,9 +324,7 @@ class NativeBatch:
             self.window._registers, self.window._window, self.window._evicted, self.window._size = saved
             self.window._null_positions = nulls
             raise named from error
-        raise AggregateError(
-            f"aggregate {self.form.monoid.name!r} raised {type(error).__name__}: {error}"
-        ) from error
+        raise Raised(self.form.monoid, error).named() from error
 
     def _check_times(self, times: np.ndarray[Any, Any], size: Any) -> None:
         self.window._check_times(times[:1], min(len(self), 1), size)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.engines.spark.worker.key_runs import KeyRuns
+from windrow.errors import of_key
 from windrow.rows.frame import Frame, plain_array
 from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 
-__all__ = ["RowReader", "SortedRows", "TimedFrame", "columns_of"]
+__all__ = ["RowReader", "SortedRows", "columns_of", "named_by_time"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,28 @@ class SortedRows:
         )
 
     def describe(self, query: Spec, row: int) -> str:
-        return told(self.table, query.time, query.by, row)
+        """Where a row comes from, for messages: its time and its key."""
+        key = [self.table.column(name)[row].as_py() for name in query.by]
+        return _with_time(self.table, query.time, row) + of_key(key)
+
+    def frame(self, query: Spec, axis: TimeAxis) -> Frame:
+        """The rows, which are in processing order already, as a frame; each of them has a time."""
+        starts = self.starts.copy()
+        starts[:1] = True
+        return named_by_time(
+            Frame(
+                table=self.table,
+                by=query.by,
+                axis=axis,
+                permutation=None,
+                order=None,
+                unordered_times=self.times,
+                unordered_keys=np.cumsum(starts) - 1,
+                key_rows=np.flatnonzero(starts),
+                rejected=0,
+            ),
+            query.time,
+        )
 
 
 class RowReader:
@@ -71,45 +94,13 @@ class RowReader:
         return SortedRows(table, times, starts, lost)
 
 
-@dataclass(frozen=True)
-class TimedFrame(Frame):
-    """A frame whose rows are told by their time: in a partition, numbers of rows mean nothing to anybody."""
-
-    time: str = ""
-
-    @classmethod
-    def of(cls, query: Spec, rows: SortedRows, axis: TimeAxis) -> TimedFrame:
-        """Sorted rows, which are in processing order already; each of them has a time."""
-        starts = rows.starts.copy()
-        starts[:1] = True
-        return cls(
-            table=rows.table,
-            by=query.by,
-            axis=axis,
-            permutation=None,
-            order=None,
-            unordered_times=rows.times,
-            unordered_keys=np.cumsum(starts) - 1,
-            key_rows=np.flatnonzero(starts),
-            rejected=0,
-            time=query.time,
-        )
-
-    @classmethod
-    def like(cls, frame: Frame, time: str) -> TimedFrame:
-        """The same frame."""
-        return cls(**{f.name: getattr(frame, f.name) for f in fields(Frame)}, time=time)
-
-    def describe(self, position: int) -> str:
-        row = position if self.permutation is None else int(self.permutation[position])
-        return told(self.table, self.time, self.by, row)
+def named_by_time(frame: Frame, time: str) -> Frame:
+    """The same frame, which names its rows by their time: numbers of rows in a partition say nothing."""
+    return replace(frame, row_name=functools.partial(_with_time, frame.table, time))
 
 
-def told(table: pa.Table, time: str, by: Sequence[str], row: int) -> str:
-    """Where a row comes from, for messages: its time and its key."""
-    key = [table.column(name)[row].as_py() for name in by]
-    where = f"the row with {time}={table.column(time)[row].as_py()!s}"
-    return where + (f" of key {key[0] if len(key) == 1 else tuple(key)!r}" if key else "")
+def _with_time(table: pa.Table, time: str, row: int) -> str:
+    return f"the row with {time}={table.column(time)[row].as_py()!s}"
 
 
 def columns_of(table: pa.Table, names: Sequence[str]) -> list[Any]:

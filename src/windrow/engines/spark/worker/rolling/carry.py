@@ -10,7 +10,6 @@ might leave 64 bits.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -23,7 +22,7 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.engines.spark.worker.rolling.kernels import slide_on
 from windrow.engines.spark.worker.rolling.tails import ArrowTail
-from windrow.errors import AggregateError
+from windrow.errors import Loop, Raised, calling
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import (
     array_of,
@@ -35,7 +34,6 @@ from windrow.partials.inputs import (
 )
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
-from windrow.swag.base import named
 from windrow.swag.queue import ChunkedArrayQueue
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
@@ -64,7 +62,8 @@ class Batch:
 
 class Carry(Protocol):
     def push(self, arrays: list[Any], batch: Batch) -> Any:
-        """A result a row of the batch, as an Arrow array; undefined where the window holds no value."""
+        """A result a row of the batch, as an Arrow array; undefined where the window holds no value. What a
+        user's function raises is :class:`~windrow.errors.Raised` at the place of the row in the batch."""
 
 
 class PlainCarry:
@@ -92,25 +91,26 @@ class PlainCarry:
 
     def push(self, arrays: list[Any], batch: Batch) -> Any:
         rows = list(zip(*(array.to_pylist() for array in arrays), strict=True))
-        results = [
-            self._slide(rows, batch, front, stop)
-            for front, stop in zip(batch.fronts.tolist(), batch.stops.tolist(), strict=True)
-        ]
+        with calling(self._monoid, rows) as loop:
+            results = [
+                self._slide(rows, loop, batch.base, front, stop)
+                for front, stop in zip(batch.fronts.tolist(), batch.stops.tolist(), strict=True)
+            ]
         check_integers(self._monoid, results, lambda place: f"the window up to {batch.describe(place)}")
         return result_array(self._monoid, results)
 
-    def _slide(self, rows: list[tuple[Any, ...]], batch: Batch, front: int, stop: int) -> Any:
+    def _slide(self, rows: list[tuple[Any, ...]], loop: Loop, base: int, front: int, stop: int) -> Any:
+        loop.place = last = stop - 1 - base
         if front >= self._stop:
             self._window = TwoStacksLite(self._monoid)
             self._front = self._stop = front
         self._window.evict_many(front - self._front)
         self._front = front
-        last = stop - 1 - batch.base
-        for i in range(self._stop - batch.base, last + 1):
-            tell = functools.partial(batch.describe, i)
-            named(self._monoid, tell, rows[i], functools.partial(self._window.insert, *rows[i]))
+        for loop.place in range(self._stop - base, last + 1):
+            self._window.insert(*rows[loop.place])
         self._stop = stop
-        return named(self._monoid, functools.partial(batch.describe, last), rows[last], self._window.query)
+        loop.place = last
+        return self._window.query()
 
 
 class NativeCarry:
@@ -154,7 +154,11 @@ class NativeCarry:
         try:
             self.registers = _kernel(self.form, arguments)(*arguments)
         except Exception as error:
-            raise self._explained(error, columns, batch, int(reached[0])) from error
+            if self._aggregate.monoid.builtin:
+                raise
+            row = int(reached[0])
+            values = tuple(array[row].item() for array in columns.arrays)
+            raise Raised(self._aggregate.monoid, error, row, values=values) from error
         self.nulls = self.nulls[self.nulls >= self.registers[0]]
         return out, valid
 
@@ -165,15 +169,6 @@ class NativeCarry:
             return np.zeros(len(batch.fronts), np.bool_)
         skipped = np.searchsorted(self.nulls, batch.stops) - np.searchsorted(self.nulls, batch.fronts)
         return skipped == batch.stops - batch.fronts
-
-    def _explained(self, error: Exception, columns: Columns, batch: Batch, row: int) -> Exception:
-        if self._aggregate.monoid.builtin:
-            return error
-        values = tuple(array[row].item() for array in columns.arrays)
-        return AggregateError(
-            f"aggregate {self._aggregate.monoid.name!r} raised {type(error).__name__} at "
-            f"{batch.describe(row)} (value {values[0] if len(values) == 1 else values!r}): {error}"
-        )
 
     def _fits(self, columns: Columns, widest: int) -> bool:
         """Whether no sum over a window can leave 64 bits, by the largest integers seen so far."""

@@ -6,6 +6,7 @@ window's.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ from windrow.engines.spark.worker.chunks import conformed
 from windrow.engines.spark.worker.rolling.carry import Batch
 from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
 from windrow.engines.spark.worker.sorted_rows import SortedRows, columns_of
+from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate
-from windrow.partials.guarded import Raised, guarded_policy
 from windrow.partials.inputs import check_integers, count_column, result_array, skipped_values, with_nulls
 from windrow.partials.ranges import RowRanges
 from windrow.spec import Spec
@@ -33,7 +34,7 @@ class PolicyCarry:
 
     def __init__(self, query: Spec, policy: Policy, kinds: Sequence[Any]) -> None:
         self._query = query
-        self._evicts = guarded_policy(policy, policy.fn)
+        self._evicts = functools.partial(call_user, policy, policy.fn)
         self._kinds = kinds
         self._monoid = shared_monoid(query)
         self._window = AMTA(self._monoid)
@@ -55,16 +56,14 @@ class PolicyCarry:
         inputs = [_inputs(rows, aggregate) for _, aggregate in self._query.aggregates]
         fronts = np.empty(len(rows), np.int64)
         partials: list[Any] = []
-        for i, starts in enumerate(rows.starts.tolist()):
-            if starts:
-                self._window = AMTA(self._monoid)
-            try:
-                self._window.insert([column[i] for column in inputs])
+        with naming_row(functools.partial(rows.describe, self._query)), calling() as loop:
+            for loop.place, starts in enumerate(rows.starts.tolist()):
+                if starts:
+                    self._window = AMTA(self._monoid)
+                self._window.insert([column[loop.place] for column in inputs])
                 self._window.evict_while(self._evicts)
                 partials.append(self._window.query_partial())
-            except Raised as raised:
-                raise raised.at(rows.describe(self._query, i)) from raised.error
-            fronts[i] = self._base + i + 1 - len(self._window)
+                fronts[loop.place] = self._base + loop.place + 1 - len(self._window)
         return fronts, partials
 
     def _lowered(

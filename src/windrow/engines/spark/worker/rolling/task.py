@@ -24,6 +24,7 @@ from windrow.engines.spark.worker.rolling.fronts import CountFronts, Fronts, Tim
 from windrow.engines.spark.worker.rolling.policies import PolicyCarry
 from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
 from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, columns_of
+from windrow.errors import naming_row
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import count_column, skipped_values, with_nulls
 from windrow.partials.ranges import RowRanges
@@ -135,7 +136,8 @@ class RollingTask:
             return self._policy.push(rows)[0]
         fronts, stops = self._fronts.push(rows, self._base)
         batch = Batch(self._base, fronts, stops, functools.partial(rows.describe, self._query))
-        return [result.push(rows.table, batch) for result in self._results]
+        with naming_row(batch.describe):
+            return [result.push(rows.table, batch) for result in self._results]
 
 
 class _Result:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.engines.spark.worker.chunks import chunked
-from windrow.engines.spark.worker.sorted_rows import TimedFrame
+from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.streaming.buckets import places_of
 from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write_folded, write_rows
 from windrow.engines.stream.plan import Plan
@@ -118,7 +118,7 @@ def _rows(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, byte
 
 
 def _folded(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
-    frame = TimedFrame.like(build_frame(plan.query, table), plan.query.time)
+    frame = named_by_time(build_frame(plan.query, table), plan.query.time)
     folded = fold(plan, frame)
     if not plan.query.by:
         yield 0, write_folded(folded)

@@ -9,8 +9,7 @@ Invariant: every window of a key comes out once. Cost: one combine to fuse a sli
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from windrow.arrays import Ints
 from windrow.engines.spark.plan import is_sliced, smallest_gap
 from windrow.engines.spark.worker.key_runs import KeyRuns
 from windrow.engines.spark.worker.windows.slice_tables import SliceRun
-from windrow.errors import CombineRaised
+from windrow.errors import Raised, naming, rows_named
 from windrow.partials.partials import Partials
 from windrow.rows.frame import plain_array
 from windrow.rows.key_values import canonical_array
@@ -157,17 +156,14 @@ class Assembly:
         pairs = zip(self._query.aggregates, results, strict=True)
         return pa.table(columns | {result: column for (result, _), column in pairs})
 
-    @contextmanager
-    def _naming_rows(self, slices: SliceRun | _Slices) -> Iterator[None]:
-        """What an aggregate raises over these slices is told with the key and the times of their rows."""
-        try:
-            yield
-        except CombineRaised as raised:
-            some = slice(raised.front, raised.stop)
-            edges = np.array([slices.firsts[some].min(), slices.lasts[some].max()])
-            key = [column[raised.front].as_py() for column in slices.keys.columns]
-            first, last = self._axis.column(edges)
-            raise raised.located(first, last, key) from raised.error
+    def _naming_rows(self, slices: SliceRun | _Slices) -> AbstractContextManager[None]:
+        """What an aggregate raises over these slices names the key and the times of their rows."""
+
+        def rows(raised: Raised) -> str:
+            first, last = self._axis.column(np.array(raised.times(slices.firsts, slices.lasts)))
+            return rows_named(first, last, [column[raised.front].as_py() for column in slices.keys.columns])
+
+        return naming(rows)
 
 
 def _ended(ranges: Ranges, window: Window, now: int) -> Any:

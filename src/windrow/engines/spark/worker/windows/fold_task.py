@@ -13,7 +13,7 @@ from typing import Any
 from windrow.engines.spark.plan import smallest_gap
 from windrow.engines.spark.worker.chunks import chunked
 from windrow.engines.spark.worker.query_bytes import unpacked
-from windrow.engines.spark.worker.sorted_rows import TimedFrame
+from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.windows.slice_tables import SliceRun, SliceTable
 from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame, build_frame
@@ -35,7 +35,7 @@ def fold_batches(payload: bytes, part: int, batches: Iterable[Any], rows: int = 
     for chunk, table in enumerate(chunked(batches, rows)):
         if tables is None:
             tables = SliceTable(query, table.schema)
-        frame = TimedFrame.like(build_frame(query, table), query.time)
+        frame = named_by_time(build_frame(query, table), query.time)
         firsts, run = folded_slices(query, frame, slicer)
         keys = frame.key_columns(query, frame.keys[firsts])
         yield from tables.table(keys, run, (part << 32) + chunk).to_batches()

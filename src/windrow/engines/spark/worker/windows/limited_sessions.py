@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.engines.result_tables import result_table
-from windrow.engines.spark.worker.sorted_rows import TimedFrame
+from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.windows.assembly import ranges_where
 from windrow.partials.inputs import aggregate_column
 from windrow.partials.ranges import RowRanges
@@ -40,7 +40,7 @@ class LimitedSessions:
     def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
         """The sessions that no later row can belong to: all but the last, or all with ``closing``."""
         table = pa.concat_tables(self._rows)
-        frame = TimedFrame.like(build_frame(self._query, table), self._query.time)
+        frame = named_by_time(build_frame(self._query, table), self._query.time)
         ranges = session_ranges(frame.times, frame.run_starts, self._window)
         if not closing:
             begin = int(ranges.fronts[-1])

@@ -17,12 +17,11 @@ from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.spark.plan import is_sliced
 from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.worker.query_bytes import unpacked
-from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, TimedFrame
+from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, named_by_time
 from windrow.engines.spark.worker.windows.assembly import Assembly
 from windrow.engines.spark.worker.windows.fold_task import folded_slices, slicer_of
 from windrow.engines.spark.worker.windows.limited_sessions import LimitedSessions
 from windrow.engines.spark.worker.windows.slice_tables import SliceRun
-from windrow.rows.frame import Frame
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 from windrow.windows import Session, Window
@@ -85,7 +84,7 @@ class _SortedSlices:
         self._assembly = Assembly(query, axis)
 
     def push(self, rows: SortedRows) -> list[pa.Table]:
-        frame: Frame = TimedFrame.of(self._query, rows, self._axis)
+        frame = rows.frame(self._query, self._axis)
         firsts, run = folded_slices(self._query, frame, self._slicer)
         keys = rows.table.select(list(self._query.by)).take(pa.array(firsts))
         return self._assembly.push(SliceRun(keys, run.firsts, run.lasts, run.ends, run.partials))
@@ -97,7 +96,7 @@ class _SortedSlices:
 def _maker(query: Spec, name: str, window: Window) -> Callable[[], _Part]:
     if isinstance(window, Session):
         return lambda: LimitedSessions(query, name, window)
-    return lambda: OrderedRows(query, name, window, naming=lambda f, _: TimedFrame.like(f, query.time))
+    return lambda: OrderedRows(query, name, window, naming=lambda f, _: named_by_time(f, query.time))
 
 
 class _ByKey:
