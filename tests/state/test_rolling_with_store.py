@@ -315,6 +315,21 @@ def test_an_error_in_a_combine_names_the_row_and_changes_nothing() -> None:
     assert [name for name in windows(store) if name.startswith("run")] == []
 
 
+def test_a_policy_in_a_store_that_raises_is_named_with_its_row() -> None:
+    def odd(total: Any, old: Any) -> bool:
+        return 1 / (30 - total.total) < 0
+
+    query = SIMPLE.rolling(wr.Policy(odd), store=MemoryStore()).agg(total=wr.sum("v"))
+    table = pa.table({"t": [0, 1], "k": ["a", "a"], "v": [10, 20]})
+    message = r"Policy\(odd\) raised ZeroDivisionError at row 1 of key 'a': "
+    with pytest.raises(AggregateError, match=message):
+        query.run(table)
+    with pytest.raises(AggregateError, match=message):
+        operator = query.open()
+        operator.push(table)
+        operator.finish()
+
+
 def test_what_cannot_be_had() -> None:
     store = MemoryStore()
     query = simple(store)

@@ -144,9 +144,9 @@ class StoredFold:
             window.evict_while(self._policy)
 
     def _policy(self, total: Any, old: Any) -> Any:
-        assert self._over.policy is not None
-        record, parts = self._record, 1 + self._count
-        return self._over.policy.fn(record(*total[parts:]), record(*old[parts:]))
+        policy, record, parts = self._over.policy, self._record, 1 + self._count
+        assert policy is not None
+        return call_user(policy, policy.fn, record(*total[parts:]), record(*old[parts:]))
 
     # -- results ---------------------------------------------------------------------------------------------
 
