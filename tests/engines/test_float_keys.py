@@ -13,7 +13,7 @@ import pytest
 import windrow as wr
 from float_keys import COUNTS, counted, float_rows
 from small_chunks import small_chunks
-from windrow.rows import frame
+from windrow.rows import frame, keys
 from windrow.state import MemoryStore, StateError
 from windrow.testing import assert_same_results, evaluate
 
@@ -97,12 +97,12 @@ def bits(column: Any) -> list[int]:
 
 
 def test_peers_have_the_same_keys() -> None:
-    keys = ROWS.select(["k"])
-    groups = keys.to_pandas().assign(n=1).groupby("k", dropna=False)["n"].sum()
+    rows = ROWS.select(["k"])
+    groups = rows.to_pandas().assign(n=1).groupby("k", dropna=False)["n"].sum()
     assert sorted(groups.tolist()) == [1, 3, 5]  # null is NaN there
-    lazy = polars.from_arrow(keys).group_by("k").agg(n=polars.len())
+    lazy = polars.from_arrow(rows).group_by("k").agg(n=polars.len())
     assert unsigned(counted(lazy["k"].to_list(), lazy["n"].to_list())) == COUNTS
-    grouped = duckdb.sql("SELECT k, count(*) FROM keys GROUP BY k").fetchall()
+    grouped = duckdb.sql("SELECT k, count(*) FROM rows GROUP BY k").fetchall()
     assert unsigned(counted(*zip(*grouped, strict=True))) == COUNTS
 
 
@@ -114,8 +114,8 @@ def unsigned(found: dict[str, int]) -> dict[str, int]:
 @pytest.fixture
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Keys told apart by their bits, as earlier versions did; calling it ends that."""
-    for name in ("canonical_array", "canonical_value"):
-        monkeypatch.setattr(frame, name, lambda value: value)
+    for module, name in ((frame, "canonical_array"), (keys, "canonical_array"), (keys, "canonical_value")):
+        monkeypatch.setattr(module, name, lambda value: value)
     return monkeypatch.undo
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windrow.cli.expressions.derivation import used_columns
 from windrow.cli.job import Job
-from windrow.rows.frame import needed_columns
+from windrow.rows.columns import needed_columns
 
 __all__ = ["computed_columns"]
 

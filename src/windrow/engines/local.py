@@ -26,7 +26,8 @@ from windrow.errors import RejectedRows
 from windrow.partials.inputs import aggregate_column
 from windrow.partials.ranges import RowRanges, SliceRanges, Slices
 from windrow.result_names import check_table_names
-from windrow.rows.frame import Frame, build_frame, require_columns
+from windrow.rows.columns import require_columns
+from windrow.rows.frame import Frame, build_frame
 from windrow.rows.tables import read_table
 from windrow.rows.times import check_time_kind, concat_results
 from windrow.slicing import Slicer

@@ -28,7 +28,8 @@ from windrow.partials.inputs import count_column, with_nulls
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import Unseen, joined_unseen, null_where_unseen, summed
-from windrow.rows.frame import Frame, plain_type
+from windrow.rows.columns import plain_type
+from windrow.rows.frame import Frame
 from windrow.state.checks import check_column, check_numbers, require
 
 __all__ = ["Partials", "Shape", "needs_order"]

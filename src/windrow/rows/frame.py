@@ -17,24 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.errors import CorruptState, StateError, of_key
-from windrow.names import check_columns
-from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
-from windrow.rows.sorting import counting_sort, first_rows, stable_order
+from windrow.errors import of_key
+from windrow.rows.columns import plain_array, require_columns
+from windrow.rows.key_values import canonical_array
+from windrow.rows.keys import encoded_keys
+from windrow.rows.sorting import counting_sort, stable_order
 from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
-from windrow.windows import Delta, Punctuation
 
-__all__ = [
-    "Frame",
-    "build_frame",
-    "encoded_keys",
-    "needed_columns",
-    "plain_array",
-    "plain_type",
-    "require_columns",
-    "restored_keys",
-]
+__all__ = ["Frame", "build_frame"]
 
 
 @dataclass(frozen=True)
@@ -144,36 +135,6 @@ class Frame:
         return pa.table({name: canonical_array(self.raw(name).take(rows)) for name in self.by})
 
 
-def needed_columns(query: Spec) -> list[str]:
-    """The columns that a query reads, each once."""
-    named = [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
-    inputs = [column for _, aggregate in query.aggregates for column in aggregate.columns]
-    return list(dict.fromkeys([*query.by, query.time, *named, *inputs, *query.order]))
-
-
-def require_columns(table: pa.Table, names: list[str]) -> None:
-    check_columns(names, table.column_names)
-
-
-def plain_type(kind: Any) -> Any:
-    """The type that :func:`plain_array` makes of a type."""
-    return plain_array(pa.chunked_array([], kind)).type
-
-
-def plain_array(column: Any) -> Any:
-    """A column as one array of a type that Arrow's functions work on: dictionaries decoded, views copied."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if pa.types.is_string_view(kind):
-        column = column.cast(pa.large_string())
-    elif pa.types.is_binary_view(kind):
-        column = column.cast(pa.large_binary())
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
 def build_frame(query: Spec, table: pa.Table) -> Frame:
     require_columns(table, [query.time, *query.by, *query.order])
     axis, times, missing = read_times(table.column(query.time), query.time)
@@ -195,59 +156,6 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
     )
-
-
-def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None) -> tuple[Any, Ints]:
-    """Key numbers of the rows, and the first row of each key."""
-    count = table.num_rows if rows is None else len(rows)
-    if not by:
-        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
-    codes = _column_codes(table.column(by[0]), rows)
-    for name in by[1:]:
-        more = _column_codes(table.column(name), rows)
-        codes = _dense(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
-    firsts = first_rows(codes, int(codes.max(initial=-1)) + 1)
-    return codes, firsts if rows is None else rows[firsts]
-
-
-def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
-    """Distinct keys as they were stored. Earlier versions told floats apart by their bits: two of their keys
-    may be one now, and what belongs to them cannot be put together."""
-    if tuple(keys.column_names) != by:
-        raise CorruptState(f"keys of the columns {keys.column_names}, and the query has {list(by)}")
-    has_floats = any(holds_floats(keys.schema.field(name).type) for name in by)
-    found = keys
-    if has_floats:
-        found = pa.table({name: canonical_array(plain_array(keys.column(name))) for name in by})
-    if len(encoded_keys(by, found, None)[1]) < found.num_rows:
-        if not has_floats:
-            raise CorruptState(f"keys of {', '.join(map(repr, by))}: one is there twice")
-        raise StateError(
-            f"the state has 0.0 and -0.0, or NaN of different bits, as different keys of "
-            f"{', '.join(map(repr, by))}, and was stored by a version that told them apart: start without "
-            f"it, from the source"
-        )
-    return found
-
-
-def _column_codes(column: Any, rows: Ints | None) -> Any:
-    column = plain_array(column)
-    if rows is not None:
-        column = column.take(pa.array(rows))
-    if pa.types.is_nested(column.type):
-        known: dict[str, int] = {}
-        values = [repr(canonical_value(value)) for value in column.to_pylist()]
-        return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    if not pa.types.is_floating(column.type):
-        return codes
-    again = pc.dictionary_encode(canonical_array(encoded.dictionary), null_encoding="encode")
-    return again.indices.to_numpy(zero_copy_only=False)[codes]
-
-
-def _dense(codes: Ints) -> Any:
-    return pc.dictionary_encode(pa.array(codes)).indices.to_numpy(zero_copy_only=False)
 
 
 def _order(query: Spec, table: pa.Table, rows: Ints | None, ticks: Ints, keys: Ints) -> Ints | None:

@@ -19,7 +19,7 @@ from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import FANOUT, RowLog
 from windrow.engines.in_order.summaries import Whole, numbered
-from windrow.rows.frame import encoded_keys
+from windrow.rows.keys import encoded_keys
 from windrow.spec import Spec
 
 __all__ = ["Reach", "everything", "reach_by_rows", "reach_by_time"]

@@ -51,7 +51,8 @@ from windrow.engines.kinds.data import check_flags, closes_any
 from windrow.engines.kinds.delta import check_delta_column, without_delta
 from windrow.engines.result_tables import with_results
 from windrow.errors import AggregateError
-from windrow.rows.frame import build_frame, plain_array, require_columns
+from windrow.rows.columns import plain_array, require_columns
+from windrow.rows.frame import build_frame
 from windrow.rows.times import read_times
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole

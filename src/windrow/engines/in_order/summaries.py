@@ -18,7 +18,8 @@ from windrow.engines.in_order.context import arrived
 from windrow.engines.in_order.held_rows import Held
 from windrow.partials.partials import Partials
 from windrow.partials.unseen import unseen_rows
-from windrow.rows.frame import build_frame, encoded_keys, restored_keys
+from windrow.rows.frame import build_frame
+from windrow.rows.keys import encoded_keys, restored_keys
 from windrow.spec import Spec
 from windrow.state.checks import require
 

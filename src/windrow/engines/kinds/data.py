@@ -30,7 +30,8 @@ from windrow.partials.inputs import (
     with_nulls,
 )
 from windrow.partials.ranges import RowRanges
-from windrow.rows.frame import Frame, plain_array
+from windrow.rows.columns import plain_array
+from windrow.rows.frame import Frame
 from windrow.slicing.finder.sorted_rows import Ranges
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA

@@ -15,7 +15,7 @@ from windrow.engines.spark.run import check, run
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.catalyst import spark_finishes, spark_folds
 from windrow.monoids.base import Aggregate
-from windrow.rows.frame import needed_columns
+from windrow.rows.columns import needed_columns
 from windrow.spec import Spec
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import native_inputs
 from windrow.partials.partials import needs_order
 from windrow.partials.picked import picked_input, timed
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 from windrow.windows import Session, TimeWindow, Window
 

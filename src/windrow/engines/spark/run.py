@@ -10,7 +10,7 @@ from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling.run import roll
 from windrow.names import check_columns
 from windrow.result_names import check_names, check_table_names
-from windrow.rows.frame import needed_columns
+from windrow.rows.columns import needed_columns
 from windrow.rows.times import TimeAxis, check_time_kind
 from windrow.spec import Spec
 

@@ -19,7 +19,7 @@ from windrow.compile.native import native
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.inputs import array_of, is_extreme_moment, native_inputs, result_array
 from windrow.partials.picked import picked_input
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 
 __all__ = ["result_type", "storable"]
 

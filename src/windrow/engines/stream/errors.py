@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from windrow.engines.stream.keys import Keys
 from windrow.errors import Raised, naming, rows_named
+from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 
 __all__ = ["naming_keys"]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.rows.frame import needed_columns, plain_type, require_columns
+from windrow.rows.columns import needed_columns, plain_type, require_columns
 from windrow.rows.selection import filter_rows
 from windrow.spec import Spec
 

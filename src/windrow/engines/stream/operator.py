@@ -26,7 +26,6 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
-from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
@@ -37,6 +36,7 @@ from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
 from windrow.engines.stream.watermark import Judge, check_judge
 from windrow.engines.stream.window_changes import with_window, without_window
+from windrow.rows.keys import Keys
 from windrow.rows.tables import read_table
 from windrow.rows.times import TimeAxis
 from windrow.slicing.limits import one_step

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.stream.keys import Keys
 from windrow.result_names import extra_columns
+from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.fired import Piece
 from windrow.spec import Spec

@@ -28,7 +28,8 @@ from windrow.engines.stream.state import State
 from windrow.errors import IntegerOverflow
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.columns import Column, NativeColumn, PlainColumn
-from windrow.rows.frame import encoded_keys, plain_type
+from windrow.rows.columns import plain_type
+from windrow.rows.keys import encoded_keys
 from windrow.slicing.slices import HeldSlices
 
 __all__ = ["with_rows_reach", "with_slices_reach"]

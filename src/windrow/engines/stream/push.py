@@ -23,7 +23,8 @@ from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.result_names import check_table_names
-from windrow.rows.frame import build_frame, plain_array
+from windrow.rows.columns import plain_array
+from windrow.rows.frame import build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import read_times
 from windrow.slicing.batch import fold_batch
@@ -115,7 +116,7 @@ class _Taking:
     def _into_slices(self) -> Due:
         plan, state = self.plan, self.state
         frame = arrived(build_frame(plan.query, self.rows), self.arrivals)
-        keys, numbers = state.keys.with_frame(frame)
+        keys, numbers = state.keys.with_values(frame.key_table(), len(frame.key_rows))
         cuts_late = bool(state.sessions) or plan.query.corrects
         before = late_before(plan, state) if cuts_late else START_OF_TIME
         batch = fold_batch(

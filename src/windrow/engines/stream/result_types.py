@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.engines.local import run
 from windrow.monoids.base import Aggregate
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 from windrow.windows import Rows
 

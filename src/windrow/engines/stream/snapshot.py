@@ -15,7 +15,6 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.in_order.held_columns import check_key_types
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
@@ -23,6 +22,7 @@ from windrow.engines.stream.window_changes import with_window
 from windrow.errors import ChangedQuery
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import Partials
+from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.blocks import Block
 from windrow.slicing.empty_windows import Fillings

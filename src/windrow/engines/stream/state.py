@@ -10,8 +10,8 @@ from typing import Any
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.late import LateRows
+from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.time_manager import TimePart

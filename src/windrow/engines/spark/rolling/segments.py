@@ -211,7 +211,7 @@ class CountedCells:
         self._rows = rows
 
     def task(self, batches: Iterable[Any]) -> Iterator[Any]:
-        from windrow.engines.spark.worker.key_runs import KeyRuns
+        from windrow.rows.keys import KeyRuns
 
         held = [batch for batch in batches if batch.num_rows]
         if not held:

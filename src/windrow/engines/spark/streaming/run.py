@@ -22,7 +22,7 @@ from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.spark.worker.streaming.unpack_task import unpack_batches
 from windrow.engines.stream.watermark import delay_ms
 from windrow.result_names import LATE, extra_columns
-from windrow.rows.frame import needed_columns
+from windrow.rows.columns import needed_columns
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.engines.spark.frames import literal, microseconds, quoted
 from windrow.engines.spark.worker.windows.slice_tables import SliceTable
 from windrow.monoids.base import Aggregate
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 from windrow.slicing import Slicer
 from windrow.spec import Spec
 from windrow.windows import TimeWindow, Tumbling

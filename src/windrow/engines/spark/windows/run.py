@@ -35,7 +35,7 @@ from windrow.engines.spark.worker.windows.assemble_task import assemble_batches
 from windrow.engines.spark.worker.windows.fold_task import fold_batches
 from windrow.engines.spark.worker.windows.ordered_task import order_batches
 from windrow.engines.spark.worker.windows.slice_tables import SliceTable
-from windrow.rows.frame import needed_columns
+from windrow.rows.columns import needed_columns
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.spark.worker.key_runs import KeyRuns
 from windrow.errors import of_key
-from windrow.rows.frame import Frame, plain_array
+from windrow.rows.columns import plain_array
+from windrow.rows.frame import Frame
+from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 

@@ -30,8 +30,8 @@ from windrow.engines.in_order.held_columns import check_key_types
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.kinds.rolling_in_store import StoredFold
-from windrow.engines.stream.keys import Keys
 from windrow.errors import StateError
+from windrow.rows.keys import Keys
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import check_column, check_numbers, check_sorted, require, whole
 from windrow.state.store import Guard, Item, Store, windows
@@ -164,7 +164,7 @@ class _Known:
     def with_frame(self, taken: Taken) -> tuple[_Known, Ints]:
         """With the rows of a frame, and the place of each of its keys."""
         frame = taken.frame
-        keys, places = self.keys.with_frame(frame)
+        keys, places = self.keys.with_values(frame.key_table(), len(frame.key_rows))
         new = int(places.max()) + 1 - len(self.numbers)
         counts = np.diff(frame.run_starts)
         numbers = np.concatenate([self.numbers, self.following + np.arange(new)])

@@ -28,7 +28,7 @@ from windrow.errors import naming_row
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import count_column, skipped_values, with_nulls
 from windrow.partials.ranges import RowRanges
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 
 __all__ = ["CONTEXT", "SEGMENT", "RollingTask", "roll_batches"]

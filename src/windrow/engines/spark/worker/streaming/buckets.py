@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from windrow.compile.cache import kernel
 from windrow.monoids.hashing import encode, encode_array
-from windrow.rows.frame import plain_array
+from windrow.rows.columns import plain_array
 
 __all__ = ["SPREAD", "places_of"]
 

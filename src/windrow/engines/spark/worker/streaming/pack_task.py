@@ -25,8 +25,10 @@ from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import fold
 from windrow.engines.stream.watermark import as_clock
-from windrow.rows.frame import build_frame, encoded_keys, plain_array
+from windrow.rows.columns import plain_array
+from windrow.rows.frame import build_frame
 from windrow.rows.key_values import canonical_array
+from windrow.rows.keys import encoded_keys
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis
 

@@ -12,10 +12,10 @@ from functools import lru_cache
 import pyarrow as pa
 
 from windrow.engines.spark.worker.query_bytes import unpacked
-from windrow.engines.stream.keys import Keys
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import Folded
 from windrow.engines.stream.state import State
+from windrow.rows.keys import Keys
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 from windrow.windows import Session, TimeWindow

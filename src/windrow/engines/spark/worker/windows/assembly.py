@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.engines.spark.plan import is_sliced, smallest_gap
-from windrow.engines.spark.worker.key_runs import KeyRuns
 from windrow.engines.spark.worker.windows.slice_tables import SliceRun
 from windrow.errors import Raised, naming, rows_named
 from windrow.partials.partials import Partials
-from windrow.rows.frame import plain_array
+from windrow.rows.columns import plain_array
 from windrow.rows.key_values import canonical_array
+from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis
 from windrow.slicing.finder.sorted_rows import Ranges, time_ranges
 from windrow.slicing.limits import one_step

@@ -26,7 +26,7 @@ from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColu
 from windrow.partials.inputs import is_extreme_moment
 from windrow.partials.partials import Partials
 from windrow.partials.picked import picked_input
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 
 __all__ = ["SliceRun", "SliceTable", "sums_integers"]

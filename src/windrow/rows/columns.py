@@ -1,0 +1,43 @@
+"""Columns of a table: which a query reads, and in which form they are computed with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.names import check_columns
+from windrow.spec import Spec
+from windrow.windows import Delta, Punctuation
+
+__all__ = ["needed_columns", "plain_array", "plain_type", "require_columns"]
+
+
+def needed_columns(query: Spec) -> list[str]:
+    """The columns that a query reads, each once."""
+    named = [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
+    inputs = [column for _, aggregate in query.aggregates for column in aggregate.columns]
+    return list(dict.fromkeys([*query.by, query.time, *named, *inputs, *query.order]))
+
+
+def require_columns(table: pa.Table, names: list[str]) -> None:
+    check_columns(names, table.column_names)
+
+
+def plain_type(kind: Any) -> Any:
+    """The type that :func:`plain_array` makes of a type."""
+    return plain_array(pa.chunked_array([], kind)).type
+
+
+def plain_array(column: Any) -> Any:
+    """A column as one array of a type that Arrow's functions work on: dictionaries decoded, views copied."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_string_view(kind):
+        column = column.cast(pa.large_string())
+    elif pa.types.is_binary_view(kind):
+        column = column.cast(pa.large_binary())
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -1,0 +1,208 @@
+"""Numbers for keys: within a table, across tables, and where keys change in rows that are sorted by them.
+
+Keys become numbers in order of first appearance. What counts as one key is said in
+:mod:`windrow.rows.key_values`: null is a key like others, NaN is one key, and 0.0 and -0.0 are one.
+Cost: O(rows) to number the rows of a table, in Arrow's code; lists are compared in Python.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.arrays import Ints, Mask
+from windrow.errors import CorruptState, StateError
+from windrow.rows.columns import plain_array
+from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
+from windrow.rows.sorting import first_rows
+from windrow.state.checks import require
+
+__all__ = ["KeyRuns", "Keys", "changes", "encoded_keys", "restored_keys"]
+
+
+# -- within a table ------------------------------------------------------------------------------------------
+
+
+def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None) -> tuple[Any, Ints]:
+    """Key numbers of the rows, and the first row of each key."""
+    count = table.num_rows if rows is None else len(rows)
+    if not by:
+        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
+    codes = _column_codes(table.column(by[0]), rows)
+    for name in by[1:]:
+        more = _column_codes(table.column(name), rows)
+        codes = _dense(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
+    firsts = first_rows(codes, int(codes.max(initial=-1)) + 1)
+    return codes, firsts if rows is None else rows[firsts]
+
+
+def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
+    """Distinct keys as they were stored. Earlier versions told floats apart by their bits: two of their keys
+    may be one now, and what belongs to them cannot be put together."""
+    if tuple(keys.column_names) != by:
+        raise CorruptState(f"keys of the columns {keys.column_names}, and the query has {list(by)}")
+    has_floats = any(holds_floats(keys.schema.field(name).type) for name in by)
+    found = keys
+    if has_floats:
+        found = pa.table({name: canonical_array(plain_array(keys.column(name))) for name in by})
+    if len(encoded_keys(by, found, None)[1]) < found.num_rows:
+        if not has_floats:
+            raise CorruptState(f"keys of {', '.join(map(repr, by))}: one is there twice")
+        raise StateError(
+            f"the state has 0.0 and -0.0, or NaN of different bits, as different keys of "
+            f"{', '.join(map(repr, by))}, and was stored by a version that told them apart: start without "
+            f"it, from the source"
+        )
+    return found
+
+
+def _column_codes(column: Any, rows: Ints | None) -> Any:
+    column = plain_array(column)
+    if rows is not None:
+        column = column.take(pa.array(rows))
+    if pa.types.is_nested(column.type):
+        known: dict[str, int] = {}
+        values = [repr(canonical_value(value)) for value in column.to_pylist()]
+        return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    if not pa.types.is_floating(column.type):
+        return codes
+    again = pc.dictionary_encode(canonical_array(encoded.dictionary), null_encoding="encode")
+    return again.indices.to_numpy(zero_copy_only=False)[codes]
+
+
+def _dense(codes: Ints) -> Any:
+    return pc.dictionary_encode(pa.array(codes)).indices.to_numpy(zero_copy_only=False)
+
+
+# -- across tables -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Key values in the order of their numbers; without key columns there is one key, number 0."""
+
+    by: tuple[str, ...]
+    values: pa.Table | None = None
+    #: how many were in use when it was last looked at
+    settled: int = 0
+
+    @classmethod
+    def restored(cls, by: tuple[str, ...], values: pa.Table | None, settled: int) -> Keys:
+        if values is None:
+            return cls(by, None, settled)
+        require(bool(by) and isinstance(values, pa.Table), "keys, and the query has no key columns")
+        return cls(by, restored_keys(by, values), settled)
+
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether so many keys came since then that it is time to look again."""
+        return len(self) > 2 * self.settled + 1024
+
+    def __len__(self) -> int:
+        return 0 if self.values is None else self.values.num_rows
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.values is None else int(self.values.nbytes)
+
+    def with_values(self, new: pa.Table, count: int = 1) -> tuple[Keys, Ints]:
+        """With these key values, and the number of each of them; without key columns there are ``count``."""
+        if not self.by:
+            return self, np.zeros(count, np.int64)
+        known = [] if self.values is None else [self.values]
+        both = pa.concat_tables([*known, new], promote_options="permissive")
+        codes, firsts = encoded_keys(self.by, both, None)
+        numbers = codes[len(self) :].astype(np.int64)
+        return Keys(self.by, _flat(both.take(pa.array(firsts))), self.settled), numbers
+
+    def columns(self, numbers: Ints) -> dict[str, Any]:
+        """The key columns of results."""
+        if not self.by or self.values is None:
+            return {name: pa.nulls(len(numbers)) for name in self.by}
+        taken = self.values.take(pa.array(numbers))
+        return {name: plain_array(taken.column(name)) for name in self.by}
+
+    def only(self, alive: Ints) -> tuple[Keys, Ints]:
+        """The keys with these numbers, sorted; and the new number of each old one."""
+        renumbered = np.zeros(max(len(self), 1), np.int64)
+        renumbered[alive] = np.arange(len(alive))
+        if self.values is None:
+            return self, renumbered
+        values = _flat(self.values.take(pa.array(alive))) if len(alive) else None
+        return Keys(self.by, values, len(alive)), renumbered
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    return pa.table({name: plain_array(table.column(name)) for name in table.column_names})
+
+
+# -- in sorted rows ------------------------------------------------------------------------------------------
+
+
+class KeyRuns:
+    """Finds the rows that start a new key, from table to table of one partition."""
+
+    def __init__(self, by: Sequence[str]) -> None:
+        self._by = by
+        self._last: list[Any] | None = None
+
+    def starts(self, table: pa.Table) -> Mask:
+        """True for each row whose key is not that of the row before it, in this table or the last one."""
+        found = np.zeros(table.num_rows, np.bool_)
+        if not table.num_rows:
+            return found
+        columns = [plain_array(table.column(name)) for name in self._by]
+        for k, column in enumerate(columns):
+            found[1:] |= changes(column)
+            if self._last is not None:
+                found[0] |= changes(pa.concat_arrays([self._last[k], column.slice(0, 1)]))[0]
+        if self._last is None:
+            found[0] = True
+        self._last = [_copied(column.slice(len(column) - 1)) for column in columns]
+        return found
+
+
+def _copied(array: Any) -> Any:
+    """The array alone, without the buffers it is a slice of."""
+    return array.take(pa.array([0])) if len(array) else array
+
+
+def changes(array: Any) -> Any:
+    """For each row but the first, whether it differs from the one before.
+
+    >>> changes(pa.array([1, 1, None, None, 2])).tolist()
+    [False, True, False, True]
+    """
+    if len(array) < 2:
+        return np.zeros(0, np.bool_)
+    if pa.types.is_struct(array.type):
+        return _struct_changes(array)
+    if pa.types.is_nested(array.type):
+        return _object_changes(array)
+    before, after = array.slice(0, len(array) - 1), array.slice(1)
+    differ = pc.not_equal(before, after)
+    if pa.types.is_floating(array.type):
+        differ = pc.and_(differ, pc.invert(pc.and_(pc.is_nan(before), pc.is_nan(after))))
+    if array.null_count:
+        differ = pc.if_else(pc.is_valid(differ), differ, pc.not_equal(pc.is_null(before), pc.is_null(after)))
+    return differ.to_numpy(zero_copy_only=False)
+
+
+def _struct_changes(array: Any) -> Any:
+    found = changes(pc.is_valid(array))
+    for field in array.flatten():
+        found = found | changes(field)
+    return found
+
+
+def _object_changes(array: Any) -> Any:
+    values = [repr(canonical_value(value)) for value in array.to_pylist()]
+    return np.array([a != b for a, b in itertools.pairwise(values)], np.bool_)
