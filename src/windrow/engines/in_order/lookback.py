@@ -13,13 +13,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
-from windrow.arrays import Ints, Mask
+from windrow.arrays import Mask
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import FANOUT, RowLog
 from windrow.engines.in_order.summaries import Whole, numbered
-from windrow.rows.keys import encoded_keys
+from windrow.rows.keys import shared_keys
 from windrow.spec import Spec
 
 __all__ = ["Reach", "everything", "reach_by_rows", "reach_by_time"]
@@ -100,8 +99,8 @@ class _Walk:
     def __init__(self, query: Spec, log: RowLog, new: Held, count: int) -> None:
         self._query, self._log = query, log
         parts = [new] if log.tail is None else [new, log.tail]
-        codes, keys = _coded(query.by, [part.table for part in parts])
-        mine, behind = codes[: len(new)], codes[len(new) :]
+        keys, (mine, *tail) = shared_keys(query.by, [part.table for part in parts])
+        behind = tail[0] if tail else mine[:0]
         found = int(mine.max()) + 1
         self._key_values = keys.slice(0, found)
         #: rows of each key that are behind what has been looked at
@@ -154,14 +153,5 @@ class _Walk:
     def _of_keys(self, rows: Held, wanted: Mask) -> Held:
         if not self._query.by:
             return rows
-        codes, _ = _coded(self._query.by, [self._key_values, rows.table])
-        return rows.where(np.append(wanted, False)[np.minimum(codes[len(wanted) :], len(wanted))])
-
-
-def _coded(by: tuple[str, ...], tables: list[pa.Table]) -> tuple[Ints, pa.Table]:
-    """Key numbers of the rows of all tables, and the keys."""
-    if not by:
-        return np.zeros(sum(table.num_rows for table in tables), np.int64), pa.table({})
-    every = pa.concat_tables([table.select(list(by)) for table in tables], promote_options="permissive")
-    codes, firsts = encoded_keys(by, every, None)
-    return codes.astype(np.int64), every.take(pa.array(firsts))
+        _, (_, codes) = shared_keys(self._query.by, [self._key_values, rows.table])
+        return rows.where(np.append(wanted, False)[np.minimum(codes, len(wanted))])

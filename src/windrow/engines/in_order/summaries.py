@@ -19,7 +19,7 @@ from windrow.engines.in_order.held_rows import Held
 from windrow.partials.partials import Partials
 from windrow.partials.unseen import unseen_rows
 from windrow.rows.frame import build_frame
-from windrow.rows.keys import encoded_keys, restored_keys
+from windrow.rows.keys import restored_keys, shared_keys
 from windrow.spec import Spec
 from windrow.state.checks import require
 
@@ -77,19 +77,15 @@ def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[Whole]) -> li
     them have numbers from ``len(keys)`` on, the same key the same."""
     if not by:
         return [np.zeros(len(other), np.int64) for other in others]
-    tables = [keys, *(other.keys for other in others)]
-    codes, _ = encoded_keys(by, pa.concat_tables(tables, promote_options="permissive"), None)
-    ends = np.cumsum([table.num_rows for table in tables])
-    return [part.astype(np.int64) for part in np.split(codes, ends[:-1])[1:]]
+    return shared_keys(by, [keys, *(other.keys for other in others)])[1][1:]
 
 
 def distinct_keys(by: tuple[str, ...], wholes: Sequence[Whole]) -> tuple[pa.Table, Ints]:
     """The keys of all wholes, each once, and their numbers for each whole, one after the other."""
     if not by:
         return pa.table({}), np.zeros(sum(map(len, wholes)), np.int64)
-    keys = pa.concat_tables([whole.keys for whole in wholes], promote_options="permissive")
-    codes, firsts = encoded_keys(by, keys, None)
-    return keys.take(pa.array(firsts)).combine_chunks(), codes.astype(np.int64)
+    keys, numbers = shared_keys(by, [whole.keys for whole in wholes])
+    return keys, np.concatenate(numbers)
 
 
 def combined(by: tuple[str, ...], wholes: Sequence[Whole]) -> Whole:

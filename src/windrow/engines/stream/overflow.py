@@ -105,7 +105,7 @@ def _rows_share(plan: Plan, state: State, rows: pa.Table, by_key: bool) -> float
         return 0.0
     codes: Any = None
     if by_key and plan.query.by:
-        codes = encoded_keys(plan.query.by, rows, None)[0]
+        codes = encoded_keys(plan.query.by, rows)[0]
     found = 0.0
     for _, aggregate in _watched(plan, state):
         values = pc.cast(rows.column(aggregate.columns[0]), pa.float64(), safe=False)

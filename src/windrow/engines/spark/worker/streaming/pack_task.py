@@ -25,10 +25,8 @@ from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import fold
 from windrow.engines.stream.watermark import as_clock
-from windrow.rows.columns import plain_array
 from windrow.rows.frame import build_frame
-from windrow.rows.key_values import canonical_array
-from windrow.rows.keys import encoded_keys
+from windrow.rows.keys import shared_keys
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis
 
@@ -112,9 +110,8 @@ def _rows(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, byte
     if not by:
         yield 0, write_rows(table)
         return
-    keys, firsts = encoded_keys(by, table, None)
-    found = {name: canonical_array(plain_array(table.column(name).take(pa.array(firsts)))) for name in by}
-    places = places_of(pa.table(found), buckets)[keys]
+    keys, (numbers,) = shared_keys(by, [table])
+    places = places_of(keys, buckets)[numbers]
     for place, rows in _by_place(places):
         yield place, write_rows(table.take(pa.array(rows)))
 
