@@ -15,8 +15,8 @@ from windrow.engines.in_order.context import arrived
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.kinds.delta import without_delta
 from windrow.engines.stream.advance import Due
-from windrow.engines.stream.ahead import too_far_ahead
 from windrow.engines.stream.assign import late_before, take_slices
+from windrow.engines.stream.far_ahead import too_far_ahead
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS
 from windrow.engines.stream.overflow import with_rows_reach

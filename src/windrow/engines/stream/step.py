@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from windrow.engines.stream.advance import Due, advanced
 from windrow.engines.stream.assign import corrected, late_before
-from windrow.engines.stream.jumps import warn_of_jump
+from windrow.engines.stream.far_ahead import warn_of_jump
 from windrow.engines.stream.late import joined_tables
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
