@@ -7,6 +7,8 @@ Cost: nothing a row but setting ``place``.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeGuard
@@ -35,6 +37,7 @@ __all__ = [
     "naming_row",
     "of_key",
     "rows_named",
+    "warn_caller",
 ]
 
 
@@ -55,6 +58,14 @@ class RejectedRows(UserWarning):
 
 class WatermarkJump(UserWarning):
     """A row far ahead of all others moved the watermark: what comes now may all be late."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside windrow that led here: the user's, whichever way was taken."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "windrow":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 # -- aggregates

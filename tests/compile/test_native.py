@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,6 +130,24 @@ def test_the_warning_names_the_function_that_does_not_compile() -> None:
     with pytest.warns(CompileWarning, match="lower"):
         found = wr.swag.DABALite(monoid).roll([1.0, 2.0], 2)
     assert found == ["1.000", "3.000"]
+
+
+LINES = {
+    "run": lambda query, table: query.run(table),
+    "push": lambda query, table: query.open().push(table),
+    "roll": lambda query, table: wr.swag.DABALite(query.aggregates[0][1].monoid).roll([1.0, 2.0], 2),
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_the_warning_that_an_aggregate_does_not_compile_points_at_the_users_line(line: Any) -> None:
+    monoid = wr.monoid(
+        name="names", lift=lambda v: {v}, combine=lambda a, b: a | b, lower=sorted, identity=set()
+    )
+    query = wr.query(time="t").window(wr.Tumbling(10)).agg(x=monoid("v"))
+    with pytest.warns(CompileWarning) as caught:
+        line(query, pa.table({"t": [1, 2], "v": [1.0, 2.0]}))
+    assert caught[0].filename == __file__
 
 
 def test_compile_false_is_silent() -> None:

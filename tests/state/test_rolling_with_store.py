@@ -324,10 +324,9 @@ def test_a_policy_in_a_store_that_raises_is_named_with_its_row() -> None:
     message = r"Policy\(odd\) raised ZeroDivisionError at row 1 of key 'a': "
     with pytest.raises(AggregateError, match=message):
         query.run(table)
+    operator = query.open()
     with pytest.raises(AggregateError, match=message):
-        operator = query.open()
-        operator.push(table)
-        operator.finish()
+        operator.push_parts([table, pa.table({"t": [20], "k": ["a"], "v": [0]})])
 
 
 def test_what_cannot_be_had() -> None:

@@ -167,6 +167,17 @@ def test_a_row_far_ahead_is_told(batches: Any, where: str) -> None:
         operator.push(pa.table({"t": batches[-1]}))
 
 
+def test_the_warning_of_a_jump_points_at_the_users_line() -> None:
+    operator = wr.query(time="t", watermark=10).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+    with pytest.warns(WatermarkJump) as caught:
+        operator.push(pa.table({"t": [1, 5, 6, 7, 9, 10**9]}))
+    assert caught[0].filename == __file__
+    parts = wr.query(time="t", watermark=10).window(wr.Tumbling(10)).agg(n=wr.count()).open()
+    with pytest.warns(WatermarkJump) as caught:
+        parts.push_parts([pa.table({"t": [1, 5, 6, 7, 9, 10**9]})])
+    assert caught[0].filename == __file__
+
+
 def test_rows_at_their_usual_distance_are_not_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

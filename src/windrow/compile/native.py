@@ -10,7 +10,6 @@ import contextlib
 import functools
 import sys
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from windrow.compile import access
 from windrow.compile.cache import attach, is_known
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
+from windrow.errors import warn_caller
 from windrow.monoids.base import Monoid
 
 __all__ = ["CompileWarning", "NativeMonoid", "NotCompilable", "build", "jit_for", "native", "warn_plain"]
@@ -147,11 +147,10 @@ def native(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid | 
 
 
 def warn_plain(monoid: Monoid, reason: str) -> None:
-    warnings.warn(
+    warn_caller(
         f"aggregate {monoid.name!r} runs in plain Python, not as native code: {reason}. "
         f"Give compile=False to wr.monoid(...) if that is fine.",
         CompileWarning,
-        stacklevel=6,
     )
 
 

@@ -8,8 +8,6 @@ arg_max, arg_min) carry row numbers instead of values, so that text and structs 
 from __future__ import annotations
 
 import itertools
-import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +20,7 @@ from windrow.engines.kinds.delta import check_delta_column, without_delta
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
-from windrow.errors import RejectedRows
+from windrow.errors import RejectedRows, warn_caller
 from windrow.partials.inputs import aggregate_column
 from windrow.partials.ranges import RowRanges, SliceRanges, Slices
 from windrow.result_names import check_table_names
@@ -48,22 +46,12 @@ def run(query: Spec, data: Any) -> Any:
     frame = build_frame(query, table)
     check_time_kind(query, frame.axis)
     if frame.rejected:
-        warnings.warn(
+        warn_caller(
             f"{frame.rejected} of {table.num_rows} rows have no time in {query.time!r} and were left out",
             RejectedRows,
-            stacklevel=_levels_to_caller(),
         )
     with one_step():
         return back(_rolled(query, frame) if query.rolling_over is not None else _windowed(query, frame))
-
-
-def _levels_to_caller() -> int:
-    """How far up the stack the first function outside windrow is, so that a warning points at the user's
-    line."""
-    level, frame = 2, sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("windrow."):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _windowed(query: Spec, frame: Frame) -> pa.Table:

@@ -1,5 +1,5 @@
-"""Rows far ahead of all others, which would move the watermark past them: rejected where the query says how far
-ahead rows may be (``max_ahead=``), and else reported by a warning.
+"""Rows far ahead of all others, which would move the watermark past them: rejected where the query says how
+far ahead rows may be (``max_ahead=``), and else reported by a warning.
 
 Rejected: timestamps are held against the clock of the machine, at the moment of the push: rows that come
 after a pause are as good as any. Integers have no clock. They are held against the largest time before them,
@@ -12,7 +12,6 @@ than a week where times are timestamps.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.arrays import START_OF_TIME, Ints
-from windrow.errors import WatermarkJump
+from windrow.errors import WatermarkJump, warn_caller
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 
@@ -74,10 +73,9 @@ def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
         usual = max(usual, span if is_integer else min(span, _DAY_US))
         ahead, of_what = largest - latest, "all rows before"
     if ahead > _FAR * usual:
-        warnings.warn(
+        warn_caller(
             f"a row is {ahead:,} {'units' if is_integer else 'us'} ahead of {of_what} and moved the "
             f"watermark: rows that come now may all be late. Say how far ahead rows may be with "
             f"max_ahead=, filter such rows, or give the watermark with advance() instead of watermark=",
             WatermarkJump,
-            stacklevel=5,
         )
