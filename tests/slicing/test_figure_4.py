@@ -20,7 +20,6 @@ import pytest
 import windrow as wr
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
-from windrow.slicing.batch import JOINERS
 from windrow.slicing.sessions import SessionStore
 from windrow.slicing.slices import HeldSlices
 
@@ -71,7 +70,7 @@ CASES = {
 @pytest.mark.parametrize("moments", [False, True], ids=["a slice a session", "a slice a moment"])
 @pytest.mark.parametrize(("before", "late", "expected"), CASES.values(), ids=CASES)
 def test_case_on_the_slice_manager(before: Any, late: Any, expected: Any, moments: bool) -> None:
-    store = SessionStore(wr.Session(GAP), JOINERS, moments).added(slices_of(before))
+    store = SessionStore(wr.Session(GAP), moments).added(slices_of(before))
     untouched = sessions(store)
     after = store.added(slices_of(late))
     assert sessions(after) == expected
@@ -115,11 +114,11 @@ def test_case_after_the_sessions_have_fired(before: Any, late: Any, expected: An
 def test_sessions_of_keys_do_not_touch() -> None:
     mine = slices_of([0, 3])
     others = HeldSlices(mine.keys + 1, mine.firsts + 4, mine.lasts + 4, mine.ends + 4, None, mine.partials)
-    store = SessionStore(wr.Session(GAP), JOINERS, False).added(mine).added(others)
+    store = SessionStore(wr.Session(GAP), False).added(mine).added(others)
     assert sessions(store) == [(0, 8, 2), (4, 12, 2)]
 
 
 def test_a_late_row_splits_sessions_of_a_largest_size_anew() -> None:
-    store = SessionStore(wr.Session(GAP, max_size=8), JOINERS, True).added(slices_of([4, 8, 12, 15]))
+    store = SessionStore(wr.Session(GAP, max_size=8), True).added(slices_of([4, 8, 12, 15]))
     assert sessions(store) == [(4, 12, 2), (12, 20, 2)]
     assert sessions(store.added(slices_of([1]))) == [(1, 9, 3), (12, 20, 2)]

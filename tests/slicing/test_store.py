@@ -13,7 +13,6 @@ import windrow as wr
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
 from windrow.slicing import Slicer
-from windrow.slicing.batch import JOINERS
 from windrow.slicing.blocks import SliceStore
 from windrow.slicing.slices import HeldSlices
 
@@ -37,7 +36,7 @@ def slices_of(rows: list[tuple[int, int, int]], windows: Any = FOURS) -> HeldSli
 
 
 def stored(batches: list[Any], span: int, eager: bool = False) -> SliceStore:
-    store = SliceStore(JOINERS, 64, span, eager)
+    store = SliceStore(64, span, eager)
     for batch in batches:
         store = store.added(slices_of(batch))
     return store
@@ -145,14 +144,14 @@ def test_blocks_are_dropped_whole_and_the_one_in_between_is_cut() -> None:
 
 
 def test_a_batch_over_many_small_blocks_makes_blocks_longer() -> None:
-    store = SliceStore.empty(JOINERS, 64)
+    store = SliceStore.empty(64)
     assert store.span == 2
     assert store.added(slices_of([(0, time, 1) for time in range(8)])).span == 2
     assert store.added(slices_of([(0, time, 1) for time in range(64)])).span == 8
 
 
 def test_blocks_may_be_longer_than_windows_and_get_shorter_when_they_are_large() -> None:
-    store = SliceStore.empty(JOINERS, 4)
+    store = SliceStore.empty(4)
     for first in (0, 1_000):
         store = store.added(slices_of([(0, time, 1) for time in range(first, first + 1_000)]))
     assert store.span == 256
@@ -167,8 +166,8 @@ def test_blocks_may_be_longer_than_windows_and_get_shorter_when_they_are_large()
 
 
 def test_blocks_get_longer_where_keys_have_few_rows_in_them() -> None:
-    sparse = SliceStore.empty(JOINERS, 3_200)
-    dense = SliceStore.empty(JOINERS, 3_200)
+    sparse = SliceStore.empty(3_200)
+    dense = SliceStore.empty(3_200)
     for hour in range(32):
         rows = [(key, 100 * hour + 3 * key, 1) for key in range(30) if key % 16 == hour % 16]
         sparse = sparse.added(slices_of(rows))
@@ -183,7 +182,7 @@ def test_blocks_get_longer_where_keys_have_few_rows_in_them() -> None:
 def test_slices_that_only_ends_keep_apart_are_fused() -> None:
     window = wr.Sliding(10, slide=4)  # starts at 0, 4, 8 ...; ends at 2, 6, 10 ...
     rows = [(key, time, 1) for key in (0, 1) for time in range(32)]
-    store = SliceStore(JOINERS, 10, 16).added(slices_of(rows, [window]))
+    store = SliceStore(10, 16).added(slices_of(rows, [window]))
     fused = store.fused(Slicer([wr.Tumbling(4)]), 20)
     assert fused.blocks[0].slices.ends.tolist() == [4, 8, 12, 16] * 2
     assert fused.blocks[1] is store.blocks[1], "its time has not passed"

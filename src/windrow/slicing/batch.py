@@ -6,20 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame
-from windrow.slicing.blocks import Joiners
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 
-__all__ = ["JOINERS", "Batch", "fold_batch"]
-
-
-JOINERS = Joiners(partials=Partials.concat, columns=lambda columns: pa.concat_arrays(list(columns)))
+__all__ = ["Batch", "fold_batch"]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
 
-__all__ = ["Joiners", "SliceStore", "check_block"]
+__all__ = ["Block", "SliceStore", "check_block"]
 
 
 #: blocks that the longest window should span: a power of two near the square root of usual slice counts
@@ -41,14 +40,6 @@ _LARGE = 16 * _SMALL
 _TINY = 256
 #: how many times longer, or shorter
 _FACTOR = 4
-
-
-@dataclass(frozen=True)
-class Joiners:
-    """How columns of slices are put one after the other; slicing does not know what they are made of."""
-
-    partials: Callable[[list[Any]], Any]
-    columns: Callable[[Any], Any]
 
 
 class Block:
@@ -116,7 +107,6 @@ class Block:
 class SliceStore:
     """Slices in blocks of time; see the module."""
 
-    joiners: Joiners
     #: how long the longest window is
     longest: int
     span: int
@@ -124,8 +114,8 @@ class SliceStore:
     blocks: Mapping[int, Block] = field(default_factory=dict[int, Block])
 
     @classmethod
-    def empty(cls, joiners: Joiners, longest: int, eager: bool = True) -> SliceStore:
-        return cls(joiners, longest, _shortest(longest), eager)
+    def empty(cls, longest: int, eager: bool = True) -> SliceStore:
+        return cls(longest, _shortest(longest), eager)
 
     @property
     def has_wholes(self) -> bool:
@@ -199,7 +189,7 @@ class SliceStore:
     def _merged(self, block: Block | None, part: HeldSlices) -> HeldSlices:
         both = part
         if block is not None:
-            both = concat([block.slices, part], self.joiners.partials, self.joiners.columns)
+            both = concat([block.slices, part])
         if both.since is not None or both.order:
             return sorted_and_fused(both)
         if block is None:
@@ -224,7 +214,7 @@ class SliceStore:
         return replace(self, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
 
     def _joined(self, parts: list[HeldSlices]) -> HeldSlices:
-        return sorted_and_fused(concat(parts, self.joiners.partials, self.joiners.columns))
+        return sorted_and_fused(concat(parts))
 
     def between(self, low: int, high: int, core: tuple[int, int] | None = None) -> HeldSlices | None:
         """The slices that end in (low, high], sorted by key and time; None: there are none.
@@ -234,7 +224,7 @@ class SliceStore:
         parts = [part for part in self._parts(low, high, core) if len(part)]
         if not parts:
             return None
-        found = concat(parts, self.joiners.partials, self.joiners.columns)
+        found = concat(parts)
         if len(parts) == 1:
             return found
         # Blocks do not overlap and come in order, so a stable sort by key is enough

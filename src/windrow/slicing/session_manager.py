@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.slicing.batch import JOINERS, Batch
+from windrow.slicing.batch import Batch
 from windrow.slicing.fired import Piece
 from windrow.slicing.ledger import Found, Ledger
 from windrow.slicing.sessions import SessionSpans, SessionStore
@@ -39,7 +39,7 @@ class SessionPart:
     @classmethod
     def empty(cls, query: Spec, number: int, window: Session, moments: bool) -> SessionPart:
         moments = moments or window.max_size is not None
-        return cls(query, number, SessionStore(window, JOINERS, moments), Ledger.empty())
+        return cls(query, number, SessionStore(window, moments), Ledger.empty())
 
     @property
     def keeps_ledger(self) -> bool:

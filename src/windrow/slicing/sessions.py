@@ -20,7 +20,6 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
-from windrow.slicing.blocks import Joiners
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import check_column, check_numbers, check_sorted
 from windrow.windows import Session
@@ -51,7 +50,6 @@ class SessionStore:
     """The slices of one Session window."""
 
     window: Session
-    joiners: Joiners
     #: every moment has a slice of its own
     moments: bool
     slices: HeldSlices | None = None
@@ -95,7 +93,7 @@ class SessionStore:
         if self.slices is None or not len(self.slices):
             both = slices
         else:
-            both = concat([self.slices, slices], self.joiners.partials, self.joiners.columns)
+            both = concat([self.slices, slices])
             if not both.order:
                 both = both.take(merge_order(both.keys, both.firsts, len(self.slices)))
         if both.order:

@@ -17,33 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.errors import Raised, Span
+from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
-__all__ = ["HeldSlices", "Partials", "merge_order", "runs_of"]
-
-Self = TypeVar("Self", bound="Partials")
-
-
-class Partials(Protocol):
-    """Partial aggregates of slices, whatever they are made of."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def nbytes(self) -> int: ...
-
-    def take(self: Self, places: Any) -> Self: ...
-
-    def folded(self: Self, starts: Ints) -> Self: ...
-
-    def check_invariants(self, count: int) -> None: ...
+__all__ = ["HeldSlices", "concat", "merge_order", "runs_of", "sorted_and_fused"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +44,7 @@ class HeldSlices:
     ends: Ints
     #: layers; None: all are the lowest
     since: Ints | None
-    partials: Any
+    partials: Partials
     #: columns that order rows of equal time, where a query has them
     order: tuple[Any, ...] = ()
 
@@ -115,14 +101,14 @@ class HeldSlices:
             np.maximum.reduceat(self.lasts, heads),
             np.maximum.reduceat(self.ends, heads),
             None if self.since is None else self.since[heads],
-            self._telling(lambda: self.partials.folded(starts)),
+            self._locating(lambda: self.partials.folded(starts)),
         )
 
-    def results(self, fronts: Ints, stops: Ints, shape: str, min_count: int) -> Sequence[Any]:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> Sequence[Any]:
         """A result column an aggregate, for ranges [front, stop) of slices."""
-        return self._telling(lambda: self.partials.results(fronts, stops, shape, min_count))
+        return self._locating(lambda: self.partials.results(fronts, stops, shape, min_count))
 
-    def _telling(self, operation: Callable[[], Any]) -> Any:
+    def _locating(self, operation: Callable[[], Any]) -> Any:
         """An error in an aggregate says of which key it is, and of which times."""
         try:
             return operation()
@@ -132,8 +118,6 @@ class HeldSlices:
 
     def with_order(self, kinds: Sequence[Any]) -> HeldSlices:
         """The same with columns of nulls, of these types, that order rows of equal time."""
-        import pyarrow as pa
-
         return replace(self, order=tuple(pa.nulls(len(self), kind) for kind in kinds))
 
     def with_keys(self, renumbered: Ints) -> HeldSlices:
@@ -141,7 +125,7 @@ class HeldSlices:
         return replace(self, keys=renumbered[self.keys])
 
 
-def concat(parts: Sequence[HeldSlices], join_partials: Any, join_columns: Any) -> HeldSlices:
+def concat(parts: Sequence[HeldSlices]) -> HeldSlices:
     """Slices one after the other, in no order yet."""
     if len(parts) == 1:
         return parts[0]
@@ -159,8 +143,8 @@ def concat(parts: Sequence[HeldSlices], join_partials: Any, join_columns: Any) -
         joined("lasts", 0),
         joined("ends", 0),
         joined("since", START_OF_TIME),
-        join_partials([part.partials for part in parts]),
-        tuple(join_columns(columns) for columns in zip(*(part.order for part in parts), strict=True)),
+        Partials.concat([part.partials for part in parts]),
+        tuple(pa.concat_arrays(columns) for columns in zip(*(part.order for part in parts), strict=True)),
     )
 
 
@@ -177,8 +161,6 @@ def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
 
 
 def _ranks(column: Any) -> Ints:
-    import pyarrow.compute as pc
-
     return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
 
 

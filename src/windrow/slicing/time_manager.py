@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.rows.frame import plain_array
-from windrow.slicing.batch import JOINERS, Batch
+from windrow.partials.partials import Shape
+from windrow.rows.columns import plain_array
+from windrow.slicing.batch import Batch
 from windrow.slicing.blocks import Block, SliceStore
 from windrow.slicing.empty_windows import Fillings
 from windrow.slicing.finder.time_windows import TimeWindows
@@ -145,7 +146,7 @@ class TimePart:
     @classmethod
     def empty(cls, query: Spec, kinds: Sequence[Kind], moments: bool = False) -> TimePart:
         made = Kinds(tuple(kinds), query.max_windows)
-        store = SliceStore.empty(JOINERS, made.windows.longest, eager=made.slices_a_window > MOST_LAZY)
+        store = SliceStore.empty(made.windows.longest, eager=made.slices_a_window > MOST_LAZY)
         return cls(query, made, store, Ledger.empty(), moments)
 
     def check_invariants(self, key_count: int, stretch: tuple[int, int]) -> None:
@@ -287,7 +288,7 @@ class TimePart:
             complete = self.kinds.complete(due.found)
             due = due if complete is None else due.take(complete)
             if len(due):
-                shape = "any" if len(few) > 1 else ("disjoint" if few.is_disjoint else "sliding")
+                shape: Shape = "any" if len(few) > 1 else ("disjoint" if few.is_disjoint else "sliding")
                 min_count = self.query.min_count
                 yield due.found, slices.results(due.fronts, due.stops, shape, min_count)
 

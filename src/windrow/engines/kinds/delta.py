@@ -19,7 +19,7 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.rows.columns import require_columns
-from windrow.rows.frame import Frame, require_columns
+from windrow.rows.frame import Frame
 from windrow.slicing.limits import add_windows, most_windows
 from windrow.windows import Delta
 

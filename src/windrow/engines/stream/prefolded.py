@@ -26,7 +26,7 @@ from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
 from windrow.rows.frame import Frame
 from windrow.rows.sorting import counting_sort
-from windrow.slicing.batch import JOINERS, Batch, fold_batch
+from windrow.slicing.batch import Batch, fold_batch
 from windrow.slicing.slices import HeldSlices, concat, merge_order
 
 __all__ = ["Folded", "fold", "taken_folded"]
@@ -85,7 +85,7 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[Sta
 def _in_order(parts: list[HeldSlices], keys: int) -> HeldSlices:
     """Slices by key and time; of equal ones those of the first part come first. In each part, those of a key
     are in order, and together."""
-    slices = concat(parts, JOINERS.partials, JOINERS.columns)
+    slices = concat(parts)
     cuts = np.cumsum([0, *map(len, parts)])
     runs = [
         begin + counting_sort(slices.keys[begin:end], max(keys, 1), None)

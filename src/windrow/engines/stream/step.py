@@ -26,7 +26,6 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge, reached
-from windrow.slicing.batch import JOINERS
 from windrow.slicing.slices import HeldSlices, concat
 
 __all__ = ["pushed", "taken"]
@@ -141,7 +140,7 @@ def _joined(touched: Sequence[Due]) -> Due:
 
 def _in_order(parts: Sequence[HeldSlices]) -> HeldSlices:
     """Slices by key and time."""
-    slices = concat(parts, JOINERS.partials, JOINERS.columns)
+    slices = concat(parts)
     return slices.take(np.lexsort([slices.firsts, slices.keys]))
 
 
