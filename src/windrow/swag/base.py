@@ -136,11 +136,13 @@ class Swag:
         from windrow.compile.columns import rows_of, shaped_like
 
         rows = rows_of(values, self.monoid)
-        return shaped_like(values, self.monoid, out)(self._roll_plainly(rows, size), None)
+        with naming_row(row_number):
+            results = self._roll_plainly(rows, size)
+        return shaped_like(values, self.monoid, out)(results, None)
 
     def _roll_plainly(self, rows: list[tuple[Any, ...]], size: int) -> list[Any]:
         results: list[Any] = []
-        with naming_row(row_number), calling(self.monoid, rows) as loop:
+        with calling(self.monoid, rows) as loop:
             for loop.place, row in enumerate(rows):
                 if self._size >= size:
                     self.evict_many(self._size - size + 1)
@@ -163,19 +165,21 @@ class Swag:
         rows = rows_of(values, self.monoid)
         moments = times.tolist() if hasattr(times, "tolist") else list(times)
         self._check_times(moments, len(rows), size)
-        return shaped_like(values, self.monoid)(self._roll_time_plainly(moments, rows, size), None)
+        with naming_row(row_number):
+            results = self._roll_time_plainly(moments, rows, size)
+        return shaped_like(values, self.monoid)(results, None)
 
     def _roll_time_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
         results: list[Any] = []
-        first = 0
         loop = calling(self.monoid, rows)
+        first = 0
         while first < len(rows):
             moment, last = times[first], first
             expired = self._expired(moment, size)
             while last < len(rows) and times[last] == moment:
                 last += 1
-            with naming_row(row_number), loop:
-                loop.place = first
+            loop.place = first
+            with loop:
                 self.evict_many(expired)
                 for loop.place in range(first, last):
                     self.insert(*rows[loop.place])

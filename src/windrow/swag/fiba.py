@@ -273,7 +273,9 @@ class FiBA(TreeWindow):
 
         moments, rows = self._plain_batch(times, values)
         self._to_plain()
-        return shaped_like(values, self.monoid)(self._roll_unordered_plainly(moments, rows, size), None)
+        with naming_row(row_number):
+            results = self._roll_unordered_plainly(moments, rows, size)
+        return shaped_like(values, self.monoid)(results, None)
 
     def _roll_unordered_plainly(self, times: list[Any], rows: list[tuple[Any, ...]], size: Any) -> list[Any]:
         results: list[Any] = []
@@ -281,11 +283,11 @@ class FiBA(TreeWindow):
         for loop.place, (time, row) in enumerate(zip(times, rows, strict=True)):
             latest = max(time, self.youngest) if self._size else time
             if latest - time < size:
-                with naming_row(row_number), loop:
+                with loop:
                     self.insert_at(time, *row)
             while not latest - self.oldest < size:
                 self.evict()
-            with naming_row(row_number), loop:
+            with loop:
                 results.append(self.query())
         return results
 
@@ -299,7 +301,7 @@ class FiBA(TreeWindow):
                 self.evict()
             while last < len(rows) and times[last] == moment:
                 last += 1
-            with naming_row(row_number), loop:
+            with loop:
                 for loop.place in range(first, last):
                     self.insert_at(moment, *rows[loop.place])
                 loop.place = first
