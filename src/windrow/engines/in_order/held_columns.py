@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.rows.frame import plain_type
+from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 from windrow.state.checks import require
 
