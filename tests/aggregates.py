@@ -94,6 +94,7 @@ CASES = [
     Case("concat with separator", wr.concat(sep="-"), TEXT),
     Case("any", wr.any, st.booleans()),
     Case("all", wr.all, st.booleans()),
+    Case("share", wr.share, st.booleans()),
     Case("longest_run", wr.longest_run, st.integers(0, 5)),
     Case("exp_decay", wr.exp_decay(half_life=10.0), st.tuples(FINITE, st.integers(0, 20))),
     Case("bloom", wr.bloom(bits=128), INTS),

@@ -65,6 +65,8 @@ ELSEWHERE = {
     "every": "all",
     "bool_or": "any",
     "some": "any",
+    "proportion": "share",
+    "fraction": "share",
     "approx_count_distinct": "approx_distinct",
     "approx_n_unique": "approx_distinct",
     "approx_unique": "approx_distinct",

@@ -320,7 +320,17 @@ INFINITE = [math.inf, 1.0, 2.0]
 TEXTS = ["b", "a", "", "zz", "é"]
 NUMERIC = ["count", "sum", "product", "mean", "geo_mean", "var", "stddev", "range", "quantile", "median"]
 ORDERED = ["max", "min", "max_count", "min_count", "m4", "first", "last", "longest_run"]
-ANYTHING = [*ORDERED, "collect", "collect_distinct", "any", "all", "bloom", "approx_distinct", "count_min"]
+ANYTHING = [
+    *ORDERED,
+    "collect",
+    "collect_distinct",
+    "any",
+    "all",
+    "share",
+    "bloom",
+    "approx_distinct",
+    "count_min",
+]
 TWO_INPUTS = ["arg_max", "arg_min"]
 
 

@@ -95,3 +95,27 @@ def test_aggregates_of_one_s_own_over_no_values_give_null_or_what_they_state(spa
             made = over.agg(s=mine("v"))
             check(spark, made, table)
             assert options.get("empty") in made.run(table)["s"].to_pylist()
+
+
+@pytest.mark.parametrize("kind", ["boolean", "int", "double"])
+def test_shares_are_spark_s_own_averages_of_booleans(spark: Any, kind: str) -> None:
+    table = edges({"a": [1, 0, 1, None], "b": [0], "none": [None, None]})
+    rows = spark.createDataFrame(table).selectExpr("ts", "k", f"CAST(v AS {kind}) AS v")
+    query = wr.query(time="ts", by="k").window(wr.Tumbling("1d")).agg(s=wr.share("v"))
+    expected = rows.groupBy("k").agg({"v": "avg"} if kind != "boolean" else {"CAST(v AS INT)": "avg"})
+    found = query.run(rows)
+    assert "no row goes to Python" in query.explain(rows)
+    assert {(r.k, r.s) for r in found.collect()} == {tuple(r) for r in expected.collect()}
+    for other in (
+        *(query.window(**windows) for windows in WINDOWS),
+        wr.query(time="ts", by="k").rolling("2m"),
+    ):
+        check(spark, other.agg(s=wr.share("v"), n=wr.count("v")), rows.toArrow())
+
+
+def test_nan_is_true_in_a_share_on_spark(spark: Any) -> None:
+    moments = pa.array([DAY, DAY + 1, DAY + 2, DAY + 3], pa.timestamp("us", "UTC"))
+    table = pa.table({"ts": moments, "v": [float("nan"), 0.0, -0.0, 2.5]})
+    query = wr.query(time="ts").window(wr.Tumbling("1d")).agg(s=wr.share("v"))
+    check(spark, query, table)
+    check(spark, query.agg(s=wr.share("v", nan="ignore")), table)

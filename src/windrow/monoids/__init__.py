@@ -18,6 +18,7 @@ from windrow.monoids.moments import stddev, var
 from windrow.monoids.numbers import count, geo_mean, mean, product, sum
 from windrow.monoids.positional import collect, collect_distinct, concat, first, last
 from windrow.monoids.runs import longest_run
+from windrow.monoids.share import share
 from windrow.monoids.together import together
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ __all__ = [
     "product",
     "quantile",
     "range",
+    "share",
     "stddev",
     "sum",
     "together",

@@ -21,6 +21,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from windrow.monoids.described import OwnDoc, OwnSignature, call_text, example_call
+from windrow.monoids.spark_form import SparkForm
 from windrow.names import nearest
 
 __all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "itself", "monoid"]
@@ -89,8 +90,21 @@ class Monoid:
     compiles_for: str = "biuf"
     #: partials add integers up, so that a native form must prove that 64 bits suffice
     adds_integers: bool = False
+    #: partials multiply integers: their bits add up, and not their sizes
+    multiplies_integers: bool = False
     #: results over integers are int64, whatever the values; one that does not fit is an error
     integer_results: bool = False
+    #: digits that a result over decimals has more than its column: in all, and behind the point
+    decimal_gain: tuple[int, int] = (0, 0)
+    #: the input whose value in one of the rows is the result: columns of any type are picked from
+    picks: int | None = None
+    #: the result is the largest or smallest value: moments are compared as integers, and results have the
+    #: type of the column
+    is_extreme: bool = False
+    #: bound to no column it counts rows, nulls included
+    counts_rows: bool = False
+    #: how Spark's own expressions compute it; None: they do not
+    spark: SparkForm | None = None
     wide: WideState | None = None
     #: the same aggregate with an exact inverse, where the plain form would drift or keep NaN
     group: Monoid | None = None
@@ -103,6 +117,8 @@ class Monoid:
     members: Mapping[str, Monoid] = field(default_factory=dict[str, Any])
     #: equality of two partials for the laws; None: structural, with a tolerance for floats
     equal: Callable[[Any, Any], bool] | None = None
+    #: raises ValueError for a partial from stored state that is not one of this aggregate
+    check_stored: Callable[[Any], None] | None = None
     builtin: bool = True
     #: what help() shows below the signature
     doc: str = ""
@@ -208,7 +224,7 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         low, high = self.monoid.arity
-        if not self.columns and self.monoid.name == "count":
+        if not self.columns and self.monoid.counts_rows:
             return
         if not low <= len(self.columns) <= high:
             wanted = f"{low}" if low == high else f"{low} to {high}"
@@ -317,9 +333,13 @@ def monoid(
         arity=(low, high),
         result_type=result_type,
         compiles_for="biuf" if compile else "",
+        decimal_gain=(_MOST_DIGITS, 0),
         builtin=False,
     )
 
+
+#: of a decimal
+_MOST_DIGITS = 38
 
 #: libraries whose columns and expressions are not names of columns
 _LIBRARIES = ("_duckdb", "duckdb", "numpy.ndarray", "pandas", "polars", "pyarrow", "pyspark")

@@ -64,11 +64,11 @@ def signature_of(monoid: Monoid) -> Signature:
 
 
 def _columns(monoid: Monoid) -> list[Parameter]:
-    """The columns that a call names; all but ``count`` need theirs."""
+    """The columns that a call names; all but one that counts rows need theirs."""
     low, high = monoid.arity
     if high > 16:
         return [Parameter("columns", Parameter.VAR_POSITIONAL)]
-    low = 0 if monoid.builtin and monoid.name == "count" else low
+    low = 0 if monoid.counts_rows else low
     return [
         Parameter(name, Parameter.POSITIONAL_ONLY, default=Parameter.empty if place < low else None)
         for place, name in enumerate(_column_names(monoid, high))

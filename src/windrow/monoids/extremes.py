@@ -14,10 +14,13 @@ import math
 from typing import Any, NamedTuple
 
 from windrow.monoids.base import Monoid, itself
+from windrow.monoids.spark_form import SparkForm
+from windrow.monoids.stored_types import stored_as
 
 __all__ = ["M4", "arg_max", "arg_min", "m4", "max", "max_count", "min", "min_count", "range"]
 
 
+@stored_as("lowest", lambda _: None, lambda _: LOWEST)
 class _Lowest(float):
     """Minus infinity that is below text, dates and all else, too."""
 
@@ -32,6 +35,7 @@ class _Lowest(float):
     __hash__ = float.__hash__
 
 
+@stored_as("highest", lambda _: None, lambda _: HIGHEST)
 class _Highest(float):
     """Infinity that is above text, dates and all else, too."""
 
@@ -46,8 +50,8 @@ class _Highest(float):
     __hash__ = float.__hash__
 
 
-LOWEST = _Lowest(-math.inf)
-HIGHEST = _Highest(math.inf)
+LOWEST: _Lowest = _Lowest(-math.inf)
+HIGHEST: _Highest = _Highest(math.inf)
 
 
 def _native_lowest(dtype: Any) -> Any:
@@ -71,7 +75,7 @@ def _smaller(a: Any, b: Any) -> Any:
     return b if a == a else a
 
 
-def _extreme(name: str, combine: Any, identity: Any, native: Any, doc: str) -> Monoid:
+def _extreme(name: str, combine: Any, identity: Any, native: Any, spark: SparkForm, doc: str) -> Monoid:
     return Monoid(
         name=name,
         lift=itself,
@@ -82,6 +86,8 @@ def _extreme(name: str, combine: Any, identity: Any, native: Any, doc: str) -> M
         idempotent=True,
         selection=True,
         typed_identity=native,
+        is_extreme=True,
+        spark=spark,
         doc=doc,
     )
 
@@ -91,6 +97,7 @@ max = _extreme(
     _larger,
     LOWEST,
     _native_lowest,
+    SparkForm(members=("max({x})",), result="{0}"),  # NaN is the largest number for Spark
     """The largest value of a column of numbers, times or text.
 
     Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the window;
@@ -107,6 +114,11 @@ min = _extreme(
     _smaller,
     HIGHEST,
     _native_highest,
+    SparkForm(
+        members=("min({x})",),
+        members_of_floats=("IF(max(isnan({x})), DOUBLE('nan'), min({x}))",),
+        result="{0}",
+    ),
     """The smallest value of a column of numbers, times or text.
 
     Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the window;
@@ -227,6 +239,7 @@ def _argument_of_extreme(name: str, combine: Any, doc: str) -> Monoid:
         arity=(2, 2),
         typed_identity=lambda key, argument: (False, _zero(key), _zero(argument)),
         inputs=("column", "value"),
+        picks=1,
         doc=doc,
     )
 
@@ -285,6 +298,7 @@ range = Monoid(
     idempotent=True,
     typed_identity=lambda dtype: (_native_highest(dtype), _native_lowest(dtype)),
     integer_results=True,
+    decimal_gain=(1, 0),
     compiles_for="f",
     doc="""The largest value minus the smallest.
 
@@ -298,6 +312,7 @@ range = Monoid(
 )
 
 
+@stored_as("m4", tuple, lambda plain: M4(*plain))
 class M4(NamedTuple):
     """What a line chart needs of the rows that fall on one pixel column."""
 

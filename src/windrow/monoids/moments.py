@@ -12,6 +12,7 @@ from typing import Any
 
 from windrow.monoids.base import Monoid
 from windrow.monoids.compensated import ZERO, ExactSum, exact, minus, plus, rounded, square
+from windrow.monoids.spark_form import SparkForm
 
 __all__ = ["stddev", "var"]
 
@@ -138,6 +139,7 @@ def _make(name: str, ddof: Any, root: bool) -> Monoid:
         lower=lower,
         identity=(0, 0.0, 0.0),
         commutative=True,
+        spark=SparkForm(members=("count({x})", "avg({x})", "var_pop({x}) * count({x})")),
         group=Monoid(
             name=name,
             lift=_exact_lift,

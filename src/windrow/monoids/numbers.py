@@ -13,6 +13,7 @@ from typing import Any
 
 from windrow.monoids.base import Monoid, itself
 from windrow.monoids.compensated import ZERO, ExactSum, exact, minus, plus, rounded
+from windrow.monoids.spark_form import SparkForm
 
 __all__ = ["count", "geo_mean", "mean", "product", "sum"]
 
@@ -39,6 +40,8 @@ count = Monoid(
     commutative=True,
     empty=0,
     arity=(1, 1),
+    counts_rows=True,
+    spark=SparkForm(members=("count({x})",), result="{0}"),
     doc="""How many rows there are; with a column, in how many of them it is not null.
 
     NaN counts as a value, unless ``nan="ignore"``. A window without rows counts 0.
@@ -72,6 +75,8 @@ sum = Monoid(
     commutative=True,
     adds_integers=True,
     integer_results=True,
+    decimal_gain=(10, 0),
+    spark=SparkForm(members=("sum({x})",), result="{0}"),
     group=_exact_sum,
     doc="""The sum of a column of numbers; for text use ``concat``. Sums of integers are exact.
 
@@ -96,7 +101,9 @@ product = Monoid(
     lower=itself,
     identity=1,
     commutative=True,
+    multiplies_integers=True,
     integer_results=True,
+    decimal_gain=(38, 0),
     compiles_for="f",
     doc="""The product of a column of numbers.
 
@@ -153,6 +160,8 @@ mean = Monoid(
     identity=(0, 0),
     commutative=True,
     adds_integers=True,
+    decimal_gain=(4, 4),
+    spark=SparkForm(members=("sum({x})", "count({x})"), result="IF({1} > 0, DOUBLE({0}) / {1}, NULL)"),
     group=Monoid(
         name="mean",
         lift=_exact_mean_lift,

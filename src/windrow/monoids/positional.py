@@ -60,6 +60,7 @@ def _end(name: str, combine: Any, doc: str) -> Monoid:
         idempotent=True,
         selection=True,
         typed_identity=_nothing_kept,
+        picks=0,
         doc=doc,
     )
 

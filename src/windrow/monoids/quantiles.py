@@ -26,18 +26,43 @@ quantile('len', q=0.99, k=200)
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from windrow.monoids.base import Monoid
+from windrow.monoids.stored_types import stored_as
 
 __all__ = ["Ranks", "median", "quantile", "rank_error"]
 
 _MOST_EXACT = 64
 
 
+def _to_plain(ranks: Ranks) -> Any:
+    return ranks.nans, ranks.values, None if ranks.sketch is None else bytes(ranks.sketch.serialize())
+
+
+def _from_plain(plain: Any) -> Ranks:
+    nans, values, sketch = plain
+    if type(nans) is not int or nans < 0 or not all(type(value) is float for value in values):
+        raise ValueError("ranks that are not numbers")
+    if type(values) is not tuple or not all(a <= b for a, b in itertools.pairwise((*values, math.inf))):
+        raise ValueError("ranks that are not sorted")
+    if sketch is not None:
+        from datasketches import kll_doubles_sketch
+
+        from windrow.monoids.kll_form import check_kll
+
+        if type(sketch) is not bytes or values:
+            raise ValueError("ranks with a sketch that is not one, or with values beside it")
+        check_kll(sketch)
+        sketch = kll_doubles_sketch.deserialize(sketch)
+    return Ranks(nans, values, sketch)
+
+
+@stored_as("ranks", _to_plain, _from_plain)
 class Ranks(NamedTuple):
     """The partial: how many NaNs there were, and the other values, sorted or as a sketch."""
 
@@ -138,6 +163,10 @@ def _make(name: str, q: Any, k: Any, **rest: Any) -> Monoid:
             return _estimated(a.sketch, q)
         return _interpolated(a.values, q) if a.values else None
 
+    def check_stored(partial: Any) -> None:
+        if type(partial) is not Ranks or (partial.sketch is not None and partial.sketch.k != k):
+            raise ValueError(f"a partial of {name!r} that is not one for k={k}")
+
     return Monoid(
         name=name,
         lift=_lift,
@@ -148,6 +177,7 @@ def _make(name: str, q: Any, k: Any, **rest: Any) -> Monoid:
         result_type="float64",
         compiles_for="",
         equal=_alike,
+        check_stored=check_stored,
         **rest,
     )
 

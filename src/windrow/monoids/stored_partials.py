@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from windrow.monoids.base import Monoid
-from windrow.monoids.quantiles import NOTHING, Ranks
 
 __all__ = ["check_partial", "is_checked"]
 
@@ -27,10 +26,8 @@ def check_partial(monoid: Monoid, partial: Any) -> None:
         _check_members(monoid, partial)
     elif monoid.wide is not None:
         _check_row(monoid, partial)
-    elif monoid.identity is NOTHING:
-        k = monoid.parameters["k"]
-        if type(partial) is not Ranks or (partial.sketch is not None and partial.sketch.k != k):
-            raise ValueError(f"a partial of {monoid.name!r} that is not one for k={k}")
+    elif monoid.check_stored is not None:
+        monoid.check_stored(partial)
 
 
 def is_checked(monoid: Monoid) -> bool:

@@ -174,12 +174,12 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
 
 def is_extreme_moment(monoid: Monoid, array: Any) -> bool:
     """Whether the largest or smallest of moments is asked for, which are compared as integers."""
-    return monoid.builtin and monoid.name in ("max", "min") and bool(pa.types.is_temporal(array.type))
+    return monoid.is_extreme and bool(pa.types.is_temporal(array.type))
 
 
 def is_unsigned_extreme(monoid: Monoid, array: Any) -> bool:
     """Whether the largest or smallest of unsigned integers of 64 bits is asked for, which is one itself."""
-    return monoid.builtin and monoid.name in ("max", "min") and bool(pa.types.is_uint64(array.type))
+    return monoid.is_extreme and bool(pa.types.is_uint64(array.type))
 
 
 def as_integers(array: Any) -> Any:

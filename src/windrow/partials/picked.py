@@ -17,22 +17,19 @@ from typing import Any
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["PICKED", "picked_input", "timed"]
-
-#: aggregates whose result is a value of one of their columns: which input it is
-PICKED = {"first": 0, "last": 0, "arg_max": 1, "arg_min": 1}
+__all__ = ["picked_input", "timed"]
 
 
 def picked_input(monoid: Monoid) -> int | None:
     """Which input the aggregate picks; None for aggregates that do not pick."""
-    return PICKED.get(monoid.name) if monoid.builtin else None
+    return monoid.picks
 
 
 @functools.lru_cache(maxsize=256)
 def timed(monoid: Monoid) -> Monoid:
     """The same pick over (inputs, time), commutative; its result is the reference."""
     choose, lift_row = monoid.combine, monoid.lift
-    takes_key = PICKED[monoid.name] == 1
+    takes_key = monoid.picks == 1
 
     def lift_pair(key: Any, reference: Any, time: Any) -> Any:
         return (*lift_row(key, reference), time)

@@ -62,8 +62,7 @@ def _declared(monoid: Monoid, kinds: list[Any]) -> Any:
 
 def _decimal(monoid: Monoid, kind: Any) -> Any:
     """As Spark has it: sums gain ten digits, means four behind the point. A user's own may need all."""
-    gains = {"sum": (10, 0), "mean": (4, 4), "range": (1, 0), "product": (_DIGITS, 0)}
-    more, behind = gains.get(monoid.name, (0, 0)) if monoid.builtin else (_DIGITS, 0)
+    more, behind = monoid.decimal_gain
     return pa.decimal128(min(_DIGITS, kind.precision + more), min(_DIGITS, kind.scale + behind))
 
 

@@ -94,7 +94,7 @@ def _watched(plan: Plan, state: State) -> list[tuple[int, Aggregate]]:
 
 def _filled(monoid: Monoid, sizes: Floats) -> Floats:
     """The share of int64 that each value can add, by its absolute value."""
-    if monoid.name == "product":
+    if monoid.multiplies_integers:
         return np.log2(np.maximum(sizes, 1.0)) / _BITS
     return sizes / 2.0**_BITS
 

@@ -42,6 +42,7 @@ _AGGREGATES: list[Aggregate] = [
     wr.collect("s"),
     wr.concat("s"),
     wr.any("flag"),
+    wr.share("flag"),
     CONCATENATION("s"),
 ]
 

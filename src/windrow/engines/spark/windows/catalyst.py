@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.frames import literal, microseconds, quoted
 from windrow.engines.spark.worker.windows.slice_tables import SliceTable
-from windrow.monoids.base import Aggregate
+from windrow.monoids.base import Aggregate, Monoid
 from windrow.rows.columns import plain_type
 from windrow.slicing import Slicer
 from windrow.spec import Spec
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = ["each_slice_is_a_window", "spark_finishes", "spark_folds", "spark_results", "spark_slices"]
-
-_KNOWN = ("count", "sum", "mean", "max", "min", "var", "stddev")
-#: those whose results are easily said in Spark's words, too
-_FINISHED = ("count", "sum", "mean", "max", "min")
 
 
 def spark_folds(query: Spec, schema: pa.Schema) -> bool:
@@ -43,10 +40,16 @@ def _is_known(aggregate: Aggregate, schema: pa.Schema) -> bool:
     monoid = aggregate.monoid
     if not aggregate.columns:
         return True
-    if not monoid.builtin or monoid.name not in _KNOWN or monoid.nan != "propagate":
+    if monoid.spark is None or monoid.nan != "propagate":
         return False
-    kind = plain_type(schema.field(aggregate.columns[0]).type)
-    return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
+    return _letter(plain_type(schema.field(aggregate.columns[0]).type)) in monoid.spark.kinds
+
+
+def _letter(kind: pa.DataType) -> str:
+    """The kind of a type of numbers, as numpy names it; for others a letter that stands for none."""
+    is_number = pa.types.is_boolean(kind) or pa.types.is_integer(kind)
+    is_number = is_number or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    return str(np.dtype(kind.to_pandas_dtype()).kind) if is_number else "-"
 
 
 def each_slice_is_a_window(query: Spec) -> bool:
@@ -60,8 +63,13 @@ def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
     kind = schema.field(query.time).type
     has_plain_time = pa.types.is_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
     monoids = [aggregate.monoid for _, aggregate in query.aggregates if aggregate.columns]
-    are_plain = all(monoid.name in _FINISHED and monoid.nulls == "skip" for monoid in monoids)
+    are_plain = all(_finisher(monoid) is not None and monoid.nulls == "skip" for monoid in monoids)
     return each_slice_is_a_window(query) and has_plain_time and are_plain
+
+
+def _finisher(monoid: Monoid) -> str | None:
+    """The SQL that makes a result of the members of a partial, if there is one."""
+    return None if monoid.spark is None else monoid.spark.result
 
 
 def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema) -> DataFrame:
@@ -90,30 +98,38 @@ def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: lis
     min_count = query.min_count
     if not aggregate.columns:
         return f"IF(`rows` >= {min_count}, `rows`, NULL)" if min_count else "`rows`"
-    result = f"a{k}_0"
-    if is_long and aggregate.monoid.name in ("sum", "mean"):
-        high, low = f"(a{k}_high + shiftright(a{k}_0, 32))", f"(a{k}_0 & 4294967295L)"
-        fits = f"{high} BETWEEN -2147483648L AND 2147483647L"
-        whole = f"(shiftleft({high}, 32) | {low})"
-        if aggregate.monoid.name == "sum":
-            result = f"IF(a{k}_0 IS NULL OR {fits}, {whole}, {_overflow(query, high, low, edges)})"
-        else:
-            result = f"IF({fits}, DOUBLE({whole}), DOUBLE({high}) * 4294967296D + DOUBLE({low}))"
-    if aggregate.monoid.name == "mean":
-        result = f"IF(a{k}_1 > 0, DOUBLE({result}) / a{k}_1, NULL)"
-    if min_count and (aggregate.monoid.name == "count" or min_count > 1):
+    monoid = aggregate.monoid
+    finisher = _finisher(monoid)
+    assert monoid.spark is not None
+    assert finisher is not None
+    members = [f"a{k}_{i}" for i in range(len(monoid.spark.members))]
+    if is_long and monoid.adds_integers:
+        members[0] = _whole(k, monoid, query, edges)
+    result = finisher.format(*members)
+    if min_count and (monoid.empty is not None or min_count > 1):
         return f"IF(`rows` - a{k}_skipped >= {min_count}, {result}, NULL)"
     return result  # null where there is no value
 
 
-def _overflow(query: Spec, high: str, low: str, edges: list[str]) -> str:
+def _whole(k: int, monoid: Monoid, query: Spec, edges: list[str]) -> str:
+    """A sum of integers from its two halves; one that does not fit is an error, or a double."""
+    high, low = f"(a{k}_high + shiftright(a{k}_0, 32))", f"(a{k}_0 & 4294967295L)"
+    fits = f"{high} BETWEEN -2147483648L AND 2147483647L"
+    whole = f"(shiftleft({high}, 32) | {low})"
+    if monoid.integer_results:
+        raised = _overflow(monoid, query, high, low, edges)
+        return f"IF(a{k}_0 IS NULL OR {fits}, {whole}, {raised})"
+    return f"IF({fits}, DOUBLE({whole}), DOUBLE({high}) * 4294967296D + DOUBLE({low}))"
+
+
+def _overflow(monoid: Monoid, query: Spec, high: str, low: str, edges: list[str]) -> str:
     """The error for a sum that does not fit, in the words of :class:`~windrow.errors.IntegerOverflow`."""
     total = f"CAST({high} AS DECIMAL(20, 0)) * 4294967296BD + CAST({low} AS DECIMAL(20, 0))"
     start, end = edges[-2:]
     values = ", ".join(f"CAST({key} AS STRING)" for key in edges[: len(query.by)])
     keys = f", ' of key ', concat_ws(', ', {values})" if query.by else ""
     rows = f"'the rows from ', {start}, ' to before ', {end}{keys}"
-    told = ("IntegerOverflow: sum = ", " does not fit int64: ")
+    told = (f"IntegerOverflow: {monoid.name} = ", " does not fit int64: ")
     remedy = "cast the column to float64 or to a decimal, or leave such rows out"
     text = f"concat({literal(told[0])}, {total}, ' over ', {rows}, {literal(told[1] + remedy)})"
     return f"CAST(raise_error({text}) AS BIGINT)"
@@ -164,36 +180,24 @@ def _members(
     kind = plain_type(schema.field(name).type)
     is_float = bool(pa.types.is_floating(kind))
     number = f"{'DOUBLE' if is_float else 'BIGINT'}({value})"
-    partials, high = _partials(aggregate.monoid.name, number, is_float), list[str]()
-    if aggregate.monoid.name in ("sum", "mean") and not is_float:
+    monoid = aggregate.monoid
+    assert monoid.spark is not None
+    forms = monoid.spark.of_floats if is_float else monoid.spark.members
+    found, high = [form.format(x=number) for form in forms], list[str]()
+    if monoid.adds_integers and not is_float:
         upper = "0L"
         if pa.types.is_int64(kind):
-            upper, lower = f"sum(shiftright({number}, 32))", f"sum({number} & 4294967295L)"
-            partials[0] = (lower, 0)
+            upper, found[0] = f"sum(shiftright({number}, 32))", f"sum({number} & 4294967295L)"
             upper = upper if are_results else f"coalesce({upper}, 0L)"
         high = [f"{upper} AS a{k}_high"]
-    found = [
-        member if are_results or identity is None else f"coalesce({member}, {literal(identity)})"
-        for member, identity in partials
-    ]
+    if not are_results:
+        nothing = _identity(monoid, "f8" if is_float else "i8")
+        found = [f"coalesce({m}, {literal(zero)})" for m, zero in zip(found, nothing, strict=True)]
     skipped = f"count(*) - count({value})"
     return [*high, *(f"{m} AS a{k}_{i}" for i, m in enumerate(found)), f"{skipped} AS a{k}_skipped"]
 
 
-def _partials(name: str, number: str, is_float: bool) -> list[tuple[str, float | int | None]]:
-    """The members that the monoid of this name has in its partial, which are null where there is no value,
-    and what its identity has there; None: the member is never null."""
-    count, total = f"count({number})", f"sum({number})"
-    if name == "count":
-        return [(count, None)]
-    if name in ("sum", "mean"):
-        zero = 0.0 if is_float else 0
-        return [(total, zero)] if name == "sum" else [(total, zero), (count, None)]
-    if name in ("var", "stddev"):
-        return [(count, None), (f"avg({number})", 0.0), (f"var_pop({number}) * {count}", 0.0)]
-    if name == "max":  # NaN is the largest number for Spark
-        return [(f"max({number})", float("-inf") if is_float else -(2**63))]
-    lowest = f"min({number})"
-    if is_float:
-        lowest = f"IF(max(isnan({number})), {literal(float('nan'))}, {lowest})"
-    return [(lowest, float("inf") if is_float else 2**63 - 1)]
+def _identity(monoid: Monoid, dtype: str) -> tuple[float | int, ...]:
+    """The members of the native partial of no rows, over a column of this type."""
+    found = monoid.identity if monoid.typed_identity is None else monoid.typed_identity(np.dtype(dtype))
+    return found if isinstance(found, tuple) else (found,)
