@@ -37,7 +37,7 @@ def is_checked(monoid: Monoid) -> bool:
     >>> is_checked(sum), is_checked(together(total=sum, half=median))
     (False, True)
     """
-    return bool(monoid.members) or monoid.wide is not None or monoid.identity is NOTHING
+    return bool(monoid.members) or monoid.wide is not None or monoid.check_stored is not None
 
 
 def _check_members(monoid: Monoid, partial: Any) -> None:

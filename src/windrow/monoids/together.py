@@ -7,19 +7,24 @@ sum of theirs.
 Every member gets the same row: of a row with several inputs it reads the first ones, as many as it takes. A
 row with a null is skipped for all members; ``nan="ignore"`` of a member holds for that member only.
 ``together`` is commutative, idempotent or invertible where all members are.
+
+:func:`product_of` is what it is made of, and what engines make of a query's aggregates where these share one
+window: any parts, each with its own part of the row, in a partial that the caller chooses.
 """
 
 from __future__ import annotations
 
+import functools
 import keyword
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from windrow.monoids.base import Aggregate, Monoid, as_monoid
+from windrow.monoids.base import Aggregate, Monoid, as_monoid, itself
 from windrow.monoids.equality import magnitude, same
 
-__all__ = ["together"]
+__all__ = ["Part", "part_of", "product_of", "record_of", "together"]
 
 
 def together(**members: Any) -> Monoid:
@@ -37,39 +42,26 @@ def together(**members: Any) -> Monoid:
     monoids = {name: _without_columns(name, member) for name, member in members.items()}
     _check(monoids)
     parts = [_Part(member) for member in monoids.values()]
-    record = _record(list(monoids))
-    identity = record(*(part.identity for part in parts))
+    record = record_of(list(monoids))
     inverses = [member.inverse for member in monoids.values() if member.inverse is not None]
 
-    def lift(*values: Any) -> Any:
-        return record(*[part.lift(values) for part in parts])
-
-    def combine(a: Any, b: Any) -> Any:
-        if a is identity:
-            return b
-        if b is identity:
-            return a
-        return record(*[part.combine(x, y) for part, x, y in zip(parts, a, b, strict=True)])
-
     def inverse(total: Any, oldest: Any) -> Any:
-        return record(*[subtract(x, y) for subtract, x, y in zip(inverses, total, oldest, strict=True)])
+        return record([subtract(x, y) for subtract, x, y in zip(inverses, total, oldest, strict=True)])
 
     def lower(a: Any) -> dict[str, Any]:
         return {name: part.lower(x) for name, part, x in zip(monoids, parts, a, strict=True)}
 
-    return Monoid(
-        name="together",
-        lift=lift,
-        combine=combine,
+    return product_of(
+        "together",
+        parts,
+        record,
         lower=lower,
-        identity=identity,
         inverse=inverse if all(_subtracts(m) for m in monoids.values()) else None,
         commutative=all(m.commutative for m in monoids.values()),
         idempotent=all(m.idempotent for m in monoids.values()),
         empty={name: member.empty_result() for name, member in monoids.items()},
         arity=(max(m.arity[0] for m in monoids.values()), max(m.arity[1] for m in monoids.values())),
         nulls=next(iter(monoids.values())).nulls,
-        compiles_for="",
         equal=_equal_parts(monoids),
         group=_group(monoids),
         parameters={name: member.name for name, member in monoids.items()},
@@ -78,12 +70,62 @@ def together(**members: Any) -> Monoid:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a product: what it makes of a row (the tuple of all inputs), and how it combines."""
+
+    lift: Callable[[tuple[Any, ...]], Any]
+    combine: Callable[[Any, Any], Any]
+    identity: Any
+
+
+def product_of(
+    name: str, parts: Sequence[Any], record: Callable[[list[Any]], Any], **declared: Any
+) -> Monoid:
+    """The monoid whose partials hold one of each part; ``record`` makes a partial of them.
+
+    >>> extent = product_of("extent", [Part(sum, min, 99), Part(sum, max, -99)], tuple)
+    >>> extent.combine(extent.lift(3), extent.lift(5))
+    (3, 5)
+    """
+    identity = record([part.identity for part in parts])
+
+    def lift(*row: Any) -> Any:
+        return record([part.lift(row) for part in parts])
+
+    def combine(a: Any, b: Any) -> Any:
+        if a is identity:
+            return b
+        if b is identity:
+            return a
+        return record([part.combine(x, y) for part, x, y in zip(parts, a, b, strict=True)])
+
+    lower = declared.pop("lower", itself)
+    return Monoid(
+        name=name, lift=lift, combine=combine, lower=lower, identity=identity, compiles_for="", **declared
+    )
+
+
+def part_of(
+    monoid: Monoid, inputs: Callable[[tuple[Any, ...]], tuple[Any, ...]], call: Callable[..., Any]
+) -> Part:
+    """An aggregate with its own ``inputs`` of the row as a part of a product; a row that it skips adds
+    nothing to it. Its functions are called by ``call(monoid, function, *arguments)``."""
+
+    def lift(row: tuple[Any, ...]) -> Any:
+        values = inputs(row)
+        return monoid.identity if monoid.skips(values) else call(monoid, monoid.lift, *values)
+
+    return Part(lift, functools.partial(call, monoid, monoid.combine), monoid.identity)
+
+
 # as a value, since mypy wants the names in a literal
 _named: Any = namedtuple
 
 
-def _record(names: list[str]) -> Any:
-    return _named("Together", names)
+def record_of(names: list[str], name: str = "Together") -> Any:
+    """What makes a named tuple with these names of a list."""
+    return _named(name, names)._make
 
 
 def _without_columns(name: str, member: Any) -> Monoid:

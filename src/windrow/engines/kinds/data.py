@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from windrow.arrays import Ints
 from windrow.engines.kinds.delta import delta_ranges, value_type
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.monoids.together import part_of, product_of, record_of
 from windrow.partials.inputs import (
     check_integers,
     count_column,
@@ -133,26 +133,14 @@ def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[I
 def shared_monoid(query: Spec) -> Monoid:
     """All aggregates of the query over one window; their partials are readable by the names of the
     results."""
-    names = [name for name, _ in query.aggregates]
     monoids = [aggregate.monoid for _, aggregate in query.aggregates]
-    partial_of = namedtuple("Partials", names)  # type: ignore[misc]
+    parts = [part_of(m, functools.partial(_inputs, k), call_user) for k, m in enumerate(monoids)]
+    return product_of("policy", parts, record_of([name for name, _ in query.aggregates], "Partials"))
 
-    def lift(inputs: list[tuple[Any, ...]]) -> Any:
-        pairs = zip(monoids, inputs, strict=True)
-        lifted = (m.identity if m.skips(values) else call_user(m, m.lift, *values) for m, values in pairs)
-        return partial_of(*lifted)
 
-    def combine(a: Any, b: Any) -> Any:
-        return partial_of(*(call_user(m, m.combine, x, y) for m, x, y in zip(monoids, a, b, strict=True)))
-
-    return Monoid(
-        name="policy",
-        lift=lift,
-        combine=combine,
-        lower=lambda partial: partial,
-        identity=partial_of(*(m.identity for m in monoids)),
-        compiles_for="",
-    )
+def _inputs(k: int, row: Any) -> Any:
+    """What an aggregate reads of a row, which is one list: the inputs of all aggregates."""
+    return row[0][k]
 
 
 def lowered(monoid: Monoid, partials: list[Any], values: Ints, describe: Callable[[int], str]) -> list[Any]:

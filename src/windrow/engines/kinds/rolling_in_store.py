@@ -10,9 +10,10 @@ Cost: that of AMTA, amortised O(1) combines a row. Source: [MTA] 4.1.5 and exper
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import secrets
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ import pyarrow as pa
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
+from windrow.monoids.together import Part, part_of, product_of, record_of
 from windrow.partials.inputs import (
     aggregate_column,
     as_integers,
@@ -83,7 +85,7 @@ class StoredFold:
         self._count = len(self._aggregates)
         self._record: Any = None
         if over.policy is not None:
-            self._record = _named("Partials", [name for name, _ in query.aggregates])
+            self._record = record_of([name for name, _ in query.aggregates], "Partials")
         self.monoid = _shared_monoid(query)
         #: the last table's schema, and the types of its results
         self._known: tuple[Any, list[Any]] = (None, [])
@@ -146,7 +148,7 @@ class StoredFold:
     def _policy(self, total: Any, old: Any) -> Any:
         policy, record, parts = self._over.policy, self._record, 1 + self._count
         assert policy is not None
-        return call_user(policy, policy.fn, record(*total[parts:]), record(*old[parts:]))
+        return call_user(policy, policy.fn, record(total[parts:]), record(old[parts:]))
 
     # -- results ---------------------------------------------------------------------------------------------
 
@@ -198,38 +200,23 @@ class _Found:
             self.results[k] += [result] * times
 
 
-_named: Any = namedtuple
-
-
 def _shared_monoid(query: Spec) -> Monoid:
     """All aggregates of a query over one window; see the module for its partials."""
-    aggregates = [aggregate for _, aggregate in query.aggregates]
-    monoids = [aggregate.monoid for aggregate in aggregates]
-    count = len(monoids)
+    monoids = [aggregate.monoid for _, aggregate in query.aggregates]
+    times = Part(lambda row: row[0][0], max, _NEVER)
+    seen = [Part(functools.partial(_is_seen, monoid, k), operator.add, 0) for k, monoid in enumerate(monoids)]
+    own = [part_of(monoid, functools.partial(_inputs, k), call_user) for k, monoid in enumerate(monoids)]
+    described = {name: _described(aggregate) for name, aggregate in query.aggregates}
+    return product_of("rolling", [times, *seen, *own], tuple, parameters=described)
 
-    def lift(row: Any) -> Any:
-        time, inputs = row
-        seen, partials = [], []
-        for monoid, values in zip(monoids, inputs, strict=True):
-            skips = monoid.skips(values)
-            seen.append(0 if skips else 1)
-            partials.append(monoid.identity if skips else call_user(monoid, monoid.lift, *values))
-        return (time, *seen, *partials)
 
-    def combine(a: Any, b: Any) -> Any:
-        seen = [x + y for x, y in zip(a[1 : 1 + count], b[1 : 1 + count], strict=True)]
-        parts = zip(monoids, a[1 + count :], b[1 + count :], strict=True)
-        return (max(a[0], b[0]), *seen, *(call_user(m, m.combine, x, y) for m, x, y in parts))
+def _inputs(k: int, row: Any) -> Any:
+    """What an aggregate reads of a row, which is one list: its time and the inputs of all aggregates."""
+    return row[0][1][k]
 
-    return Monoid(
-        name="rolling",
-        lift=lift,
-        combine=combine,
-        lower=lambda partial: partial,
-        identity=(_NEVER, *([0] * count), *(monoid.identity for monoid in monoids)),
-        compiles_for="",
-        parameters={name: _described(aggregate) for name, aggregate in query.aggregates},
-    )
+
+def _is_seen(monoid: Monoid, k: int, row: Any) -> int:
+    return 0 if monoid.skips(_inputs(k, row)) else 1
 
 
 def _described(aggregate: Aggregate) -> str:
