@@ -25,6 +25,7 @@ from windrow.errors import calling
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.ranges import LastRows, Over, RowRanges, SliceRanges, Slices
 from windrow.swag.native.drivers import Jit, Operations
+from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 
 __all__ = [
@@ -356,12 +357,7 @@ def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
 
 def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:
     """Whether no sum over so many of these inputs can leave 64 bits."""
-    if not form.monoid.adds_integers or "i8" not in form.layout.partial:
-        return True
-    arrays = [a for a in inputs if a.dtype.kind == "i" and a.size]
-    largest = max((int(a.max()) for a in arrays), default=0)
-    smallest = min((int(a.min()) for a in arrays), default=0)
-    return largest * widest < 2**63 and smallest * widest >= -(2**63)
+    return not form.monoid.adds_integers or sums_fit(form, *extreme_integers(inputs), widest)
 
 
 def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) -> list[Any]:

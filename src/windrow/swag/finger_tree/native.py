@@ -23,6 +23,7 @@ from windrow.swag.finger_tree.bulk import Batch
 from windrow.swag.finger_tree.forms import Form, Unfit, slots_in_order
 from windrow.swag.finger_tree.layout import MARKS, Tree, stride_of
 from windrow.swag.native.drivers import Jit
+from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 
 __all__ = ["NativeForm", "native_input", "native_times"]
 
@@ -173,15 +174,12 @@ class NativeForm(Form):
 
     def integers_fit(self, columns: Columns) -> bool:
         """Whether no sum over the window with this batch can leave 64 bits."""
-        integers = [a for a in columns.arrays if a.dtype.kind == "i" and a.size]
-        largest = max((max(abs(int(a.max())), abs(int(a.min()))) for a in integers), default=0)
-        return self.integer_fits(largest, len(columns))
+        smallest, largest = extreme_integers(columns.arrays)
+        return self.integer_fits(max(largest, -smallest), len(columns))
 
     def integer_fits(self, magnitude: int, count: int) -> bool:
-        if not self.functions.monoid.adds_integers or "i8" not in self.functions.layout.partial:
-            return True
         largest = max(self.largest_integer, magnitude)
-        if largest * (len(self) + count) > _INT64_MAX:
+        if not sums_fit(self.functions, -largest, largest, len(self) + count):
             return False
         self.largest_integer = largest
         return True

@@ -19,11 +19,11 @@ from windrow.compile.native import NativeMonoid, build, native, warn_plain
 from windrow.compile.pieces import call_whole, pieces
 from windrow.errors import AggregateError, Raised
 from windrow.swag.fifo import FifoSwag, NativeWindow
+from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 from windrow.swag.queue import ChunkedArrayQueue
 
 __all__ = ["NativeBatch", "account_for_nulls", "keep_taken", "power_of_two", "prepared", "prepared_times"]
 
-_INT64_MAX = 2**63 - 1
 _SMALLEST_RING = 64
 
 
@@ -69,12 +69,12 @@ def _integers_fit(window: FifoSwag, form: NativeMonoid, columns: Columns, longes
     """Whether no sum over a window of this batch can leave 64 bits."""
     if not form.monoid.adds_integers:
         return True
-    integers = [a for a in columns.arrays if a.dtype.kind == "i" and a.size]
-    if not integers or "i8" not in form.layout.partial:
+    smallest, largest = extreme_integers(columns.arrays)
+    if smallest == largest == 0:  # nothing is added to what fits already
         return True
-    largest = max(window._largest_integer, *(max(abs(int(a.max())), abs(int(a.min()))) for a in integers))
+    largest = max(window._largest_integer, largest, -smallest)
     most = len(window) + len(columns) if longest is None else max(longest, len(window))
-    if largest * min(most, len(window) + len(columns)) > _INT64_MAX:
+    if not sums_fit(form, -largest, largest, min(most, len(window) + len(columns))):
         return False
     window._largest_integer = largest
     return True
