@@ -14,23 +14,11 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.described import example_call
 from windrow.names import nearest
 from windrow.spec_text import AGGREGATES
-from windrow.windows import Window
+from windrow.windows import KINDS, Window
 from windrow.windows.timeline.durations import is_duration
 from windrow.words import said
 
 __all__ = ["check_window", "named_aggregates"]
-
-_WINDOW_EXAMPLES = {
-    "Cumulative": "wr.Cumulative('24h', step='1h')",
-    "Delta": "wr.Delta('km', size=10)",
-    "Fixed": "wr.Fixed('2024-05-01', '1d')",
-    "Policy": "wr.Policy(fn)",
-    "Punctuation": "wr.Punctuation('done')",
-    "Rows": "wr.Rows(100)",
-    "Session": "wr.Session('30m')",
-    "Sliding": "wr.Sliding('24h', slide='1m')",
-    "Tumbling": "wr.Tumbling('1h')",
-}
 
 
 def named_aggregates(positional: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Aggregate]:
@@ -60,7 +48,8 @@ def check_window(name: str, window: Any) -> None:
         return
     label = f"{name}=" if name else ""
     if isinstance(window, type) and issubclass(window, Window):
-        example = _WINDOW_EXAMPLES.get(window.__name__, f"{window.__name__}(...)")
+        is_known = KINDS.get(window.__name__) is window
+        example = f"wr.{window.example}" if is_known else f"{window.__name__}(...)"
         raise TypeError(
             f"{label}{window.__name__} is a class of windows: say how large they are, as in {label}{example}"
         )

@@ -23,7 +23,7 @@ from windrow.monoids.base import Aggregate
 from windrow.names import check_keywords
 from windrow.result_names import check_names
 from windrow.spec import Rolling, Spec
-from windrow.windows import Policy, Session, TimeWindow, Window, parse_duration
+from windrow.windows import Policy, Window, parse_duration
 from windrow.windows.timeline.durations import Duration, fixed_duration
 from windrow.words import KEYWORDS
 
@@ -53,7 +53,7 @@ class Query(Spec):
         for name, window in found:
             check_window(name, window)
             self._check_time_kind(window)
-            if self.corrects and isinstance(window, Session) and window.late_by == "row":
+            if self.corrects and window.refuses_lateness:
                 raise ValueError(
                     f"{window!r} never changes a session that has come out: leave out allowed_lateness, or "
                     f"late_by"
@@ -77,7 +77,7 @@ class Query(Spec):
         86400000000
         """
         self._check_open()
-        if isinstance(size, Policy):
+        if isinstance(size, Window) and size.is_per_row:
             size, policy = None, size
         if isinstance(size, Window):
             raise TypeError(
@@ -91,7 +91,7 @@ class Query(Spec):
         over = Rolling(
             size=None if size is None else fixed_duration(size, "size"),
             rows=rows,
-            policy=policy if policy is None or isinstance(policy, Policy) else Policy(policy),
+            policy=None if policy is None else Policy.of(policy),
             store=_checked_store(store),
         )
         return _with_free_names(replace(self, rolling_over=over))
@@ -105,7 +105,7 @@ class Query(Spec):
         >>> wr.query(time="ts").rolling(rows=3).agg(wr.mean("len"), total=wr.sum("len"))
         wr.query(time='ts').rolling(rows=3).agg(len_mean=mean('len'), total=sum('len'))
         """
-        if not self.windows and self.rolling_over is None:
+        if not self.windows and not self.is_rolling:
             raise TypeError(
                 "say which rows belong together first: .window(...) or .rolling(...), then .agg(...)"
             )
@@ -249,7 +249,7 @@ class Query(Spec):
     # ----------------------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        if self.windows or self.rolling_over is not None:
+        if self.windows or self.is_rolling:
             raise TypeError("this query has its windows already: give all of them in one .window(...) call")
 
     @property
@@ -261,7 +261,7 @@ class Query(Spec):
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
 
     def _check_time_kind(self, window: Window) -> None:
-        if not isinstance(window, (TimeWindow, Session)):
+        if window.uses_integer_time is None:
             return
         for name in ("watermark", "allowed_lateness"):
             wait = getattr(self, name)

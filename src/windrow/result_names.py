@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from windrow.spec import Spec
-from windrow.windows import Session
 
 __all__ = ["LATE", "check_names", "check_table_names", "extra_columns"]
 
@@ -27,8 +26,7 @@ def extra_columns(query: Spec) -> list[str]:
     updates = query.emit == "update"
     if not updates and not query.corrects:
         return []
-    has_sessions = any(isinstance(window, Session) for _, window in query.windows)
-    retracted = ["retracted"] if has_sessions else []
+    retracted = ["retracted"] if query.sessions else []
     return ["revision", *retracted, *(["is_final"] if updates else [])]
 
 
@@ -47,7 +45,7 @@ def check_names(query: Spec) -> None:
             raise ValueError(
                 f"column {name!r} has a name that results need for a column of their own: rename it"
             )
-    if query.rolling_over is not None:
+    if query.is_rolling:
         _check_aggregates(query, set(carried))
     for name, _ in query.aggregates:
         if name in (*added, *query.by):
@@ -58,7 +56,7 @@ def check_table_names(query: Spec, columns: Iterable[str], *, endless: bool) -> 
     """Refuse a table with columns that come back and have names which are added to them. ``endless``: it is
     one of many, so that there are late rows and corrections."""
     found = set(columns)
-    if query.rolling_over is not None:
+    if query.is_rolling:
         _check_aggregates(query, found)
     for name in _added_to_rows(query) if endless else ():
         if name in found:
@@ -84,7 +82,7 @@ def _added(query: Spec) -> Iterator[str]:
 def _carried(query: Spec) -> Iterator[str]:
     """The columns of the table that results carry along, as far as the query names them."""
     yield from query.by
-    if query.rolling_over is not None:
+    if query.is_rolling:
         yield from (query.time, *query.order)
         yield from (column for _, aggregate in query.aggregates for column in aggregate.columns)
 
@@ -93,5 +91,5 @@ def _added_to_rows(query: Spec) -> Iterator[str]:
     """What is added to rows of the table: to those that come back late, and to all of rolling."""
     if query.late == "emit":
         yield from _LATE_ROWS
-    if query.rolling_over is not None:
+    if query.is_rolling:
         yield from _added(query)

@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate
-from windrow.windows import Policy, Window
+from windrow.windows import Policy, Session, TimeWindow, Window, decided_by_gaps, decided_by_time
 from windrow.windows.timeline.durations import Duration
 
 if TYPE_CHECKING:
@@ -64,6 +64,26 @@ class Spec:
     def corrects(self) -> bool:
         """Whether late rows may correct what has come out."""
         return self.allowed_lateness is not None and self.allowed_lateness.amount > 0
+
+    @property
+    def is_rolling(self) -> bool:
+        """Whether there is one result per row, beside the columns of the row."""
+        return self.rolling_over is not None
+
+    @property
+    def time_windows(self) -> list[TimeWindow]:
+        """The windows that time alone decides."""
+        return [window for _, window in self.windows if decided_by_time(window)]
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The windows that gaps between rows decide."""
+        return [window for _, window in self.windows if decided_by_gaps(window)]
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether partials of rows are not enough: data decides a window, or each row has a result."""
+        return self.is_rolling or any(window.decided_by == "data" for _, window in self.windows)
 
     @property
     def names_windows(self) -> bool:

@@ -11,15 +11,16 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from windrow import monoids, windows
+from windrow import monoids
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.names import nearest
-from windrow.windows import Policy, Window
+from windrow.windows import KINDS, Policy, Window
 from windrow.words import word
 
 __all__ = ["AGGREGATES", "WINDOWS", "SpecTextError", "aggregate_of", "policy_of", "window_of"]
 
-WINDOWS = ("Cumulative", "Delta", "Fixed", "Punctuation", "Rows", "Session", "Sliding", "Tumbling")
+#: kinds that are made of the arguments in their text; the others are made of text themselves
+WINDOWS = tuple(sorted(name for name, kind in KINDS.items() if kind is not Policy))
 #: names of windrow.monoids that make no aggregate over columns by themselves
 _OTHERS = ("Aggregate", "Monoid", "laws", "monoid", "together")
 AGGREGATES = tuple(name for name in monoids.__all__ if name not in _OTHERS)
@@ -57,11 +58,12 @@ def window_of(text: Any) -> Window:
     windrow.spec_text.SpecTextError: window "exec('rm')": use one of Cumulative, Delta, Fixed,
     Punctuation, Rows, Session, Sliding, Tumbling, Policy
     """
-    call = _call(text, "window", (*WINDOWS, "Policy"))
+    call = _call(text, "window", (*WINDOWS, Policy.__name__))
     arguments, named = _arguments(call, text, "window", _literal)
-    if call.func.id == "Policy":  # type: ignore[attr-defined]
+    kind = KINDS[call.func.id]  # type: ignore[attr-defined]
+    if kind is Policy:
         return policy_of(arguments[0]) if len(arguments) == 1 else _refuse("window", text, "give one text")
-    return _built(getattr(windows, call.func.id), arguments, named, "window", text)  # type: ignore[attr-defined]
+    return _built(kind, arguments, named, "window", text)
 
 
 def aggregate_of(text: Any, own: Mapping[str, Monoid] | None = None) -> Aggregate:

@@ -11,7 +11,7 @@ __all__ = ["computed_columns"]
 
 def computed_columns(job: Job) -> tuple[tuple[str, str], ...]:
     """Name and expression, in order. Rolling, and late rows that are handed back, show every column."""
-    shows_all = job.query.rolling_over is not None or job.query.late == "emit"
+    shows_all = job.query.is_rolling or job.query.late == "emit"
     return used_columns(
         job.source.columns, job.source.where, None if shows_all else needed_columns(job.query)
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from windrow.monoids.base import Aggregate
 from windrow.partials.picked import picked_input
 from windrow.spec import Spec
-from windrow.windows import Cumulative, Delta, Policy, Rows, Session, Sliding, TimeWindow, Window
+from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["explain"]
 
@@ -36,12 +36,12 @@ have partials of their own)
     """
     order = [*query.by, query.time, *query.order]
     lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
-    sliced = [name for name, window in query.windows if isinstance(window, TimeWindow)]
+    sliced = [name for name, window in query.windows if window.decided_by == "time"]
     if len(sliced) > 1:
         lines.append(f"slices: the time line is cut at the edges of {', '.join(sliced)}, shared edges once")
     for name, window in query.windows:
         label = f"{name} = {window!r}" if name else repr(window)
-        lines.append(f"{label}: {_shape(window)}")
+        lines.append(f"{label}: {window.shape}")
         cost = _SLICED if len(sliced) > 1 and name in sliced else _cost(window)
         lines += [f"  {result} = {a!r}: {_how(a, cost, window)}" for result, a in query.aggregates]
     if query.rolling_over is not None:
@@ -61,7 +61,7 @@ def _endless(query: Spec) -> Iterator[str]:
     from windrow.slicing.time_manager import MOST_LAZY, Kind, Kinds
 
     yield "on endless input, open() keeps:"
-    timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if isinstance(w, TimeWindow)]
+    timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if decided_by_time(w)]
     ordered = [n for n, a in query.aggregates if not a.monoid.commutative and not _remembers_time(a, query)]
     if timed:
         count = Kinds(tuple(timed)).slices_a_window
@@ -70,11 +70,11 @@ def _endless(query: Spec) -> Iterator[str]:
         why = f"; {ordered[0]} depends on order" if ordered else ""
         yield f"  time windows: {which} a key and window length, one partial each ({store}{why})"
     for name, window in query.windows:
-        if isinstance(window, Session):
-            single = not ordered and window.max_size is None
+        if decided_by_gaps(window):
+            single = not ordered and window.is_sliced
             what = "one partial an open session" if single else "a partial a moment of open sessions"
             yield f"  {name or 'sessions'}: {what}"
-        elif not isinstance(window, TimeWindow):
+        elif window.decided_by == "data":
             yield f"  {name or repr(window)}: the rows of windows that are not complete, and rows not yet due"
     if query.rolling_over is not None:
         in_store = "a window a key in the store, O(log n) of it in memory, and rows not yet due"
@@ -86,30 +86,16 @@ def _remembers_time(aggregate: Aggregate, query: Spec) -> bool:
     return picked_input(aggregate.monoid) is not None and not query.order
 
 
-def _overlaps(window: Window) -> bool:
-    if isinstance(window, (Sliding, Rows, Delta)):
-        return window.slide != window.size
-    return isinstance(window, Cumulative)
-
-
-def _shape(window: Window) -> str:
-    if isinstance(window, Policy):
-        return "a window a row, as far back as the policy leaves it"
-    if isinstance(window, Sliding) and _overlaps(window):
-        return f"windows overlap (a row is in up to {-(-window.size.labels // window.slide.labels)})"
-    return "windows overlap" if _overlaps(window) else "each row is in at most one window"
-
-
 def _cost(window: Window) -> str:
-    if isinstance(window, Policy):
+    if window.is_per_row:
         return _POLICY
-    return _SLIDE if _overlaps(window) else _FOLD
+    return _SLIDE if window.overlaps else _FOLD
 
 
 def _how(aggregate: Aggregate, cost: str, window: Window | None) -> str:
-    monoid = aggregate.monoid
-    if not aggregate.columns and not isinstance(window, Policy):
+    monoid, is_per_row = aggregate.monoid, window is not None and window.is_per_row
+    if not aggregate.columns and not is_per_row:
         return "counted from the ranges alone"
-    if isinstance(window, Policy) or not monoid.compiles_for or monoid.wide is not None:
+    if is_per_row or not monoid.compiles_for or monoid.wide is not None:
         return f"{cost}; plain Python"
     return f"{cost}; native code where {monoid.name} compiles for the data"

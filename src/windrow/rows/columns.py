@@ -8,14 +8,13 @@ import pyarrow as pa
 
 from windrow.names import check_columns
 from windrow.spec import Spec
-from windrow.windows import Delta, Punctuation
 
 __all__ = ["needed_columns", "plain_array", "plain_type", "require_columns"]
 
 
 def needed_columns(query: Spec) -> list[str]:
     """The columns that a query reads, each once."""
-    named = [w.column for _, w in query.windows if isinstance(w, (Delta, Punctuation))]
+    named = [column for _, window in query.windows for column in window.columns]
     inputs = [column for _, aggregate in query.aggregates for column in aggregate.columns]
     return list(dict.fromkeys([*query.by, query.time, *named, *inputs, *query.order]))
 

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.spec import Spec
-from windrow.windows import Session, TimeWindow
 
 __all__ = ["TimeAxis", "check_time_kind", "concat_results", "read_times"]
 
@@ -135,7 +134,7 @@ def _with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:
     """Windows and waiting times must count what the time column counts."""
-    what: list[Any] = [w for _, w in query.windows if isinstance(w, (TimeWindow, Session))]
+    what: list[Any] = [window for _, window in query.windows if window.uses_integer_time is not None]
     if query.rolling_over is not None and query.rolling_over.size is not None:
         what.append(query.rolling_over)
     kinds = [(each.uses_integer_time, repr(each)) for each in what]

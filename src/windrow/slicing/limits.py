@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from windrow.windows import Cumulative, Delta, Sliding, Window
+from windrow.windows import Window
 
 __all__ = ["TooManyWindows", "add_windows", "check_windows", "most_windows", "one_step", "windows_left"]
 
@@ -122,14 +122,6 @@ def _refusal(counts: dict[Window, int], most: int) -> str:
     if len(ordered) == 1:
         told = f"{total:,} windows ({largest!r})"
     return (
-        f"one step would give {told}, and at most {most:,} are allowed: {_remedy(largest)}, filter rows far "
+        f"one step would give {told}, and at most {most:,} are allowed: {largest.for_fewer}, filter rows far "
         f"away in time, or raise max_windows="
     )
-
-
-def _remedy(window: Window) -> str:
-    if isinstance(window, (Sliding, Delta)) and window.slide != window.size:
-        return "use a longer slide"
-    if isinstance(window, Cumulative):
-        return "use a longer step"
-    return "use longer windows, leave empty='emit' out"

@@ -32,7 +32,7 @@ from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
-from windrow.windows import Sliding, TimeWindow, Tumbling
+from windrow.windows import TimeWindow
 
 __all__ = ["MOST_LAZY", "Kind", "Kinds", "TimePart"]
 
@@ -116,7 +116,7 @@ class Kinds:
     def starts(self) -> Slicer | None:
         """Where windows start; None: they end nowhere else, or at so few other places that slices are not
         worth fusing."""
-        starts = Slicer(_starting_where(kind.window) for kind in self.each)
+        starts = Slicer(kind.window.at_starts for kind in self.each)
         return starts if 4 * _cuts(starts, self.windows.longest) <= 3 * self.slices_a_window else None
 
     @cached_property
@@ -312,7 +312,7 @@ class TimePart:
             else:
                 fronts, stops = TimeWindows.ranges(found, slices)
             stops = np.where(deferred, fronts, stops)
-            kept = np.flatnonzero((stops > fronts) | ~windows.is_fixed(found.windows))
+            kept = np.flatnonzero((stops > fronts) | ~windows.is_single(found.windows))
             found, fronts, stops = found.take(kept), fronts[kept], stops[kept]
             add_windows([(kind.window, len(found))], most_windows(self.query.max_windows, len(found)))
             results = slices.results(fronts, stops, "any", self.query.min_count)
@@ -380,13 +380,6 @@ def _cuts(slicer: Slicer, span: int) -> int:
     cuts = slicer.progressions
     grid = math.gcd(*(cut.period for cut in cuts), *(cut.anchor - cuts[0].anchor for cut in cuts))
     return min(sum(-(-span // cut.period) for cut in cuts), -(-span // max(grid, 1))) or 1
-
-
-def _starting_where(window: TimeWindow) -> TimeWindow:
-    """A window whose edges are the starts of this one, where that is easily said."""
-    if isinstance(window, Sliding) and not window.size.is_calendar:
-        return Tumbling(window.slide, offset=window.offset)
-    return window
 
 
 def _joined_results(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:

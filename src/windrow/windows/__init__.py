@@ -16,7 +16,7 @@ Every interval is [start, end). Time is int64 microseconds UTC, or plain integer
 (Sliding('24h', slide='1m'), Session('30m'))
 """
 
-from windrow.windows.base import TimeWindow, Window
+from windrow.windows.base import TimeWindow, Window, decided_by_gaps, decided_by_time
 from windrow.windows.cumulative import Cumulative
 from windrow.windows.delta import Delta
 from windrow.windows.fixed import Fixed
@@ -30,7 +30,14 @@ from windrow.windows.timeline.progressions import Arithmetic
 from windrow.windows.timeline.times import TimeLike, format_time, to_datetime, to_us
 from windrow.windows.tumbling import Tumbling
 
+#: the kinds by name
+KINDS: dict[str, type[Window]] = {
+    kind.__name__: kind
+    for kind in (Tumbling, Sliding, Session, Cumulative, Fixed, Rows, Delta, Punctuation, Policy)
+}
+
 __all__ = [
+    "KINDS",
     "Arithmetic",
     "Cumulative",
     "Delta",
@@ -46,6 +53,8 @@ __all__ = [
     "TimeWindow",
     "Tumbling",
     "Window",
+    "decided_by_gaps",
+    "decided_by_time",
     "format_duration",
     "format_time",
     "parse_duration",

@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias, cast
 
+from windrow.windows.base import JobKey
 from windrow.windows.timeline.durations import Duration, DurationLike, parse_duration
 from windrow.windows.timeline.times import TimeLike, looks_like_time, to_us
 from windrow.windows.timeline.zones import zone_name
 
 OffsetLike: TypeAlias = "DurationLike | TimeLike"
+
+#: the keys of windows that have an offset and a timezone
+TIMEZONE_KEY = JobKey("timezone", "text", '"Europe/Berlin"', is_needed=False)
+ALIGNMENT_KEYS = (JobKey("offset", "time", '"6h"', is_needed=False), TIMEZONE_KEY)
 
 
 def check_zone(size: Duration, timezone: object) -> str | None:

@@ -5,23 +5,117 @@ configuration: an immutable value that compares, hashes and prints as what was a
 made.
 Invariant: every interval is [start, end). Times are int64 microseconds UTC, or plain integers where a window
 was given plain integers; the arithmetic is the same and exact.
+
+A kind answers for itself what engines, job files and ``explain`` ask of it: the attributes of
+:class:`Window`, which the file of each kind sets where it differs from the others. Nothing outside
+``windrow.windows`` asks what class a window is of. How windows that data decides are found among rows is in
+``windrow.engines.kinds``, one strategy for each kind.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeGuard
 
 from windrow.windows.timeline.progressions import Arithmetic
+
+if TYPE_CHECKING:
+    from windrow.windows.session import Session
+
+
+class JobKey(NamedTuple):
+    """A key of a window in job files, which is the name of an argument, too; ``example`` is TOML.
+
+    It takes text, a time or a length of time, a number of rows, or any number.
+    """
+
+    name: str
+    takes: Literal["text", "time", "rows", "number"]
+    example: str
+    is_needed: bool = True
+
+
+class Progression(NamedTuple):
+    """Windows [start, start + size) for every start = anchor + k * slide, with 0 <= anchor < slide."""
+
+    size: int
+    slide: int
+    anchor: int
+
+
+class Steps(NamedTuple):
+    """Windows that end at every anchor + k * step, each from the start of its period: the last
+    anchor + k * size before its end."""
+
+    size: int
+    step: int
+    anchor: int
 
 
 class Window(ABC):
     """A rule that says which rows belong together.
 
-    >>> from windrow.windows import Rows, Tumbling, Window
+    >>> from windrow.windows import Punctuation, Rows, Sliding, Tumbling, Window
     >>> isinstance(Rows(10), Window), Tumbling("60m") == Tumbling("1h")
     (True, True)
+    >>> [window.decided_by for window in (Tumbling("1h"), Rows(10))], Punctuation("done").columns
+    (['time', 'data'], ('done',))
+    >>> Sliding(10, slide=5).overlaps, Sliding(10, slide=10).overlaps
+    (True, False)
     """
+
+    #: what decides which rows belong together: time alone, the gaps between rows, or the data in rows
+    decided_by: ClassVar[Literal["time", "gaps", "data"]] = "data"
+    #: how a window of this kind may be written, for messages
+    example: ClassVar[str]
+    #: how it is written in job files, its kind there being the name in lower case
+    job_keys: ClassVar[tuple[JobKey, ...]]
+    #: whether rows of equal time must be in order to know which rows belong together
+    ties_matter: ClassVar[bool] = False
+    #: whether each row has a window of its own, so that it may be used for rolling
+    is_per_row: ClassVar[bool] = False
+
+    @property
+    def uses_integer_time(self) -> bool | None:
+        """Whether this window was given plain integers and so belongs to an integer time column; None: it
+        does not count time."""
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads to decide."""
+        return ()
+
+    @property
+    def aggregates_read(self) -> frozenset[str]:
+        """The names of the aggregates that it reads to decide, as far as they are known."""
+        return frozenset()
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row may be in two windows."""
+        return False
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether the edges of its slices are known from times alone, whatever rows there are."""
+        return self.decided_by != "data"
+
+    @property
+    def refuses_lateness(self) -> bool:
+        """Whether it never changes what has come out, so that an allowed lateness is refused."""
+        return False
+
+    @property
+    def shape(self) -> str:
+        """How many windows a row is in, for ``explain``."""
+        return "windows overlap" if self.overlaps else "each row is in at most one window"
+
+    @property
+    def for_fewer(self) -> str:
+        """What to do to have fewer windows, for messages."""
+        return "use longer windows, leave empty='emit' out"
 
     @abstractmethod
     def _arguments(self) -> Iterator[str]:
@@ -39,10 +133,42 @@ class TimeWindow(Window):
     (True, [(5, 15), (10, 20)])
     """
 
+    decided_by = "time"
+    #: whether there is another window after each, without end
+    repeats: ClassVar[bool] = True
+
     @property
     @abstractmethod
-    def uses_integer_time(self) -> bool:
-        """Whether this window was given plain integers and so belongs to an integer time column."""
+    def uses_integer_time(self) -> bool: ...
+
+    @property
+    def tiles(self) -> bool:
+        """Whether each time is in exactly one window, which begins where another ends."""
+        return False
+
+    @property
+    def outermost(self) -> TimeWindow:
+        """Without shorter windows that start where another does: in some window of these is each time that is
+        in one of those."""
+        return self
+
+    @property
+    def at_starts(self) -> TimeWindow:
+        """A window whose edges are the starts of this one; itself, where that is not easily said."""
+        return self
+
+    @property
+    def counts_at_once(self) -> bool:
+        """Whether the windows that hold a time are counted sooner than they are listed."""
+        return False
+
+    def progression(self) -> Progression | None:
+        """The windows as an arithmetic progression; None where they are not."""
+        return None
+
+    def steps(self) -> Steps | None:
+        """The windows as steps of equal length in periods of equal length; None where they are not."""
+        return None
 
     @abstractmethod
     def assign(self, time: int) -> Iterator[tuple[int, int]]:
@@ -73,3 +199,13 @@ class TimeWindow(Window):
     @abstractmethod
     def edge_progressions(self) -> tuple[Arithmetic, ...] | None:
         """The edges as arithmetic progressions; None where they are not (calendar windows, a fixed band)."""
+
+
+def decided_by_time(window: Window) -> TypeGuard[TimeWindow]:
+    """Whether time alone decides which rows belong together."""
+    return window.decided_by == "time"
+
+
+def decided_by_gaps(window: Window) -> TypeGuard[Session]:
+    """Whether the gaps between rows decide."""
+    return window.decided_by == "gaps"

@@ -17,18 +17,20 @@ from functools import cached_property
 from itertools import takewhile
 
 from windrow.windows.arguments import (
+    ALIGNMENT_KEYS,
     OffsetLike,
     alignment_arguments,
     check_same_time,
     check_zone,
     parse_offset,
 )
-from windrow.windows.base import TimeWindow
+from windrow.windows.base import JobKey, Steps, TimeWindow
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
 from windrow.windows.timeline.grid import Grid, build_grid, build_scale
 from windrow.windows.timeline.integers import DAY_US
 from windrow.windows.timeline.progressions import Arithmetic, progressions
 from windrow.windows.timeline.scales import Scale
+from windrow.windows.tumbling import Tumbling
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -53,6 +55,9 @@ class Cumulative(TimeWindow):
     ValueError: step '25m' does not divide size '1h': use a step that fits a whole number of times
     """
 
+    example = "Cumulative('24h', step='1h')"
+    job_keys = (JobKey("size", "time", '"1h"'), JobKey("step", "time", '"10m"'), *ALIGNMENT_KEYS)
+
     size: Duration
     step: Duration
     offset: Duration
@@ -72,6 +77,27 @@ class Cumulative(TimeWindow):
     @property
     def uses_integer_time(self) -> bool:
         return self.size.kind == "integer"
+
+    @property
+    def overlaps(self) -> bool:
+        return self.step != self.size
+
+    @cached_property
+    def outermost(self) -> Tumbling:
+        return Tumbling(self.size, offset=self.offset, timezone=self.timezone)
+
+    @property
+    def counts_at_once(self) -> bool:
+        return not self.step.is_calendar
+
+    def steps(self) -> Steps | None:
+        if self.size.is_calendar:
+            return None
+        return Steps(self.size.units, self.step.units, self.offset.units)
+
+    @property
+    def for_fewer(self) -> str:
+        return "use a longer step"
 
     @cached_property
     def _periods(self) -> Grid:

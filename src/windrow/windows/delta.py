@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windrow.windows.arguments import check_column
-from windrow.windows.base import Window
+from windrow.windows.base import JobKey, Window
 from windrow.windows.timeline.integers import as_integer
 
 
@@ -37,6 +37,13 @@ class Delta(Window):
     [(5, 15), (10, 20)]
     """
 
+    example = "Delta('km', size=10)"
+    job_keys = (
+        JobKey("column", "text", '"len"'),
+        JobKey("size", "number", "10"),
+        JobKey("slide", "number", "5", is_needed=False),
+    )
+
     column: str
     size: int | float
     slide: int | float
@@ -52,6 +59,18 @@ class Delta(Window):
         object.__setattr__(self, "column", check_column(column))
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "slide", slide)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
+    def overlaps(self) -> bool:
+        return self.slide < self.size
+
+    @property
+    def for_fewer(self) -> str:
+        return "use a longer slide" if self.overlaps else super().for_fewer
 
     def assign(self, value: int | float) -> range:
         """The numbers k of the windows that hold this value: exact for integers, rounded as floats are."""

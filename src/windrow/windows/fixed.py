@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from windrow.windows.arguments import check_same_time, check_zone
-from windrow.windows.base import TimeWindow
+from windrow.windows.arguments import TIMEZONE_KEY, check_same_time, check_zone
+from windrow.windows.base import JobKey, TimeWindow
 from windrow.windows.timeline.calendar import add_months
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
 from windrow.windows.timeline.integers import DAY_US, as_integer, fit_int64
@@ -36,6 +36,14 @@ class Fixed(TimeWindow):
     >>> list(Fixed(100, 50).assign(120)), list(Fixed(100, 50).assign(150))
     ([(100, 150)], [])
     """
+
+    example = "Fixed('2024-05-01', '1d')"
+    job_keys = (
+        JobKey("start", "time", '"2024-05-01T00:00Z"'),
+        JobKey("size", "time", '"1h"'),
+        TIMEZONE_KEY,
+    )
+    repeats = False
 
     start: int
     size: Duration

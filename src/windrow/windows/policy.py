@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from windrow.windows.base import Window
+from windrow.windows.base import JobKey, Window
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -35,6 +35,11 @@ class Policy(Window):
     Policy(keep_a_thousand)
     """
 
+    example = "Policy(fn)"
+    job_keys = (JobKey("evict_while", "text", '"total.n - old.n >= 3"'),)
+    ties_matter = True
+    is_per_row = True
+
     fn: Callable[[Any, Any], bool]
 
     def __init__(self, fn: Callable[[Any, Any], bool]) -> None:
@@ -43,6 +48,23 @@ class Policy(Window):
         if not _takes_two(fn):
             raise TypeError(f"policy {_name(fn)} does not take two arguments: write it as fn(total, old)")
         object.__setattr__(self, "fn", fn)
+
+    @classmethod
+    def of(cls, given: Any) -> Policy:
+        """A policy, or that of a function."""
+        return given if isinstance(given, cls) else cls(given)
+
+    @property
+    def aggregates_read(self) -> frozenset[str]:
+        return frozenset(attributes_read(self.fn))
+
+    @property
+    def overlaps(self) -> bool:
+        return True
+
+    @property
+    def shape(self) -> str:
+        return "a window a row, as far back as the policy leaves it"
 
     def _arguments(self) -> Iterator[str]:
         yield _name(self.fn)

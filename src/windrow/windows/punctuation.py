@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from windrow.windows.arguments import check_column
-from windrow.windows.base import Window
+from windrow.windows.base import JobKey, Window
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -30,10 +30,18 @@ class Punctuation(Window):
     [(0, 3), (3, 5)]
     """
 
+    example = "Punctuation('done')"
+    job_keys = (JobKey("column", "text", '"done"'),)
+    ties_matter = True
+
     column: str
 
     def __init__(self, column: str) -> None:
         object.__setattr__(self, "column", check_column(column))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
 
     def split(self, flags: Iterable[bool | None]) -> Iterator[tuple[int, int]]:
         """The closed windows of rows in event-time order, as row numbers [first, last + 1)."""

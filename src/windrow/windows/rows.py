@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from windrow.windows.base import Window
+from windrow.windows.base import JobKey, Window
 from windrow.windows.timeline.grid import Grid
 from windrow.windows.timeline.integers import whole_number
 from windrow.windows.timeline.progressions import Arithmetic
@@ -39,6 +39,10 @@ class Rows(Window):
     ([(0, 3), (2, 5)], [(0, 3)])
     """
 
+    example = "Rows(100)"
+    job_keys = (JobKey("size", "rows", "100"), JobKey("slide", "rows", "10", is_needed=False))
+    ties_matter = True
+
     size: int
     slide: int
 
@@ -52,6 +56,10 @@ class Rows(Window):
             )
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "slide", slide)
+
+    @property
+    def overlaps(self) -> bool:
+        return self.slide < self.size
 
     @cached_property
     def _grid(self) -> Grid:

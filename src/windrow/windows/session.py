@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windrow.windows.arguments import check_same_time
-from windrow.windows.base import Window
+from windrow.windows.base import JobKey, Window
 from windrow.windows.timeline.durations import Duration, DurationLike, fixed_duration
 
 
@@ -44,6 +44,10 @@ class Session(Window):
     [(0, 10), (12, 21)]
     """
 
+    decided_by = "gaps"
+    example = "Session('30m')"
+    job_keys = (JobKey("gap", "time", '"30m"'), JobKey("max_size", "time", '"12h"', is_needed=False))
+
     gap: Duration
     max_size: Duration | None
     late_by: Literal["session", "row"]
@@ -68,8 +72,15 @@ class Session(Window):
 
     @property
     def uses_integer_time(self) -> bool:
-        """Whether this window was given plain integers and so belongs to an integer time column."""
         return self.gap.kind == "integer"
+
+    @property
+    def is_sliced(self) -> bool:
+        return self.max_size is None
+
+    @property
+    def refuses_lateness(self) -> bool:
+        return self.late_by == "row"
 
     @property
     def gap_us(self) -> int:

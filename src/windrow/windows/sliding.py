@@ -16,14 +16,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from windrow.windows.arguments import (
+    ALIGNMENT_KEYS,
     OffsetLike,
     alignment_arguments,
     check_same_calendar,
     check_zone,
     parse_offset,
 )
+from windrow.windows.base import JobKey, TimeWindow
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
 from windrow.windows.timeline.grid import Grid, GridWindow, build_grid
+from windrow.windows.tumbling import Tumbling
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -47,6 +50,9 @@ class Sliding(GridWindow):
     ValueError: slide '7m' is longer than size '5m': rows would be skipped; use Tumbling('5m') or a slide
     of at most '5m'
     """
+
+    example = "Sliding('24h', slide='1m')"
+    job_keys = (JobKey("size", "time", '"1h"'), JobKey("slide", "time", '"5m"'), *ALIGNMENT_KEYS)
 
     size: Duration
     slide: Duration
@@ -72,6 +78,19 @@ class Sliding(GridWindow):
     @cached_property
     def grid(self) -> Grid:
         return build_grid(self.size, self.slide, self.offset, self.timezone)
+
+    @property
+    def at_starts(self) -> TimeWindow:
+        return self if self.size.is_calendar else Tumbling(self.slide, offset=self.offset)
+
+    @property
+    def shape(self) -> str:
+        count = -(-self.size.labels // self.slide.labels)
+        return f"windows overlap (a row is in up to {count})" if self.overlaps else super().shape
+
+    @property
+    def for_fewer(self) -> str:
+        return "use a longer slide" if self.overlaps else super().for_fewer
 
     def _arguments(self) -> Iterator[str]:
         yield self.size.argument

@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from windrow.windows.arguments import OffsetLike, alignment_arguments, check_zone, parse_offset
+from windrow.windows.arguments import (
+    ALIGNMENT_KEYS,
+    OffsetLike,
+    alignment_arguments,
+    check_zone,
+    parse_offset,
+)
+from windrow.windows.base import JobKey
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
 from windrow.windows.timeline.grid import Grid, GridWindow, build_grid
 
@@ -44,6 +51,9 @@ class Tumbling(GridWindow):
     >>> [[format_time(edge) for edge in day] for day in berlin.assign(to_us("2024-03-31T12:00"))]
     [['2024-03-30T23:00:00Z', '2024-03-31T22:00:00Z']]
     """
+
+    example = "Tumbling('1h')"
+    job_keys = (JobKey("size", "time", '"1h"'), *ALIGNMENT_KEYS)
 
     size: Duration
     offset: Duration

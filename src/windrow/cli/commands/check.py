@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _described(job: Job) -> str:
     query = job.query
-    windows = "rolling" if query.rolling_over is not None else _counted(len(query.windows), "window")
+    windows = "rolling" if query.is_rolling else _counted(len(query.windows), "window")
     return (
         f"{windows}, {_counted(len(query.aggregates), 'aggregate')}, {job.source.format} to {job.sink.format}"
     )

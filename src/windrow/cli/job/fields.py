@@ -12,6 +12,7 @@ from windrow import names
 from windrow.cli.errors import JobError
 from windrow.cli.job.places import Places
 from windrow.cli.job.secrets import Setting
+from windrow.windows import KINDS
 
 __all__ = ["REQUIRED", "Fields", "nearest"]
 
@@ -27,15 +28,10 @@ _EXAMPLES = {
     "kind": '"tumbling"',
     "name": '"hour"',
     "size": '"1h"',
-    "slide": '"5m"',
-    "step": '"10m"',
-    "gap": '"30m"',
-    "start": '"2024-05-01T00:00Z"',
-    "column": '"len"',
     "evict_while": '"total.n - old.n >= 3"',
 }
-#: those of windows that are not of time
-_COUNTED = {"rows": {"size": "100", "slide": "10"}, "delta": {"size": "10", "slide": "5"}}
+#: those of windows, by kind
+_OF_WINDOWS = {name.lower(): {key.name: key.example for key in kind.job_keys} for name, kind in KINDS.items()}
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -92,7 +88,7 @@ class Fields:
         return found
 
     def _how_to_give(self, key: str, kinds: tuple[type, ...]) -> str:
-        examples = _EXAMPLES | _COUNTED.get(str(self.data.get("kind")), {})
+        examples = _EXAMPLES | _OF_WINDOWS.get(str(self.data.get("kind")), {})
         if key in examples:
             return f"write for instance {key} = {examples[key]}"
         return f"give {' or '.join(_KINDS[kind] for kind in kinds)}"

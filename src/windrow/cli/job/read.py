@@ -179,7 +179,7 @@ def _check_output(asked: Query, source: Source, sink: Sink, fields: Fields, even
 def _result_columns(asked: Query, source: Source) -> list[str]:
     """The columns of the results; none: they are not known."""
     kept = [*asked.by, *(["window"] if asked.names_windows else []), "window_start", "window_end"]
-    if asked.rolling_over is not None:
+    if asked.is_rolling:
         kept = list(known_columns(source))
     return [*kept, *(name for name, _ in asked.aggregates)] if kept else []
 
@@ -237,7 +237,7 @@ def _check_columns(asked: Query, source: Source, events: Fields) -> None:
     read = [("events", "time", 0, [asked.time]), ("events", "by", 0, asked.by)]
     read += [("events", "order", 0, asked.order)]
     for number, (_, window) in enumerate(asked.windows):
-        read += [("window", "column", number, [window.column])] if hasattr(window, "column") else []
+        read.append(("window", "column", number, window.columns))
     read += [("agg", name, 0, aggregate.columns) for name, aggregate in asked.aggregates]
     for table, key, number, columns in read:
         for column in columns:

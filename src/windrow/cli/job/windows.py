@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from windrow import windows
@@ -12,35 +10,16 @@ from windrow.cli.job.fields import REQUIRED, Fields
 from windrow.cli.job.places import Places
 from windrow.query import Query
 from windrow.spec_text import policy_of
-from windrow.windows import Window
+from windrow.windows import Policy, Window
+from windrow.windows.base import JobKey
 
 __all__ = ["KINDS", "with_windows"]
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """How a kind of window is written: the keys it needs, and those it may have."""
-
-    make: Callable[..., Window]
-    needs: tuple[str, ...]
-    may: tuple[str, ...] = ()
-
-
-_ALIGNED = ("offset", "timezone")
-KINDS = {
-    "tumbling": _Kind(windows.Tumbling, ("size",), _ALIGNED),
-    "sliding": _Kind(windows.Sliding, ("size", "slide"), _ALIGNED),
-    "session": _Kind(windows.Session, ("gap",), ("max_size",)),
-    "cumulative": _Kind(windows.Cumulative, ("size", "step"), _ALIGNED),
-    "fixed": _Kind(windows.Fixed, ("start", "size"), ("timezone",)),
-    "rows": _Kind(windows.Rows, ("size",), ("slide",)),
-    "delta": _Kind(windows.Delta, ("column", "size"), ("slide",)),
-    "punctuation": _Kind(windows.Punctuation, ("column",)),
-    "policy": _Kind(policy_of, ("evict_while",)),
-}
+#: the kinds of windows, as they are written in ``kind``
+KINDS = {name.lower(): kind for name, kind in windows.KINDS.items()}
 _EXAMPLE = "[[window]] with kind = 'tumbling' and size = '1h'"
-_TEXTS = ("column", "timezone", "evict_while")
-_EVERY_KEY = tuple(dict.fromkeys(key for kind in KINDS.values() for key in (*kind.needs, *kind.may)))
+_EVERY_KEY = tuple(dict.fromkeys(key.name for kind in KINDS.values() for key in kind.job_keys))
 
 
 def with_windows(query: Query, data: dict[str, Any], places: Places) -> Query:
@@ -81,28 +60,30 @@ def _windowed(query: Query, tables: list[Fields]) -> Query:
 
 def _window(fields: Fields) -> Window:
     kind = KINDS[fields.choice("kind", tuple(KINDS))]
-    for key in fields.data:
-        if key not in ("name", "kind", *kind.needs, *kind.may):
-            takes = ", ".join((*kind.needs, *kind.may))
-            fields.refuse(key, f"a {fields.data['kind']} window has no {key}: it takes {takes}")
-    arguments = {key: _argument(fields, key, REQUIRED) for key in kind.needs}
-    arguments |= {key: _argument(fields, key, None) for key in kind.may if key in fields.data}
-    if "evict_while" in arguments:
-        return fields.checked("evict_while", kind.make, arguments["evict_while"])
+    known = [key.name for key in kind.job_keys]
+    for name in fields.data:
+        if name not in ("name", "kind", *known):
+            takes = ", ".join(known)
+            fields.refuse(name, f"a {fields.data['kind']} window has no {name}: it takes {takes}")
+    wanted = [key for key in kind.job_keys if key.is_needed or key.name in fields.data]
+    arguments = {key.name: _argument(fields, key) for key in wanted}
+    if kind is Policy:
+        return fields.checked("evict_while", policy_of, arguments["evict_while"])
     try:
-        return kind.make(**arguments)
+        return kind(**arguments)
     except (TypeError, ValueError) as error:
         # what a window refuses begins with the name of the argument
         named = str(error).partition(" ")[0]
-        fields.refuse(named if named in arguments else kind.needs[-1], str(error))
+        last = [key.name for key in kind.job_keys if key.is_needed][-1]
+        fields.refuse(named if named in arguments else last, str(error))
 
 
-def _argument(fields: Fields, key: str, default: Any) -> Any:
-    if key in _TEXTS:
-        return fields.text(key, default)
-    if fields.data.get("kind") == "rows":
-        return fields.whole(key, default, 1)
-    return fields.value(key, default, str, int, *((float,) if fields.data.get("kind") == "delta" else ()))
+def _argument(fields: Fields, key: JobKey) -> Any:
+    if key.takes == "text":
+        return fields.text(key.name)
+    if key.takes == "rows":
+        return fields.whole(key.name, least=1)
+    return fields.value(key.name, REQUIRED, str, int, *((float,) if key.takes == "number" else ()))
 
 
 def _rolling(query: Query, fields: Fields) -> Query:

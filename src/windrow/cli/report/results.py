@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 from windrow.cli.job import Job
 from windrow.cli.report.svg import Chart, Series
 from windrow.cli.show.moments import plain_values, seconds_of
-from windrow.windows import TimeWindow
 
 __all__ = ["result_charts", "time_column"]
 
@@ -39,7 +38,7 @@ def result_charts(job: Job, table: pa.Table | None) -> list[tuple[str, str, Char
 
 def time_column(job: Job) -> str:
     """The column by which results are ordered."""
-    return job.query.time if job.query.rolling_over is not None else "window_end"
+    return job.query.time if job.query.is_rolling else "window_end"
 
 
 def _windows(table: pa.Table) -> list[str | None]:
@@ -52,7 +51,7 @@ def _is_regular(job: Job, window: str | None) -> bool:
     """Whether windows follow each other evenly, so that a line between results means something."""
     kinds = dict(job.query.windows)
     found = kinds.get(window or "")
-    return isinstance(found, TimeWindow) or job.query.rolling_over is not None
+    return job.query.is_rolling or (found is not None and found.decided_by == "time")
 
 
 def _is_number(kind: pa.DataType) -> bool:

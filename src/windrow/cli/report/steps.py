@@ -9,7 +9,6 @@ from typing import Any
 from windrow.cli.record import Record
 from windrow.cli.report.svg import Chart, Series
 from windrow.cli.show.progress import Progress, human_bytes
-from windrow.windows import TimeWindow
 
 __all__ = ["step_charts"]
 
@@ -66,8 +65,10 @@ def _full(record: Record) -> list[tuple[float, str]]:
     if not known:
         return []
     first = known[0][1]
-    timed = [window for _, window in record.job.query.windows if isinstance(window, TimeWindow)]
-    longest = max((end - start for window in timed for start, end in window.assign(first)), default=None)
+    longest = max(
+        (end - start for window in record.job.query.time_windows for start, end in window.assign(first)),
+        default=None,
+    )
     full = [k for k, watermark in known if longest is not None and watermark - first >= longest]
     return [(float(full[0]), "from here on the longest window is full")] if full else []
 

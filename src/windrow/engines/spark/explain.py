@@ -30,7 +30,7 @@ def explain(query: Spec, frame: DataFrame) -> str:
     """The plan of a query on a batch DataFrame. Nothing runs."""
     check(query, frame)
     schema = arrow_schema(frame)
-    of = _windows if query.rolling_over is None else _rolling
+    of = _rolling if query.is_rolling else _windows
     lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(a, schema)}" for name, a in query.aggregates]
     own = io.StringIO()

@@ -11,7 +11,6 @@ from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.lifetime import Task, lasting
 from windrow.partials.partials import needs_order
 from windrow.spec import Spec
-from windrow.windows import Policy, Punctuation, Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -92,7 +91,7 @@ def ties_matter(query: Spec, schema: pa.Schema) -> bool:
     """Whether results depend on the order of rows of equal time."""
     over = query.rolling_over
     by_rows = over is not None and over.size is None
-    decided = any(isinstance(w, (Rows, Policy, Punctuation)) for _, w in query.windows)
+    decided = any(window.ties_matter for _, window in query.windows)
     picks = any(not a.monoid.commutative and a.columns for _, a in query.aggregates)
     return by_rows or decided or picks or any(needs_order(a, schema) for _, a in query.aggregates)
 

@@ -20,9 +20,8 @@ from windrow.partials.partials import needs_order
 from windrow.partials.picked import picked_input, timed
 from windrow.rows.columns import plain_type
 from windrow.spec import Spec
-from windrow.windows import Session, TimeWindow, Window
 
-__all__ = ["Plan", "is_sliced", "native_form", "plan_of", "smallest_gap"]
+__all__ = ["Plan", "native_form", "plan_of", "smallest_gap"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Plan:
 def plan_of(query: Spec, schema: pa.Schema) -> Plan:
     """The plan for windows over columns of this schema."""
     for name, window in query.windows:
-        if not is_sliced(window):
+        if not window.is_sliced:
             return Plan(False, f"{name or repr(window)} is decided by the rows of a key in their order")
     for name, aggregate in query.aggregates:
         reason = _needs_rows(query, aggregate, schema)
@@ -58,14 +57,9 @@ def _needs_rows(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
     return ""
 
 
-def is_sliced(window: Window) -> bool:
-    """Whether the edges of the window's slices are known from times alone, whatever rows there are."""
-    return isinstance(window, TimeWindow) or (isinstance(window, Session) and window.max_size_us is None)
-
-
 def smallest_gap(query: Spec) -> int | None:
     """Of several sessions only the smallest gap cuts."""
-    gaps = [w.gap_us for _, w in query.windows if isinstance(w, Session) and is_sliced(w)]
+    gaps = [session.gap_us for session in query.sessions if session.is_sliced]
     return min(gaps, default=None)
 
 

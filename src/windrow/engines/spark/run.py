@@ -27,7 +27,7 @@ def run(query: Spec, frame: DataFrame) -> DataFrame:
         from windrow.engines.spark.streaming.run import run_stream
 
         return run_stream(query, frame)
-    if query.rolling_over is not None:
+    if query.is_rolling:
         return roll(query, frame)
     from windrow.engines.spark.windows.run import windowed
 

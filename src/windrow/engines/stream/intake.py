@@ -27,14 +27,14 @@ class Columns:
     def of(cls, query: Spec, table: pa.Table) -> Columns:
         names = needed_columns(query)
         require_columns(table, names)
-        if query.rolling_over is not None:  # rolling gives all columns back
+        if query.is_rolling:  # rolling gives all columns back
             return cls(table.schema)
         return cls(pa.schema([table.schema.field(name) for name in names]))
 
     def for_query(self, query: Spec) -> Columns:
         """The columns that a query reads which has changed; the types of new ones are not known yet."""
         names = needed_columns(query)
-        if query.rolling_over is not None:
+        if query.is_rolling:
             names = list(dict.fromkeys([*self.schema.names, *names]))
         known = {field.name: field for field in self.schema}
         return Columns(pa.schema([known.get(name, pa.field(name, pa.null())) for name in names]))

@@ -25,7 +25,7 @@ from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.time_manager import Kind, TimePart
 from windrow.spec import Spec
-from windrow.windows import Session, TimeWindow, Window
+from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
 
 __all__ = ["ROLLING", "Plan"]
 
@@ -69,23 +69,22 @@ class Plan:
 
     @cached_property
     def slicer(self) -> Slicer:
-        gaps = [window.gap_us for _, _, window in self.numbered if isinstance(window, Session)]
-        timed = [window for _, _, window in self.numbered if isinstance(window, TimeWindow)]
+        gaps = [window.gap_us for window in self.query.sessions]
         apart = self.moments and bool(self.query.order)
-        return Slicer(timed, min(gaps, default=None), self.moments, apart)
+        return Slicer(self.query.time_windows, min(gaps, default=None), self.moments, apart)
 
     @cached_property
     def cuts_moments(self) -> bool:
         """Whether a late row may split sessions anew, so that they need every moment apart."""
-        return any(isinstance(w, Session) and w.max_size is not None for _, _, w in self.numbered)
+        return any(not session.is_sliced for session in self.query.sessions)
 
     @cached_property
     def has_sessions(self) -> bool:
-        return any(isinstance(window, Session) for _, _, window in self.numbered)
+        return bool(self.query.sessions)
 
     @cached_property
     def cuts_slices(self) -> bool:
-        return any(isinstance(window, (TimeWindow, Session)) for _, _, window in self.numbered)
+        return any(window.decided_by != "data" for _, _, window in self.numbered)
 
     @cached_property
     def allowed(self) -> int:
@@ -99,7 +98,7 @@ class Plan:
     @cached_property
     def counts_integers(self) -> bool | None:
         """Whether times are integers, as far as the query says."""
-        timed: list[Any] = [w for _, _, w in self.numbered if isinstance(w, (TimeWindow, Session))]
+        timed: list[Any] = [window for _, _, window in self.numbered]
         if self.query.rolling_over is not None:
             timed.append(self.query.rolling_over)
         waits = (self.query.watermark, self.query.allowed_lateness)
@@ -110,8 +109,8 @@ class Plan:
     @cached_property
     def reach(self) -> int:
         """How far windows, and what is waited for, may reach beyond a row."""
-        timed = [(0, window) for _, _, window in self.numbered if isinstance(window, TimeWindow)]
-        reaches = [window.gap_us for _, _, window in self.numbered if isinstance(window, Session)]
+        timed = [(0, window) for window in self.query.time_windows]
+        reaches = [window.gap_us for window in self.query.sessions]
         over = self.query.rolling_over
         if over is not None and over.size is not None:
             reaches.append(over.size.units)
@@ -177,11 +176,11 @@ class Plan:
 
     def with_parts(self, state: State) -> State:
         """With empty parts for all windows."""
-        kinds = [Kind(number, w) for number, _, w in self.numbered if isinstance(w, TimeWindow)]
+        kinds = [Kind(number, w) for number, _, w in self.numbered if decided_by_time(w)]
         ordered = {
             number: self.ordered_part(name, window)
             for number, name, window in self.numbered
-            if not isinstance(window, (TimeWindow, Session))
+            if window.decided_by == "data"
         }
         if self.query.rolling_over is not None:
             ordered[ROLLING] = self.ordered_part("", self.query.rolling_over)
@@ -189,7 +188,7 @@ class Plan:
             state,
             time=TimePart.empty(self.query, kinds, self.moments) if kinds else None,
             sessions=tuple(
-                self.session_part(number, w) for number, _, w in self.numbered if isinstance(w, Session)
+                self.session_part(number, w) for number, _, w in self.numbered if decided_by_gaps(w)
             ),
             ordered=ordered,
         )

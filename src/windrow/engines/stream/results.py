@@ -74,7 +74,7 @@ def _names(plan: Plan) -> list[str]:
     """The columns of results; rolling gives those of the table, too."""
     query = plan.query
     names = [*query.by, "window"] if query.names_windows else [*query.by]
-    if query.rolling_over is None:
+    if not query.is_rolling:
         names += ["window_start", "window_end"]
     return [*names, *(name for name, _ in query.aggregates), *extra_columns(query)]
 

@@ -32,7 +32,6 @@ from windrow.spec import Spec
 from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
 from windrow.windows import Window
-from windrow.windows.policy import Policy, attributes_read
 
 __all__ = [
     "Elsewhere",
@@ -281,9 +280,10 @@ def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
 
 def _check_policies(query: Spec, added: set[str]) -> None:
     """A policy that reads an aggregate which the state does not have is another one than before."""
-    rolling = [] if query.rolling_over is None else [("", query.rolling_over.policy)]
-    for name, policy in [*query.windows, *rolling]:
-        read = sorted(added & attributes_read(policy.fn)) if isinstance(policy, Policy) else []
+    over = query.rolling_over
+    rolling = [] if over is None or over.policy is None else [("", over.policy)]
+    for name, window in [*query.windows, *rolling]:
+        read = sorted(added & window.aggregates_read)
         if read:
             where = f"the policy of window {name!r}" if name else "the policy"
             raise ChangedQuery(

@@ -11,7 +11,7 @@ from windrow.engines.stream.state import State
 from windrow.result_names import check_names
 from windrow.rows.times import check_time_kind
 from windrow.slicing.time_manager import Kind, TimePart
-from windrow.windows import Session, TimeWindow, Window
+from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["with_window", "without_window"]
 
@@ -20,7 +20,7 @@ def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Pl
     """With a window that sees rows from now on: what may hold rows from before does not come out."""
     query = plan.query
     check_window(name, window)
-    if query.rolling_over is not None or not query.names_windows:
+    if query.is_rolling or not query.names_windows:
         raise ValueError(
             "windows can be added to an operator whose windows have names: "
             "open it with .window(day=wr.Tumbling('24h'))"
@@ -44,12 +44,12 @@ def _with_part(plan: Plan, state: State, number: int, name: str, window: Window)
         return state
     # all rows so far are before this time
     since = START_OF_TIME if state.largest == START_OF_TIME else state.largest + 1
-    if isinstance(window, TimeWindow):
+    if decided_by_time(window):
         kind = Kind(number, window, since)
         time = state.time
         added = TimePart.empty(plan.query, [kind], plan.moments) if time is None else time.with_kind(kind)
         return replace(state, time=added)
-    if isinstance(window, Session):
+    if decided_by_gaps(window):
         # a row that is no further than the gap from one that came before is of the same session
         since = since if since == START_OF_TIME else since + window.gap_us
         part = replace(plan.session_part(number, window), since=since)

@@ -16,7 +16,8 @@ import numpy as np
 
 from windrow.arrays import Ints
 from windrow.slicing.limits import check_windows
-from windrow.windows import Cumulative, Sliding, TimeWindow
+from windrow.windows import TimeWindow
+from windrow.windows.base import Steps
 
 __all__ = ["windows_over"]
 
@@ -27,6 +28,7 @@ def windows_over(
     """Starts and ends of the windows that overlap one of the stretches [low, high] of time and end in
     (after, until], in order. Where a zone skips a day, one beside them may come, too.
 
+    >>> from windrow.windows import Cumulative
     >>> lows, highs = np.array([70, 12]), np.array([70, 31])
     >>> [column.tolist() for column in windows_over(Cumulative(30, step=10), lows, highs, 100, 20, 80)]
     [[0, 30, 30, 30, 60], [30, 40, 50, 60, 80]]
@@ -47,7 +49,7 @@ def _merged(lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
 def _endings(window: TimeWindow, lows: Ints, highs: Ints) -> list[tuple[int, int]]:
     """In which (low, high] the windows end that overlap one of these stretches."""
     found: list[tuple[int, int]] = []
-    overlaps = isinstance(window, Sliding)
+    overlaps = window.outermost.overlaps
     i = 0
     while i < len(lows):
         low, high = int(lows[i]), int(highs[i])
@@ -65,16 +67,17 @@ def _endings(window: TimeWindow, lows: Ints, highs: Ints) -> list[tuple[int, int
 def _listed(window: TimeWindow, stretches: Sequence[tuple[int, int]], most: int) -> tuple[Ints, Ints]:
     count = sum(window.count_ending_in(*stretch) for stretch in stretches)
     check_windows([(window, count)], most, alone=True)
-    if isinstance(window, Cumulative) and not window.size.is_calendar:
-        return _steps(window, stretches)
+    steps = window.steps()
+    if steps is not None:
+        return _steps(steps, stretches)
     pairs = chain.from_iterable(window.windows_ending_in(*stretch) for stretch in stretches)
     found = np.fromiter(chain.from_iterable(pairs), np.int64).reshape(-1, 2)
     return np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
 
 
-def _steps(window: Cumulative, stretches: Iterable[tuple[int, int]]) -> tuple[Ints, Ints]:
+def _steps(steps: Steps, stretches: Iterable[tuple[int, int]]) -> tuple[Ints, Ints]:
     """The same where all steps are of one length."""
-    size, step, anchor = window.size.units, window.step.units, window.offset.units
+    size, step, anchor = steps
     ends = np.concatenate(
         [
             np.arange(low + step - (low - anchor) % step, high + 1, step, dtype=np.int64)

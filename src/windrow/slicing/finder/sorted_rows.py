@@ -21,7 +21,8 @@ from windrow.compile.cache import kernel
 from windrow.compile.pieces import run_in_pieces
 from windrow.slicing.finder.time_windows import Kinds, TimeWindows
 from windrow.slicing.limits import add_windows, check_windows, most_windows
-from windrow.windows import Cumulative, Fixed, Session, Sliding, TimeWindow, Tumbling
+from windrow.windows import Session, TimeWindow
+from windrow.windows.base import Progression
 
 __all__ = [
     "Ranges",
@@ -215,16 +216,22 @@ def time_ranges(
     times: Ints, runs: Ints, window: TimeWindow, fill: bool, max_windows: int | None = None
 ) -> Ranges:
     """The windows of a kind whose edges time alone decides; ``max_windows``: that of the query."""
-    fill = fill and not isinstance(window, Fixed)  # there is nothing between the first band and the last
-    if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
-        return _arithmetic_ranges(times, runs, window, fill, max_windows)
+    fill = fill and window.repeats  # there is nothing between the first window and the last
+    progression = window.progression()
+    if progression is not None:
+        return _arithmetic_ranges(times, runs, window, progression, fill, max_windows)
     return _listed_ranges(times, runs, window, fill, max_windows)
 
 
-def _arithmetic_ranges(times: Ints, runs: Ints, window: Any, fill: bool, max_windows: int | None) -> Ranges:
-    size = window.size.units
-    slide = window.slide.units if isinstance(window, Sliding) else size
-    anchor = window.offset.units % slide
+def _arithmetic_ranges(
+    times: Ints,
+    runs: Ints,
+    window: TimeWindow,
+    progression: Progression,
+    fill: bool,
+    max_windows: int | None,
+) -> Ranges:
+    size, slide, anchor = progression
     room = np.empty((4, len(times) * min(1 + size // slide, 2) + 16), np.int64)
     count = _found(_sliding, times, runs, size, slide, anchor, fill, room)
     if count > room.shape[1]:
@@ -254,8 +261,7 @@ def _listed_ranges(
         _found(_listed, times, runs, starts, ends, fill, room)
     add_windows([(window, count)], most_windows(max_windows, len(times)))
     keys, numbers, fronts, stops = (room[k, :count] for k in range(4))
-    disjoint = not isinstance(window, (Cumulative, Sliding))
-    return Ranges(keys, starts[numbers], ends[numbers], fronts, stops, disjoint)
+    return Ranges(keys, starts[numbers], ends[numbers], fronts, stops, disjoint=not window.overlaps)
 
 
 def _counted(times: Ints, runs: Ints, windows: TimeWindows, kinds: Kinds, fill: bool) -> int:

@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,8 @@ from windrow.slicing.finder.listed import windows_over
 from windrow.slicing.ledger import Found
 from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
-from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
+from windrow.windows import TimeWindow
+from windrow.windows.base import Progression
 
 __all__ = ["DueWindows", "Kinds", "TimeWindows"]
 
@@ -83,8 +84,8 @@ class TimeWindows:
         return len(self.numbered)
 
     @cached_property
-    def _arithmetic(self) -> list[tuple[int, int, int] | None]:
-        return [_progression(window) for _, window in self.numbered]
+    def _arithmetic(self) -> list[Progression | None]:
+        return [window.progression() for _, window in self.numbered]
 
     @cached_property
     def has_lists(self) -> bool:
@@ -215,14 +216,14 @@ class TimeWindows:
         return found
 
     @cached_property
-    def _stepping(self) -> list[Cumulative]:
+    def _stepping(self) -> list[TimeWindow]:
         """Windows that there may be any number of on a day."""
-        return [window for _, window in self.numbered if _is_stepping(window)]
+        return [window for _, window in self.numbered if window.counts_at_once]
 
     @cached_property
     def _not_stepping(self) -> TimeWindows:
         """The others, for what gives no windows out."""
-        return TimeWindows([each for each in self.numbered if not _is_stepping(each[1])], _ANY_NUMBER)
+        return TimeWindows([each for each in self.numbered if not each[1].counts_at_once], _ANY_NUMBER)
 
     def filling(
         self,
@@ -268,7 +269,7 @@ class TimeWindows:
             only = (column[k : k + 1] for column in (sizes, slides, anchors, heads, tails))
             counts.append(found_in_pieces(find, *only, starts, ends, *asked, nowhere))
         each, fills = zip(self.numbered, counts, strict=True), find is find_filling
-        checked = [(w, n) for (_, w), n in each if not (fills and isinstance(w, Fixed))]
+        checked = [(w, n) for (_, w), n in each if w.repeats or not fills]
         check_windows(checked, most, alone=fills)
         return sum(counts)
 
@@ -277,10 +278,10 @@ class TimeWindows:
         counts = [len(kinds)] if len(self) == 1 else np.bincount(kinds, minlength=len(self)).tolist()
         add_windows(zip((window for _, window in self.numbered), counts, strict=True), most)
 
-    def is_fixed(self, numbers: Ints) -> Mask:
-        """Which of these windows are fixed bands."""
-        fixed = [number for number, window in self.numbered if isinstance(window, Fixed)]
-        return np.isin(numbers, np.array(fixed, np.int64))
+    def is_single(self, numbers: Ints) -> Mask:
+        """Which of these windows are the only ones of their kind."""
+        single = [number for number, window in self.numbered if not window.repeats]
+        return np.isin(numbers, np.array(single, np.int64))
 
     def one_by_one(self) -> list[TimeWindows]:
         return [self] if len(self) == 1 else self._alone
@@ -292,13 +293,12 @@ class TimeWindows:
     @cached_property
     def longest_each(self) -> TimeWindows:
         """Windows of which the same hold each time, without shorter ones that start where another does."""
-        each = ((n, _periods(w) if isinstance(w, Cumulative) else w) for n, w in self.numbered)
-        return TimeWindows(list(each), _ANY_NUMBER)
+        return TimeWindows([(n, window.outermost) for n, window in self.numbered], _ANY_NUMBER)
 
     @cached_property
     def is_disjoint(self) -> bool:
         """Whether no time is in two windows; asked of one kind."""
-        return not any(isinstance(window, (Sliding, Cumulative)) for _, window in self.numbered)
+        return not any(window.overlaps for _, window in self.numbered)
 
     def common(self, low: int, high: int) -> tuple[int, int] | None:
         """What all windows that end in (low, high] have in common; None: nothing, or not known."""
@@ -352,33 +352,19 @@ def _nothing() -> Ints:
     return np.empty(0, np.int64)
 
 
-def _progression(window: TimeWindow) -> tuple[int, int, int] | None:
-    """Size, slide and anchor."""
-    if isinstance(window, (Tumbling, Sliding)) and not window.size.is_calendar:
-        size = window.size.units
-        slide = window.slide.units if isinstance(window, Sliding) else size
-        return size, slide, window.offset.units % slide
-    return None
-
-
-def _is_stepping(window: TimeWindow) -> TypeGuard[Cumulative]:
-    return isinstance(window, Cumulative) and not window.step.is_calendar
-
-
-def _steps_ended(window: Cumulative, times: Ints, by: int) -> Ints:
+def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
     """How many windows hold each time and end by a time: those that end after it, and by the end of its
     period. O(1) a time."""
-    if not window.size.is_calendar:
-        size, step, anchor = window.size.units, window.step.units, window.offset.units
+    steps = window.steps()
+    if steps is not None:
+        size, step, anchor = steps
         highs = np.minimum(times - (times - anchor) % size + size, by)
         return np.maximum((highs - anchor) // step - (times - anchor) // step, 0)
     moments, places = np.unique(times, return_inverse=True)
-    counts = [window.count_ending_in(time, min(window.latest_end(time), by)) for time in moments.tolist()]
+    counts = [
+        window.count_ending_in(time, min(window.latest_end(time) or by, by)) for time in moments.tolist()
+    ]
     return np.array(counts, np.int64)[places]
-
-
-def _periods(window: Cumulative) -> Tumbling:
-    return Tumbling(window.size, offset=window.offset, timezone=window.timezone)
 
 
 def _most_due(kinds: Kinds, runs: Ints, slices: tuple[Ints, Ints, Ints], within: int) -> int:
@@ -399,10 +385,9 @@ def _first_start(window: TimeWindow, time: int) -> int:
 
 
 def _length(window: TimeWindow) -> int:
-    progression = _progression(window)
+    window = window.outermost
+    progression = window.progression()
     if progression is not None:
-        return progression[0]
+        return progression.size
     first = next(iter(window.windows_ending_in(0, END_OF_TIME)), None)
-    if first is not None and isinstance(window, Cumulative):
-        return window.latest_end(first[0]) - first[0]
     return 1 if first is None else max(1, max(end - start for start, end in window.assign(first[0])))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, takewhile
 
-from windrow.windows.base import TimeWindow
+from windrow.windows.base import Progression, TimeWindow
 from windrow.windows.timeline.durations import Duration
 from windrow.windows.timeline.progressions import Arithmetic, members, progressions
 from windrow.windows.timeline.scales import CalendarScale, Scale, UniformScale
@@ -115,6 +115,18 @@ class GridWindow(TimeWindow):
     @property
     def uses_integer_time(self) -> bool:
         return self.size.kind == "integer"
+
+    @property
+    def overlaps(self) -> bool:
+        return self.grid.slide < self.grid.size
+
+    @property
+    def tiles(self) -> bool:
+        return not self.overlaps
+
+    def progression(self) -> Progression | None:
+        grid = self.grid
+        return Progression(grid.size, grid.slide, grid.anchor % grid.slide) if grid.scale.is_uniform else None
 
     def assign(self, time: int) -> Iterator[tuple[int, int]]:
         return self.grid.assign(time)

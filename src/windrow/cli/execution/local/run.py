@@ -81,7 +81,7 @@ def _run_once(
     largest = plain_value(pc.max(table.column(job.query.time)))
     seconds = time.perf_counter() - before
     rejected = table.column(job.query.time).null_count
-    windows = 0 if job.query.rolling_over is not None else result.num_rows
+    windows = 0 if job.query.is_rolling else result.num_rows
     step = Progress(
         0, record.elapsed(), table.num_rows, 0, rejected, windows, seconds=seconds, largest=largest
     )

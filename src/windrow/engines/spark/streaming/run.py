@@ -81,7 +81,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:
     """Rolling, and late rows that are handed back, need every column."""
-    if query.rolling_over is not None or query.late == "emit":
+    if query.is_rolling or query.late == "emit":
         return list(frame.columns)
     return needed_columns(query)
 
@@ -120,7 +120,7 @@ def _even_buckets(session: Any, has_keys: bool) -> list[int]:
 
 
 def _results(query: Spec, source: pa.Schema) -> pa.Schema:
-    if query.rolling_over is not None:
+    if query.is_rolling:
         added = [(name, result_type(aggregate, source)) for name, aggregate in query.aggregates]
         found = pa.schema([*source, *(pa.field(name, kind) for name, kind in added)])
     else:
@@ -142,7 +142,7 @@ def _spark_schema(query: Spec, rows: DataFrame, results: pa.Schema) -> StructTyp
     """The same as Spark has it; columns of the input keep their fields."""
     from pyspark.sql.types import StructField, StructType
 
-    kept = rows.columns if query.rolling_over is not None else query.by
+    kept = rows.columns if query.is_rolling else query.by
     known = {name: rows.schema[name] for name in kept}
     fields = []
     for field in results:

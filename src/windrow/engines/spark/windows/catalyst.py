@@ -19,7 +19,7 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.rows.columns import plain_type
 from windrow.slicing import Slicer
 from windrow.spec import Spec
-from windrow.windows import TimeWindow, Tumbling
+from windrow.windows import decided_by_time
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,8 +30,8 @@ __all__ = ["each_slice_is_a_window", "spark_finishes", "spark_folds", "spark_res
 
 def spark_folds(query: Spec, schema: pa.Schema) -> bool:
     """Whether Spark's own aggregates give the partials of all slices."""
-    windows = [window for _, window in query.windows]
-    if not all(isinstance(w, TimeWindow) and w.edge_progressions() is not None for w in windows):
+    timed = query.time_windows
+    if len(timed) < len(query.windows) or any(window.edge_progressions() is None for window in timed):
         return False
     return all(_is_known(aggregate, schema) for _, aggregate in query.aggregates)
 
@@ -53,9 +53,9 @@ def _letter(kind: pa.DataType) -> str:
 
 
 def each_slice_is_a_window(query: Spec) -> bool:
-    """Whether nothing is left to assemble: one tumbling window, and no gaps to be filled."""
+    """Whether nothing is left to assemble: one window that holds each time once, and no gaps to be filled."""
     (_, only), *more = query.windows
-    return not more and isinstance(only, Tumbling) and query.empty == "skip"
+    return not more and decided_by_time(only) and only.tiles and query.empty == "skip"
 
 
 def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
@@ -75,7 +75,7 @@ def _finisher(monoid: Monoid) -> str | None:
 def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema) -> DataFrame:
     """The results of slices that are windows; ``results`` is how Spark has them."""
     ((name, window),) = query.windows
-    assert isinstance(window, Tumbling)
+    assert decided_by_time(window)
     (progression,) = Slicer([window]).progressions
     moment = "{}" if pa.types.is_integer(schema.field(query.time).type) else "timestamp_micros({})"
     found = [f"k{k}" for k in range(len(query.by))]
@@ -163,10 +163,9 @@ def _inputs(query: Spec) -> list[str]:
 
 def _next_edge(query: Spec, time: str) -> str:
     """The first edge of any window after a row: it tells which slice the row is in."""
-    windows = [window for _, window in query.windows if isinstance(window, TimeWindow)]
     edges = [
         f"({time} + ({p.period}L - pmod({time} - {literal(p.anchor)}, {p.period}L)))"
-        for p in Slicer(windows).progressions
+        for p in Slicer(query.time_windows).progressions
     ]
     return f"least({', '.join(edges)})" if len(edges) > 1 else edges[0]
 

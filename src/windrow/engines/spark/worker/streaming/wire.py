@@ -18,7 +18,6 @@ from windrow.engines.stream.state import State
 from windrow.rows.keys import Keys
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
-from windrow.windows import Session, TimeWindow
 
 __all__ = ["begin", "on_spark", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
 
@@ -27,9 +26,7 @@ _FOLDED = "folded"
 
 def sends_rows(query: Spec) -> bool:
     """Whether rows travel, and not slices."""
-    if query.rolling_over is not None or query.late == "emit":
-        return True
-    return not all(isinstance(window, (TimeWindow, Session)) for _, window in query.windows)
+    return query.needs_rows or query.late == "emit"
 
 
 def on_spark(query: Spec) -> Spec:

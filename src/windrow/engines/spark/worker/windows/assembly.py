@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.spark.plan import is_sliced, smallest_gap
+from windrow.engines.spark.plan import smallest_gap
 from windrow.engines.spark.worker.windows.slice_tables import SliceRun
 from windrow.errors import Raised, naming, rows_named
 from windrow.partials.partials import Partials
@@ -28,7 +28,7 @@ from windrow.rows.times import TimeAxis
 from windrow.slicing.finder.sorted_rows import Ranges, time_ranges
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
-from windrow.windows import Session, TimeWindow, Window
+from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
 
 __all__ = ["Assembly", "ranges_where"]
 
@@ -53,7 +53,7 @@ class Assembly:
     def __init__(self, query: Spec, axis: TimeAxis) -> None:
         self._query = query
         self._axis = axis
-        self._windows = [(name, window) for name, window in query.windows if is_sliced(window)]
+        self._windows = [(name, window) for name, window in query.windows if window.is_sliced]
         self._gap = smallest_gap(query)
         self._runs = KeyRuns(query.by)
         #: slices of the last key that open windows need
@@ -123,10 +123,10 @@ class Assembly:
         return [table for table in tables if table.num_rows]
 
     def _ranges(self, slices: _Slices, window: Window) -> Ranges:
-        if isinstance(window, TimeWindow):
+        if decided_by_time(window):
             fill, most = self._query.empty == "emit", self._query.max_windows
             return time_ranges(slices.firsts, slices.runs, window, fill, most)
-        assert isinstance(window, Session)
+        assert decided_by_gaps(window)
         return _sessions(slices, window)
 
     def _keep(self, slices: _Slices, needed: int, now: int, last: int, closing: bool) -> None:
@@ -168,7 +168,7 @@ class Assembly:
 
 def _ended(ranges: Ranges, window: Window, now: int) -> Any:
     """Which windows no row at this time or later belongs to: a row at a session's end still does."""
-    return ranges.ends < now if isinstance(window, Session) else ranges.ends <= now
+    return ranges.ends < now if window.decided_by == "gaps" else ranges.ends <= now
 
 
 def _only_first(run: SliceRun, before: SliceRun | None) -> Any:

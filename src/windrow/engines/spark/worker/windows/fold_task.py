@@ -19,7 +19,6 @@ from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame, build_frame
 from windrow.slicing import Slicer
 from windrow.spec import Spec
-from windrow.windows import TimeWindow
 
 __all__ = ["FOLD_ROWS", "fold_batches", "folded_slices", "slicer_of"]
 
@@ -42,8 +41,7 @@ def fold_batches(payload: bytes, part: int, batches: Iterable[Any], rows: int = 
 
 
 def slicer_of(query: Spec) -> Slicer:
-    timed = [window for _, window in query.windows if isinstance(window, TimeWindow)]
-    return Slicer(timed, gap=smallest_gap(query))
+    return Slicer(query.time_windows, gap=smallest_gap(query))
 
 
 def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> tuple[Any, SliceRun]:

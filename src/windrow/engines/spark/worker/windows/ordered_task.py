@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.spark.plan import is_sliced
 from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, named_by_time
@@ -24,7 +23,7 @@ from windrow.engines.spark.worker.windows.limited_sessions import LimitedSession
 from windrow.engines.spark.worker.windows.slice_tables import SliceRun
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
-from windrow.windows import Session, Window
+from windrow.windows import Window, decided_by_gaps
 
 __all__ = ["OrderedTask", "order_batches"]
 
@@ -60,9 +59,9 @@ class OrderedTask:
         axis = TimeAxis(schema.field(query.time).type)
         self._query = query
         self._reader = RowReader(query)
-        sliced = any(is_sliced(window) for _, window in query.windows)
+        sliced = any(window.is_sliced for _, window in query.windows)
         self._sliced = _SortedSlices(query, axis) if sliced else None
-        self._decided = [_ByKey(_maker(query, name, w)) for name, w in query.windows if not is_sliced(w)]
+        self._decided = [_ByKey(_maker(query, name, w)) for name, w in query.windows if not w.is_sliced]
 
     def push(self, table: pa.Table) -> list[pa.Table]:
         rows = self._reader.read(table)
@@ -94,7 +93,7 @@ class _SortedSlices:
 
 
 def _maker(query: Spec, name: str, window: Window) -> Callable[[], _Part]:
-    if isinstance(window, Session):
+    if decided_by_gaps(window):
         return lambda: LimitedSessions(query, name, window)
     return lambda: OrderedRows(query, name, window, naming=lambda f, _: named_by_time(f, query.time))
 
