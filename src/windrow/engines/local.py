@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
-from windrow.engines.kinds.data import data_ranges, policy_results
-from windrow.engines.kinds.delta import check_delta_column, without_delta
+from windrow.engines.kinds import strategy_of
+from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
@@ -33,7 +33,7 @@ from windrow.slicing.finder.sorted_rows import Ranges, session_ranges, time_rang
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
-from windrow.windows import Delta, Policy, Session, TimeWindow, Window
+from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["run"]
 
@@ -51,17 +51,17 @@ def run(query: Spec, data: Any) -> Any:
             RejectedRows,
         )
     with one_step():
-        return back(_rolled(query, frame) if query.rolling_over is not None else _windowed(query, frame))
+        return back(_rolled(query, frame) if query.is_rolling else _windowed(query, frame))
 
 
 def _windowed(query: Spec, frame: Frame) -> pa.Table:
     """Results by window as named in the query, then by key as keys first appear, then by time."""
-    timed = [window for _, window in query.windows if isinstance(window, TimeWindow)]
+    timed = query.time_windows
     slices = Slicer(timed).slices(frame.times, frame.run_starts) if len(timed) > 1 else None
     shares = slices is not None and query.empty != "emit"
     parts: list[pa.Table] = []
     for is_shared, group in itertools.groupby(
-        query.windows, lambda each: shares and isinstance(each[1], TimeWindow)
+        query.windows, lambda each: shares and each[1].decided_by == "time"
     ):
         if is_shared:
             assert slices is not None
@@ -93,17 +93,21 @@ def _shared_table(query: Spec, frame: Frame, windows: Sequence[tuple[str, Any]],
 
 
 def _window_table(query: Spec, frame: Frame, name: str, window: Window, slices: Slices | None) -> pa.Table:
-    if isinstance(window, Delta):
-        check_delta_column(frame.table, window)
-        without = without_delta(frame.column(window.column))
-        if without is not None:
-            frame = frame.only(~without)
-    if isinstance(window, Policy):
-        ranges, results = policy_results(query, frame, window)
-    else:
-        ranges, over = _ranges(query, frame, window, slices)
-        results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+    if window.decided_by == "data":
+        return _decided_table(query, frame, name, window)
+    ranges, over = _ranges(query, frame, window, slices)
+    results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
     return result_table(query, frame, name, ranges, results)
+
+
+def _decided_table(query: Spec, frame: Frame, name: str, window: Window) -> pa.Table:
+    strategy = strategy_of(window)
+    strategy.check(frame.table)
+    held = strategy.held(*map(frame.column, window.columns))
+    if held is not None:
+        frame = frame.only(held)
+    found = strategy.find(query, frame)
+    return result_table(query, frame, name, found.ranges, found.results(query, frame))
 
 
 def _ranges(
@@ -111,15 +115,14 @@ def _ranges(
 ) -> tuple[Ranges, RowRanges | SliceRanges]:
     """The windows, and what they range over: rows, or the slices that several windows share."""
     fill = query.empty == "emit"
-    if isinstance(window, TimeWindow) and slices is not None:
+    if not decided_by_time(window):
+        assert decided_by_gaps(window)
+        ranges = session_ranges(frame.times, frame.run_starts, window)
+        return ranges, RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
+    if slices is not None:
         ranges = time_ranges(slices.times, slices.runs, window, fill, query.max_windows)
         return ranges, SliceRanges(slices, ranges.fronts, ranges.stops, ranges.disjoint)
-    if isinstance(window, TimeWindow):
-        ranges = time_ranges(frame.times, frame.run_starts, window, fill, query.max_windows)
-    elif isinstance(window, Session):
-        ranges = session_ranges(frame.times, frame.run_starts, window)
-    else:
-        ranges = data_ranges(frame, window, query.max_windows)
+    ranges = time_ranges(frame.times, frame.run_starts, window, fill, query.max_windows)
     return ranges, RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
 
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.lookback import Reach
 from windrow.engines.in_order.summaries import fused, numbered
-from windrow.engines.kinds.data import data_ranges, policy_results
+from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
+from windrow.engines.kinds.strategy import Strategy, starts_behind
 from windrow.engines.result_tables import result_table
 from windrow.partials.inputs import aggregate_column
 from windrow.partials.partials import Partials
@@ -27,67 +27,30 @@ from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import null_where_unseen
 from windrow.slicing.finder.sorted_rows import Ranges
 from windrow.spec import Rolling, Spec
-from windrow.windows import Delta, Policy, Rows, Window
 
 __all__ = ["completed_windows", "last_rows", "policy_columns", "rolling_columns"]
 
 
 def completed_windows(
-    query: Spec, name: str, window: Window, taken: Taken, closing: bool, since: int
+    query: Spec, name: str, strategy: Strategy[Any], taken: Taken, closing: bool, since: int
 ) -> tuple[pa.Table, Ints]:
     """The results of the windows that new rows complete (with ``closing``: of all that may come out) and that
     start at ``since`` or later; and the places of the rows that windows still need."""
     frame = taken.frame
-    if isinstance(window, Policy):
-        ranges, results = policy_results(query, frame, window, taken.leading)
-        rest = _ends_of_policies(taken, ranges)
-        complete = _complete(ranges, since)
-        if not complete.all():
-            ranges = ranges.where(complete)
-            results = [column.filter(pa.array(complete)) for column in results]
-    else:
-        found = data_ranges(frame, window, query.max_windows)
-        rest = _incomplete(taken, window, found)
-        ranges = _completed(taken, found, closing) if isinstance(window, Delta) else found
-        ranges = ranges.where(_complete(ranges, since))
-        over = RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
-        results = [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+    found = strategy.find(query, frame, taken.leading)
+    rest = strategy.needed_from(frame, found.ranges)
+    chosen = _start_at_or_after(found.ranges, since)
+    done = strategy.completed(frame, found.ranges, taken.firsts, closing)
+    found = found.where(chosen if done is None else chosen & done)
+    results, ranges = found.results(query, frame), found.ranges
     results = null_where_unseen(results, taken.unseen, ranges.fronts, ranges.stops)
     return result_table(query, frame, name, ranges, results), taken.from_each(rest)
 
 
-def _complete(ranges: Ranges, since: int) -> npt.NDArray[np.bool_]:
+def _start_at_or_after(ranges: Ranges, since: int) -> Mask:
     """Which windows start at a time or later; those without rows have no start."""
-    found: npt.NDArray[np.bool_] = ranges.starts >= since
+    found: Mask = ranges.starts >= since
     return found if ranges.without_edges is None else found | ranges.without_edges
-
-
-def _completed(taken: Taken, ranges: Ranges, closing: bool) -> Ranges:
-    """The Delta windows that a new row ends: the first row behind them is new."""
-    out = ranges.stops < taken.firsts[ranges.keys]
-    open_still = ranges.stops == taken.frame.run_starts[ranges.keys + 1]
-    return ranges.where(~out if closing else ~out & ~open_still)
-
-
-def _incomplete(taken: Taken, window: Window, ranges: Ranges) -> Ints:
-    """Where the first window of each key begins that is not complete."""
-    runs = taken.frame.run_starts
-    if isinstance(window, Delta):
-        rest = runs[1:] - 1  # the last row stays in any case: later values must not fall below it
-        open_still = ranges.stops == runs[ranges.keys + 1]
-        np.minimum.at(rest, ranges.keys[open_still], ranges.fronts[open_still])
-        return rest
-    rest = runs[:-1].copy()
-    begins = ranges.fronts + window.slide if isinstance(window, Rows) else ranges.stops
-    np.maximum.at(rest, ranges.keys, begins)
-    return rest
-
-
-def _ends_of_policies(taken: Taken, ranges: Ranges) -> Ints:
-    """Where the window after the last row of each key begins."""
-    rest = taken.frame.run_starts[:-1].copy()
-    np.maximum.at(rest, ranges.keys, ranges.fronts)
-    return rest
 
 
 # -- rolling -------------------------------------------------------------------------------------------------
@@ -100,7 +63,8 @@ def policy_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints) -> tu
     ranges, results = policy_results(query, taken.frame, over.policy, taken.leading)
     results = null_where_unseen(results, taken.unseen, ranges.fronts, ranges.stops)
     picked = pa.array(np.searchsorted(taken.news, chosen))
-    return [column.take(picked) for column in results], taken.from_each(_ends_of_policies(taken, ranges))
+    rest = starts_behind(taken.frame, ranges.keys, ranges.fronts)
+    return [column.take(picked) for column in results], taken.from_each(rest)
 
 
 def last_rows(taken: Taken, edge: int, count: int) -> Ints:

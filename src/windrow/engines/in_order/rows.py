@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Naming, Taken, take
 from windrow.engines.in_order.held_columns import HeldColumns
@@ -47,8 +47,7 @@ from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns, rolling_columns
 from windrow.engines.in_order.summaries import Whole
 from windrow.engines.in_order.trimming import after_time, without_dead_chunks
-from windrow.engines.kinds.data import check_flags, closes_any
-from windrow.engines.kinds.delta import check_delta_column, without_delta
+from windrow.engines.kinds import Strategy, strategy_of
 from windrow.engines.result_tables import with_results
 from windrow.errors import AggregateError
 from windrow.rows.columns import plain_array, require_columns
@@ -56,7 +55,7 @@ from windrow.rows.frame import build_frame
 from windrow.rows.times import read_times
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole
-from windrow.windows import Delta, Punctuation, Window
+from windrow.windows import Window
 
 __all__ = ["REVISION", "OrderedRows"]
 
@@ -93,8 +92,11 @@ class OrderedRows:
         self._counts_revisions = counts_revisions
         self._naming = naming
         read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
-        if isinstance(window, (Delta, Punctuation)):
-            read.append(window.column)
+        #: None: rolling
+        self._strategy: Strategy[Any] | None = None
+        if not isinstance(window, Rolling):
+            self._strategy = strategy_of(window)
+            read += window.columns
         #: what context rows need
         self._columns = list(dict.fromkeys([query.time, *query.by, *read]))
         self._log = RowLog()
@@ -110,19 +112,22 @@ class OrderedRows:
     def push(self, table: pa.Table, arrivals: Any) -> None:
         """Hold rows until they are due: rows with a time, none before what ``due`` has passed."""
         require_columns(table, [*self._columns, *self._query.order])
-        if isinstance(self._window, Punctuation):
-            check_flags(table, self._window)
         held = Held.of(table, self._query.time, arrivals)
-        if isinstance(self._window, Delta):
-            check_delta_column(table, self._window)
-            without = without_delta(plain_array(table.column(self._window.column)))
-            held = held if without is None else held.where(~without)
-        if not isinstance(self._window, Rolling):
+        if self._strategy is not None:
+            self._strategy.check(table)
+            inside = self.inside(table)
+            held = held if inside is None else held.where(inside)
             held = held.select(list(dict.fromkeys([*self._columns, *self._query.order])))
         if not len(held):
             return
         assert held.times.min() >= self._passed, "a late row"
         self._pending = self._pending.added(held)
+
+    def inside(self, table: pa.Table) -> Mask | None:
+        """Which rows may be in a window at all; None: all."""
+        if self._strategy is None:
+            return None
+        return self._strategy.held(*(plain_array(table.column(c)) for c in self._strategy.window.columns))
 
     # -- results out -----------------------------------------------------------------------------------------
 
@@ -132,7 +137,7 @@ class OrderedRows:
         With ``closing`` all rows are taken, and nothing comes after."""
         new, pending = self._split(None if closing else up_to)
         result, log = None, self._log
-        if new is not None or (closing and len(log) and isinstance(self._window, Delta)):
+        if new is not None or (closing and len(log) and self._closes_at_end):
             result, log = self._taken(new, up_to, closing)
         elif isinstance(self._window, Rolling) and self._window.size is not None:
             log = after_time(log, log.tail, up_to - self._window.size.units)
@@ -140,6 +145,10 @@ class OrderedRows:
         self._pending = pending
         self._passed = max(self._passed, up_to)
         return result if result is not None and result.num_rows else None
+
+    @property
+    def _closes_at_end(self) -> bool:
+        return self._strategy is not None and self._strategy.closes_at_end
 
     def _split(self, up_to: int | None) -> tuple[Held | None, Waiting]:
         """The pending rows before a time (None: all) in order, and the rest."""
@@ -163,14 +172,16 @@ class OrderedRows:
             taken, columns, reach = self._rolling(over, new, None)
             result = self._rolled(taken, new, taken.news, columns)
             return result, self._trimmed(over, taken, reach, up_to)
-        if isinstance(over, Punctuation) and new is not None and not closes_any(new.table, over):
-            return None, log.appended(new.select(self._columns))
-        taken = self._with_context(log.all(), new)
         if isinstance(over, Rolling):
             assert new is not None
+            taken = self._with_context(log.all(), new)
             columns, kept = policy_columns(self._query, over, taken, taken.news)
             return self._rolled(taken, new, taken.news, columns), log.kept(taken.rows, kept)
-        result, kept = completed_windows(self._query, self._name, over, taken, closing, self._since)
+        assert self._strategy is not None
+        if new is not None and not self._strategy.may_complete(new.table):
+            return None, log.appended(new.select(self._columns))
+        taken = self._with_context(log.all(), new)
+        result, kept = completed_windows(self._query, self._name, self._strategy, taken, closing, self._since)
         return result, log.kept(taken.rows, kept)
 
     def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:

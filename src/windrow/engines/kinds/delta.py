@@ -4,6 +4,8 @@ Rows of a key lie in order of time, and their values do not fall. So neither do 
 of the last window that holds a row (:meth:`windrow.windows.Delta.assign`): a window starts with the first row
 whose last window is not before it, and ends before the first row whose first window is after it. One pass
 over the rows of all keys.
+
+A window is complete once a row behind its end has come, or at the end of all rows.
 """
 
 from __future__ import annotations
@@ -11,49 +13,64 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
-from windrow.rows.columns import require_columns
+from windrow.engines.kinds.strategy import Decided, Strategy, reported, value_type
 from windrow.rows.frame import Frame
+from windrow.slicing.finder.sorted_rows import Ranges
 from windrow.slicing.limits import add_windows, most_windows
+from windrow.spec import Spec
 from windrow.windows import Delta
 
-__all__ = ["check_delta_column", "delta_ranges", "value_type", "without_delta"]
+__all__ = ["DeltaStrategy"]
 
 
 _LIMIT = 2**62
 _HALF = 2**31 - 1
 
 
-def value_type(table: pa.Table, column: str) -> Any:
-    """The type of a column's values, which a dictionary may hold."""
-    require_columns(table, [column])
-    kind = table.schema.field(column).type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+class DeltaStrategy(Strategy[Delta]):
+    """Rows without a finite value are in no window."""
+
+    closes_at_end = True
+
+    def check(self, table: pa.Table) -> None:
+        column = self.window.column
+        kind = value_type(table, column)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise TypeError(f"column {column!r} is of type {kind}: Delta needs a column of numbers")
+
+    def held(self, *columns: Any) -> Mask | None:
+        (column,) = columns
+        if pa.types.is_floating(column.type):
+            finite: Mask = np.isfinite(column.to_numpy(zero_copy_only=False))  # nulls come as NaN
+            return None if finite.all() else finite
+        return np.asarray(pc.is_valid(column)) if column.null_count else None
+
+    def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
+        found = _ranges(frame, self.window, query.max_windows)
+        return Decided(reported(frame, *found, disjoint=not self.window.overlaps))
+
+    def needed_from(self, frame: Frame, found: Ranges) -> Ints:
+        runs = frame.run_starts
+        rest = runs[1:] - 1  # the last row stays in any case: later values must not fall below it
+        open_still = found.stops == runs[found.keys + 1]
+        np.minimum.at(rest, found.keys[open_still], found.fronts[open_still])
+        return rest
+
+    def completed(self, frame: Frame, found: Ranges, firsts: Ints, closing: bool) -> Mask | None:
+        """Those that a new row ends: the first row behind them is new."""
+        out: Mask = found.stops < firsts[found.keys]
+        open_still = found.stops == frame.run_starts[found.keys + 1]
+        return ~out if closing else ~out & ~open_still
 
 
-def check_delta_column(table: pa.Table, window: Delta) -> None:
-    kind = value_type(table, window.column)
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise TypeError(f"column {window.column!r} is of type {kind}: Delta needs a column of numbers")
-
-
-def without_delta(column: Any) -> npt.NDArray[np.bool_] | None:
-    """Which rows are in no Delta window, since they have no finite value (None: all are in one)."""
-    if pa.types.is_floating(column.type):
-        missing = ~np.isfinite(column.to_numpy(zero_copy_only=False))  # nulls come as NaN
-        return missing if missing.any() else None
-    return np.asarray(pc.is_null(column)) if column.null_count else None
-
-
-def delta_ranges(frame: Frame, window: Delta, max_windows: int | None = None) -> tuple[Ints, Ints, Ints]:
+def _ranges(frame: Frame, window: Delta, max_windows: int | None) -> tuple[Ints, Ints, Ints]:
     """Keys, fronts and stops of all windows with a row, by key, then by value; too many are refused."""
-    check_delta_column(frame.table, window)
     values = frame.column(window.column).to_numpy(zero_copy_only=False)
     _check_rises(frame, window, values)
     lowest, highest = _window_numbers(values, window)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,6 @@ import pyarrow as pa
 from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.in_order.context import arrived
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.kinds.delta import without_delta
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.assign import late_before, take_slices
 from windrow.engines.stream.far_ahead import too_far_ahead
@@ -23,12 +21,10 @@ from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.result_names import check_table_names
-from windrow.rows.columns import plain_array
 from windrow.rows.frame import build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import read_times
 from windrow.slicing.batch import fold_batch
-from windrow.windows import Delta
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
 
@@ -139,9 +135,9 @@ class _Taking:
             return None
         in_time = self.times >= late_before(self.plan, self.state)
         parts, late_pairs = {}, 0
-        windows: dict[int, Any] = {number: window for number, _, window in self.plan.numbered}
         for number, part in self.state.ordered.items():
-            inside = self._inside(windows.get(number))
+            inside = part.inside(self.rows)
+            inside = np.ones(self.rows.num_rows, np.bool_) if inside is None else inside
             wanted = in_time & inside
             parts[number] = _pushed_copy(part, self.rows, self.arrivals, wanted)
             self.taken |= wanted
@@ -150,13 +146,6 @@ class _Taking:
         counts = self.state.counts.with_late_pairs(Counter({"order_passed": late_pairs}))
         self.state = replace(self.state, ordered=parts, counts=counts)
         return filter_rows(self.rows, in_time)
-
-    def _inside(self, window: Any) -> Mask:
-        if isinstance(window, Delta):
-            without = without_delta(plain_array(self.rows.column(window.column)))
-            if without is not None:
-                return np.asarray(~without)
-        return np.ones(self.rows.num_rows, np.bool_)
 
     # -- late rows -------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.kinds.data import lowered, shared_monoid
+from windrow.engines.kinds.policy import lowered, shared_monoid
 from windrow.engines.spark.worker.chunks import conformed
 from windrow.engines.spark.worker.rolling.carry import Batch
 from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows

@@ -1,8 +1,6 @@
-"""Windows that data decides, as ranges of rows: Rows, Delta, Punctuation; and Policy, which decides row by
-row.
+"""Windows by policy, which are decided row by row: one for each row, of all aggregates together.
 
-They report the times of their first and last row. Rows and Punctuation give complete windows only: a window
-that the table's end cuts off has not been decided.
+Cost: that of AMTA, amortised O(1) combines a row, and O(log n) questions to the policy. Source: [MTA] 4.1.3.
 """
 
 from __future__ import annotations
@@ -13,11 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.engines.kinds.delta import delta_ranges, value_type
+from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_behind
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.together import part_of, product_of, record_of
@@ -30,63 +26,23 @@ from windrow.partials.inputs import (
     with_nulls,
 )
 from windrow.partials.ranges import RowRanges
-from windrow.rows.columns import plain_array
 from windrow.rows.frame import Frame
 from windrow.slicing.finder.sorted_rows import Ranges
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
-from windrow.windows import Delta, Policy, Punctuation, Rows, Window
+from windrow.windows import Policy
 
-__all__ = ["check_flags", "closes_any", "data_ranges", "lowered", "policy_results", "shared_monoid"]
-
-
-def data_ranges(frame: Frame, window: Window, max_windows: int | None = None) -> Ranges:
-    if isinstance(window, Rows):
-        return _reported(frame, *_row_ranges(frame, window), disjoint=window.slide == window.size)
-    if isinstance(window, Punctuation):
-        check_flags(frame.table, window)
-        return _reported(frame, *_punctuated(frame, window), disjoint=True)
-    if isinstance(window, Delta):
-        found = delta_ranges(frame, window, max_windows)
-        return _reported(frame, *found, disjoint=window.slide == window.size)
-    raise TypeError(f"{window!r} is no window this engine knows")
+__all__ = ["PolicyStrategy", "lowered", "policy_results", "shared_monoid"]
 
 
-def check_flags(table: pa.Table, window: Punctuation) -> None:
-    kind = value_type(table, window.column)
-    if not pa.types.is_boolean(kind):
-        raise TypeError(f"column {window.column!r} is of type {kind}: Punctuation needs a boolean column")
+class PolicyStrategy(Strategy[Policy]):
+    """There is a window for each row: the context is what the policy left of rows before."""
 
+    def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
+        return Decided(*policy_results(query, frame, self.window, leading))
 
-def closes_any(table: pa.Table, window: Punctuation) -> bool:
-    """Whether a row of the table closes a window."""
-    return bool(pc.any(plain_array(table.column(window.column))).as_py())
-
-
-def _reported(frame: Frame, keys: Ints, fronts: Ints, stops: Ints, disjoint: bool) -> Ranges:
-    """Ranges with the times of their first and last row as edges."""
-    empty = fronts == stops
-    starts = frame.times[np.where(empty, stops - 1, fronts)]
-    edgeless = empty if empty.any() else None
-    return Ranges(keys, starts, frame.times[stops - 1], fronts, stops, disjoint, edgeless)
-
-
-def _row_ranges(frame: Frame, window: Rows) -> tuple[Ints, Ints, Ints]:
-    runs = frame.run_starts
-    counts = np.maximum((np.diff(runs) - window.size) // window.slide + 1, 0)
-    keys = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
-    fronts = runs[keys] + number * window.slide
-    return keys, fronts, fronts + window.size
-
-
-def _punctuated(frame: Frame, window: Punctuation) -> tuple[Ints, Ints, Ints]:
-    flags = pc.fill_null(frame.column(window.column), False)
-    stops = np.flatnonzero(flags.to_numpy(zero_copy_only=False)) + 1
-    keys = frame.keys[stops - 1]
-    before = np.concatenate([[0], stops[:-1]]) if len(stops) else stops
-    fronts = np.maximum(before, frame.run_starts[keys])
-    return keys, fronts, stops
+    def needed_from(self, frame: Frame, found: Ranges) -> Ints:
+        return starts_behind(frame, found.keys, found.fronts)
 
 
 def policy_results(
@@ -107,7 +63,7 @@ def policy_results(
         _lowered(frame, aggregate, [p[k] for p in partials], fronts, stops, query.min_count)
         for k, (_, aggregate) in enumerate(query.aggregates)
     ]
-    return _reported(frame, frame.keys[places], fronts, stops, disjoint=False), columns
+    return reported(frame, frame.keys[places], fronts, stops, disjoint=False), columns
 
 
 def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[Ints, list[Any]]:

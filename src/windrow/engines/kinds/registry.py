@@ -1,0 +1,34 @@
+"""Which kind of window that data decides has which strategy: the only place where kinds are told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windrow.engines.kinds.delta import DeltaStrategy
+from windrow.engines.kinds.policy import PolicyStrategy
+from windrow.engines.kinds.punctuation import PunctuationStrategy
+from windrow.engines.kinds.rows import RowsStrategy
+from windrow.engines.kinds.strategy import Strategy
+from windrow.windows import Delta, Policy, Punctuation, Rows, Window
+
+__all__ = ["STRATEGIES", "strategy_of"]
+
+STRATEGIES: dict[type[Window], type[Strategy[Any]]] = {
+    Rows: RowsStrategy,
+    Delta: DeltaStrategy,
+    Punctuation: PunctuationStrategy,
+    Policy: PolicyStrategy,
+}
+
+
+def strategy_of(window: Window) -> Strategy[Any]:
+    """The strategy of a window that data decides.
+
+    >>> from windrow.windows import Rows
+    >>> strategy_of(Rows(3)).window
+    Rows(3)
+    """
+    for kind in type(window).__mro__:
+        if kind in STRATEGIES:
+            return STRATEGIES[kind](window)
+    raise TypeError(f"{window!r} is not a window that this engine knows")

@@ -1,0 +1,115 @@
+"""How windows of a kind that data decides are found among rows: what each kind answers for itself.
+
+Rows are in a frame: by key, then in order. Over endless input a frame holds the rows that are due now behind
+the rows before them that open windows need (the *context*), so that the same strategy serves both.
+
+Invariant: which windows come out, and with which rows, does not depend on how rows were cut into frames, if
+of each frame the rows from :meth:`Strategy.needed_from` on are kept as the context of the next.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints, Mask
+from windrow.partials.inputs import aggregate_column
+from windrow.partials.ranges import RowRanges
+from windrow.rows.columns import require_columns
+from windrow.rows.frame import Frame
+from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.spec import Spec
+from windrow.windows import Window
+
+__all__ = ["Decided", "Strategy", "reported", "starts_behind", "value_type"]
+
+W = TypeVar("W", bound=Window)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Windows that were found in a frame."""
+
+    ranges: Ranges
+    #: their results, where they were needed to find them, one column for each aggregate
+    columns: list[Any] | None = None
+
+    def where(self, chosen: Mask) -> Decided:
+        """Some of them, in the same order."""
+        if chosen.all():
+            return self
+        columns = self.columns
+        if columns is not None:
+            columns = [column.filter(pa.array(chosen)) for column in columns]
+        return Decided(self.ranges.where(chosen), columns)
+
+    def results(self, query: Spec, frame: Frame) -> list[Any]:
+        """One column for each aggregate of the query."""
+        if self.columns is not None:
+            return self.columns
+        over = RowRanges(self.ranges.fronts, self.ranges.stops, self.ranges.disjoint)
+        return [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+
+
+class Strategy(ABC, Generic[W]):
+    """The strategy of one window."""
+
+    #: whether windows that are open come out when the input ends
+    closes_at_end: ClassVar[bool] = False
+
+    def __init__(self, window: W) -> None:
+        self.window = window
+
+    def check(self, table: pa.Table) -> None:
+        """Refuse a table without the columns that the window reads, or with columns of another type."""
+        require_columns(table, list(self.window.columns))
+
+    def held(self, *columns: Any) -> Mask | None:
+        """Which rows may be in a window at all, by the columns that it reads; None: all."""
+        return None
+
+    def may_complete(self, table: pa.Table) -> bool:
+        """Whether rows that are due, which are in this table, may complete a window: if not, they need not be
+        looked at yet."""
+        return True
+
+    @abstractmethod
+    def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
+        """The windows that the rows of a frame decide, by key, then in order; so many ``leading`` rows of
+        each key are context (None: there is none)."""
+
+    def needed_from(self, frame: Frame, found: Ranges) -> Ints:
+        """For each key the place of the first row that windows need which are not complete; by default,
+        behind those that were found."""
+        return starts_behind(frame, found.keys, found.stops)
+
+    def completed(self, frame: Frame, found: Ranges, firsts: Ints, closing: bool) -> Mask | None:
+        """Which of the windows that were found come out now: the rows from ``firsts`` of each key on are new,
+        and with ``closing`` none come after. None: all, since none is found again."""
+        return None
+
+
+def reported(frame: Frame, keys: Ints, fronts: Ints, stops: Ints, *, disjoint: bool) -> Ranges:
+    """Windows over rows [front, stop), with the times of their first and last row as edges."""
+    empty = fronts == stops
+    starts = frame.times[np.where(empty, stops - 1, fronts)]
+    edgeless = empty if empty.any() else None
+    return Ranges(keys, starts, frame.times[stops - 1], fronts, stops, disjoint, edgeless)
+
+
+def starts_behind(frame: Frame, keys: Ints, places: Ints) -> Ints:
+    """For each key the last of these places, or where its rows start."""
+    found = frame.run_starts[:-1].copy()
+    np.maximum.at(found, keys, places)
+    return found
+
+
+def value_type(table: pa.Table, column: str) -> Any:
+    """The type of a column's values, which a dictionary may hold."""
+    require_columns(table, [column])
+    kind = table.schema.field(column).type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
