@@ -27,6 +27,7 @@ COLUMNS: dict[str, list[Any]] = {
     "row": [*NAMES],
     "km": [0.5, 3.0, 9.0, 11.0, 14.0, 20.5, 26.0, 38.0],
     "done": [False, False, True, False, None, False, True, False],
+    "late": [True, True, False, True, True, True, None, True],
     "load": [2, 3, 5, 1, 4, 8, 2, 6],
 }
 #: calls around the night in which Berlin's clocks went forward, UTC
@@ -110,6 +111,13 @@ def punctuation_bars(window: wr.Punctuation, times: list[int], flags: list[bool 
     return [*(_of_rows(range(*span), times) for span in spans), _of_rows(rest, times, "open")]
 
 
+def threshold_bars(window: wr.Threshold, times: list[int], flags: list[bool | None]) -> list[Bar]:
+    """Runs that have ended, and the one that the end of the table cuts off."""
+    spans = list(window.split(flags))
+    rest = [row for row in range(spans[-1][1], len(times)) if flags[row]]
+    return [*(_of_rows(range(*span), times) for span in spans), _of_rows(rest, times, "open")]
+
+
 def delta_bars(window: wr.Delta, values: list[float]) -> list[Bar]:
     numbers = sorted({k for value in values for k in window.assign(value)})
     held = [tuple(i for i, value in enumerate(values) if k in window.assign(value)) for k in numbers]
@@ -154,9 +162,10 @@ def pictures() -> list[Picture]:
     tumbling, sliding = wr.Tumbling(10), wr.Sliding(10, slide=4)
     cumulative, fixed = wr.Cumulative(20, step=5), wr.Fixed(5, 10)
     session, short = wr.Session(gap=5), wr.Session(gap=5, max_size=10)
-    rows, punctuation = wr.Rows(3, slide=2), wr.Punctuation("done")
+    rows, punctuation, threshold = wr.Rows(3, slide=2), wr.Punctuation("done"), wr.Threshold("late")
     delta, policy = wr.Delta("km", size=10), wr.Policy(heavy)
     flags = tuple(i for i, flag in enumerate(row_sets["done"]) if flag)
+    ending = tuple(i for i, flag in enumerate(row_sets["late"]) if not flag)
     drawn: list[tuple[str, Window | None, list[Bar]]] = [
         ("tumbling", tumbling, time_bars(tumbling, times, empty_until=40)),
         ("sliding", sliding, time_bars(sliding, times)),
@@ -166,6 +175,7 @@ def pictures() -> list[Picture]:
         ("fixed", fixed, time_bars(fixed, times)),
         ("rows", rows, row_bars(rows, times)),
         ("punctuation", punctuation, punctuation_bars(punctuation, times, row_sets["done"])),
+        ("threshold", threshold, threshold_bars(threshold, times, row_sets["late"])),
         ("policy", policy, policy_bars(policy, times, row_sets["load"])),
         ("rolling", None, rolling_bars(10, times)),
     ]
@@ -178,6 +188,7 @@ def pictures() -> list[Picture]:
     weights = [f"{name} {load}" for name, load in zip(NAMES, COLUMNS["load"], strict=True)]
     extra = {
         "punctuation": {"marked": flags},
+        "threshold": {"marked": ending},
         "policy": {"is_one_a_lane": True, "labels": weights},
         "rolling": {"is_one_a_lane": True},
     }

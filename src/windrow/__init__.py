@@ -58,6 +58,7 @@ from windrow.windows import (
     Rows,
     Session,
     Sliding,
+    Threshold,
     Tumbling,
 )
 
@@ -100,6 +101,7 @@ __all__ = [
     "Session",
     "Sliding",
     "StateError",
+    "Threshold",
     "TooManyWindows",
     "Tumbling",
     "WatermarkJump",

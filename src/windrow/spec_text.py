@@ -56,7 +56,7 @@ def window_of(text: Any) -> Window:
     >>> window_of("exec('rm')")
     Traceback (most recent call last):
     windrow.spec_text.SpecTextError: window "exec('rm')": use one of Cumulative, Delta, Fixed,
-    Punctuation, Rows, Session, Sliding, Tumbling, Policy
+    Punctuation, Rows, Session, Sliding, Threshold, Tumbling, Policy
     """
     call = _call(text, "window", (*WINDOWS, Policy.__name__))
     arguments, named = _arguments(call, text, "window", _literal)

@@ -93,6 +93,8 @@ ELSEWHERE = {
     "expanding": "Cumulative",
     "count_window": "Rows",
     "row_window": "Rows",
+    "threshold_frame": "Threshold",
+    "threshold_window": "Threshold",
     "aggregator": "monoid",
     "udaf": "monoid",
 }

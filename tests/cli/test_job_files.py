@@ -45,6 +45,7 @@ def test_a_good_job_is_the_query_that_it_says(tmp_path: Path) -> None:
         ('kind = "rows"\nsize = 10\nslide = 5', wr.Rows(10, slide=5)),
         ('kind = "delta"\ncolumn = "len"\nsize = 2.5', wr.Delta("len", size=2.5)),
         ('kind = "punctuation"\ncolumn = "len"', wr.Punctuation("len")),
+        ('kind = "threshold"\ncolumn = "len"', wr.Threshold("len")),
         ('kind = "session"\ngap = "5m"\nmax_size = "1h"', wr.Session("5m", max_size="1h")),
     ],
 )

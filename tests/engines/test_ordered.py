@@ -124,7 +124,7 @@ def check_stream(
 # -- any cut gives the same ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["Rows", "Delta", "Punctuation", "Policy"])
+@pytest.mark.parametrize("kind", ["Rows", "Delta", "Punctuation", "Threshold", "Policy"])
 @pytest.mark.parametrize("clock", CLOCKS)
 @settings(max_examples=30)
 @given(data=st.data())
@@ -141,7 +141,7 @@ def test_rolling_in_order_of_time(clock: Any, data: st.DataObject) -> None:
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("kind", ["rolling", "Rows", "Delta", "Punctuation", "Policy"])
+@pytest.mark.parametrize("kind", ["rolling", "Rows", "Delta", "Punctuation", "Threshold", "Policy"])
 @settings(max_examples=40)
 @given(data=st.data(), fewest=st.integers(1, 4), most=st.integers(1, 6))
 def test_rows_in_small_chunks(kind: str, data: st.DataObject, fewest: int, most: int) -> None:
@@ -238,6 +238,8 @@ def test_rolling_by_rows_keeps_one_row_less(data: st.DataObject, count: int) -> 
         (wr.Delta("km", size=10), ["d", "e"]),
         (wr.Delta("km", size=10, slide=4), ["c", "d", "e"]),
         (wr.Punctuation("done"), ["d", "e"]),
+        (wr.Threshold("late"), ["d", "e"]),
+        (wr.Threshold("done"), []),
         (keep(2), ["d", "e"]),
         (wr.Policy(lambda total, old: True), []),
     ],
@@ -250,6 +252,7 @@ def test_what_windows_keep(window: Any, kept: list[str]) -> None:
             "s": list("abcde"),
             "km": [1, 5, 9, 12, 14],
             "done": [False, False, True, None, False],
+            "late": [True, False, None, True, True],
         }
     )
     rows = opened(wr.query(time="ts").window(window).agg(all=wr.concat("s"), held=wr.count()))
@@ -377,7 +380,8 @@ def test_a_delta_that_falls_leaves_everything_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("window", "message"),
     [
-        (wr.Punctuation("s"), "needs a boolean column"),
+        (wr.Punctuation("s"), "Punctuation needs a boolean column"),
+        (wr.Threshold("s"), "Threshold needs a boolean column"),
         (wr.Delta("s", size=1), "needs a column of numbers"),
         (wr.Delta("gone", size=1), "no column 'gone'"),
     ],

@@ -16,7 +16,7 @@ from windrow.testing.strategies import CONCATENATION, queries, rolling_queries, 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
 
 CLOCKS = ["integer", "timestamp"]
-KINDS = ["Tumbling", "Sliding", "Cumulative", "Fixed", "Session", "Rows", "Delta", "Punctuation"]
+KINDS = ["Tumbling", "Sliding", "Cumulative", "Fixed", "Session", "Rows", "Delta", "Punctuation", "Threshold"]
 
 
 # -- random queries ------------------------------------------------------------------------------------------

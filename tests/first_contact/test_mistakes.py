@@ -33,6 +33,7 @@ WRONG = [
     (wr.query(time="minute", order="lenth").rolling(rows=2).agg(n=wr.count()), "lenth", "length"),
     (wr.query(time="minute").window(wr.Delta("leng", size=5)).agg(n=wr.count()), "leng", "length"),
     (wr.query(time="minute").window(wr.Punctuation("regio")).agg(n=wr.count()), "regio", "region"),
+    (wr.query(time="minute").window(wr.Threshold("regio")).agg(n=wr.count()), "regio", "region"),
 ]
 
 

@@ -84,6 +84,7 @@ def test_a_monoid_of_ones_own_prints_by_its_name() -> None:
         wr.Rows(10, slide=5),
         wr.Delta("km", size=10, slide=2.5),
         wr.Punctuation("is done"),
+        wr.Threshold("is late"),
         wr.Policy(old_enough),
     ],
     ids=repr,

@@ -147,7 +147,9 @@ def test_corrections_come_in_update_mode_too(source: Source) -> None:
 
 
 def test_windows_that_data_decide_and_late_rows_handed_back(source: Source) -> None:
-    q = query(late="emit", order="seq").window(five=wr.Rows(5), job=wr.Punctuation("done"))
+    q = query(late="emit", order="seq").window(
+        five=wr.Rows(5), job=wr.Punctuation("done"), spell=wr.Threshold("done")
+    )
     q = q.agg(n=wr.count(), callers=wr.concat("caller"))
     source.write(BATCHES)
     found, _ = source.run(q.run)

@@ -14,7 +14,8 @@ QUERY = wr.query(time="t", watermark=0).window(ten=wr.Tumbling(10)).agg(n=wr.cou
 
 def table(*times: int) -> pa.Table:
     flags = [time % 5 == 0 for time in times]
-    return pa.table({"t": list(times), "km": [float(time) for time in times], "done": flags})
+    odd = [time % 2 == 1 for time in times]
+    return pa.table({"t": list(times), "km": [float(time) for time in times], "done": flags, "odd": odd})
 
 
 def listed(found: pa.Table) -> list[tuple[Any, ...]]:
@@ -33,6 +34,7 @@ ADDED = {
     "Rows": (wr.Rows(2), [(6, 7, 2), (10, 11, 2)]),
     "Delta": (wr.Delta("km", size=10), [(6, 7, 2), (10, 11, 2), (40, 40, 1)]),
     "Punctuation": (wr.Punctuation("done"), [(6, 10, 3), (11, 40, 2)]),
+    "Threshold": (wr.Threshold("odd"), [(7, 7, 1), (11, 11, 1)]),
     "Policy": (wr.Policy(lambda total, old: total.n - old.n >= 2), None),
 }
 

@@ -24,6 +24,7 @@ QUERIES: dict[str, Any] = {
     "rows": EVENTS.window(day=wr.Rows(5, slide=2)),
     "delta": EVENTS.window(day=wr.Delta("v", size=9)),
     "punctuation": EVENTS.window(day=wr.Punctuation("done")),
+    "threshold": EVENTS.window(day=wr.Threshold("done")),
     "policy": EVENTS.window(day=wr.Policy(lambda total, old: total.s - old.s > 30)),
     "rolling": EVENTS.rolling(30),
     "rolling by rows": EVENTS.rolling(rows=12),

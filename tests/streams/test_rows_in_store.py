@@ -19,6 +19,7 @@ QUERIES = {
     "rows": wr.query(time="t", by="k", watermark=20).window(wr.Rows(60, slide=20)),
     "delta": wr.query(time="t", by="k", watermark=20).window(wr.Delta("km", size=90, slide=30)),
     "punctuation": wr.query(time="t", by="k", watermark=20).window(wr.Punctuation("done")),
+    "threshold": wr.query(time="t", by="k", watermark=20).window(wr.Threshold("late")),
     "in advance": wr.query(time="t", by="k", watermark=20, emit="update").rolling(150),
 }
 
@@ -33,6 +34,7 @@ def batch(number: int) -> pa.Table:
             "s": [chr(97 + c) for c in rng.integers(0, 26, 50)],
             "km": times.astype(float),
             "done": rng.random(50) < 0.03,
+            "late": rng.random(50) < 0.97,
         }
     )
 

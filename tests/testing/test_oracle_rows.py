@@ -53,6 +53,14 @@ def test_punctuation_closes_windows_and_the_last_stays_open() -> None:
     assert values(query, rows) == [(1, 3, "abc"), (4, 5, "de")]
 
 
+def test_threshold_gives_runs_that_have_ended() -> None:
+    # late  T  T  .  null  T  .  T
+    #      |----|         |-|   |-- (open)
+    query = wr.query(time="ts").window(wr.Threshold("late")).agg(s=wr.concat("s"))
+    rows = lettered(1, 2, 3, 4, 5, 6, 7, late=[True, True, False, None, True, False, True])
+    assert values(query, rows) == [(1, 2, "ab"), (5, 5, "e")]
+
+
 def test_policy_gives_a_result_a_row() -> None:
     # weight     4  3  5  1     keep the fewest rows that weigh at least 6
     # window     4

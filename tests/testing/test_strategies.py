@@ -10,6 +10,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+import windrow as wr
 from windrow.testing import StreamOracle, assert_same_results, evaluate, rows_of
 from windrow.testing.strategies import (
     aggregates,
@@ -77,7 +78,7 @@ def test_windows_fit_their_clock(clock: Any, data: st.DataObject) -> None:
         assert window.uses_integer_time == (clock == "integer")
 
 
-@pytest.mark.parametrize("kind", ["Tumbling", "Sliding", "Cumulative", "Fixed", "Session", "Rows", "Delta"])
+@pytest.mark.parametrize("kind", sorted({*wr.windows.KINDS} - {"Policy"}))
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_every_kind_of_window_is_drawn(clock: Any, kind: str) -> None:
     assert find(windows(clock), lambda window: type(window).__name__ == kind)

@@ -81,9 +81,7 @@ def test_every_row_is_counted_once_and_late_rows_are_handed_over(clock: Any, dat
 def test_without_allowance_a_window_comes_out_once(data: Any) -> None:
     query = replace(data.draw(queries(policies=False)), watermark=Duration(3, "integer"))
     found = operate(StreamOracle(query), data.draw(operations(data.draw(streams(min_size=10, span=25)))))
-    kinds = {
-        name for name, window in query.windows if isinstance(window, (wr.Rows, wr.Delta, wr.Punctuation))
-    }
+    kinds = {name for name, window in query.windows if window.decided_by == "data"}
     heads = [
         tuple(row.get(column) for column in (*query.by, "window", "window_start", "window_end"))
         for row in found

@@ -21,6 +21,7 @@ from windrow.windows import (
     Rows,
     Session,
     Sliding,
+    Threshold,
     TimeWindow,
     Tumbling,
     Window,
@@ -53,6 +54,7 @@ PRINTED = [
     (Delta("km", size=2.5), "Delta('km', size=2.5)"),
     (Delta("km", size=10, slide=5), "Delta('km', size=10, slide=5)"),
     (Punctuation("done"), "Punctuation('done')"),
+    (Threshold("late"), "Threshold('late')"),
 ]
 
 
@@ -165,6 +167,7 @@ REFUSED = [
     (lambda: Delta("km", size=5, slide=6), "slide 6 is longer than size 5"),
     (lambda: Delta("", size=5), "column '' is empty"),
     (lambda: Punctuation(""), "column '' is empty"),
+    (lambda: Threshold(""), "column '' is empty"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Windows that data decides: Rows, Delta, Punctuation, Policy."""
+"""Windows that data decides: Rows, Delta, Punctuation, Threshold, Policy."""
 
 import operator
 from fractions import Fraction
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.windows import Delta, Policy, Punctuation, Rows
+from windrow.windows import Delta, Policy, Punctuation, Rows, Threshold
 
 sizes = st.integers(1, 20)
 size_and_slide = sizes.flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size)))
@@ -65,6 +65,18 @@ def test_punctuation_ends_a_window_with_its_own_row(flags):
     windows = list(Punctuation("done").split(flags))
     assert [end - 1 for _, end in windows] == [row for row, flag in enumerate(flags) if flag]
     assert [start for start, _ in windows] == [0, *(end for _, end in windows)][: len(windows)]
+
+
+@given(st.lists(st.sampled_from([True, False, None])))
+def test_a_threshold_window_is_a_longest_run_that_has_ended(flags):
+    windows = list(Threshold("late").split(flags))
+    for start, end in windows:
+        assert all(flags[start:end])
+        assert not flags[end]
+        assert start == 0 or not flags[start - 1]
+    held = {row for start, end in windows for row in range(start, end)}
+    last = max((row for row, flag in enumerate(flags) if not flag), default=0)
+    assert held == {row for row, flag in enumerate(flags[:last]) if flag}
 
 
 def test_policies_compare_by_function():

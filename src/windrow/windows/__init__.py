@@ -6,8 +6,8 @@ what a user says; they hold no rows and no state, and importing them loads nothi
 - Time decides: `Tumbling`, `Sliding`, `Cumulative`, `Fixed`. They know all their edges beforehand
   (`TimeWindow`).
 - Silence decides: `Session`.
-- Data decides: `Rows` (by count), `Delta` (by the value of a column), `Punctuation` (by a flag), `Policy` (by
-  the aggregates).
+- Data decides: `Rows` (by count), `Delta` (by the value of a column), `Punctuation` and `Threshold` (by a
+  flag), `Policy` (by the aggregates).
 
 Every interval is [start, end). Time is int64 microseconds UTC, or plain integers for integer time columns.
 
@@ -25,6 +25,7 @@ from windrow.windows.punctuation import Punctuation
 from windrow.windows.rows import Rows
 from windrow.windows.session import Session
 from windrow.windows.sliding import Sliding
+from windrow.windows.threshold import Threshold
 from windrow.windows.timeline.durations import Duration, DurationLike, format_duration, parse_duration
 from windrow.windows.timeline.progressions import Arithmetic
 from windrow.windows.timeline.times import TimeLike, format_time, to_datetime, to_us
@@ -33,7 +34,7 @@ from windrow.windows.tumbling import Tumbling
 #: the kinds by name
 KINDS: dict[str, type[Window]] = {
     kind.__name__: kind
-    for kind in (Tumbling, Sliding, Session, Cumulative, Fixed, Rows, Delta, Punctuation, Policy)
+    for kind in (Tumbling, Sliding, Session, Cumulative, Fixed, Rows, Delta, Punctuation, Threshold, Policy)
 }
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Rows",
     "Session",
     "Sliding",
+    "Threshold",
     "TimeLike",
     "TimeWindow",
     "Tumbling",

@@ -44,7 +44,8 @@ watermark = "10m"           # rows may be up to 10 minutes out of order
 
 [[window]]                  # any number of windows share one pass over the rows
 name = "hour"
-kind = "sliding"            # also tumbling, session, cumulative, fixed, rows, delta, punctuation, policy
+kind = "sliding"            # also tumbling, session, cumulative, fixed, rows, delta, punctuation,
+                            # threshold, policy
 size = "1h"
 slide = "5m"
 

@@ -11,6 +11,7 @@ rolling(rows=n)     chunks with one of the last n - 1 rows of some key
 Rows                rows from the start of the first window that is not complete
 Delta               the same
 Punctuation         rows since the last that closed a window
+Threshold           rows of runs that have not ended
 Policy              rows that the policy left
 ==================  ======================================================================
 

@@ -9,7 +9,8 @@ from windrow.engines.kinds.policy import PolicyStrategy
 from windrow.engines.kinds.punctuation import PunctuationStrategy
 from windrow.engines.kinds.rows import RowsStrategy
 from windrow.engines.kinds.strategy import Strategy
-from windrow.windows import Delta, Policy, Punctuation, Rows, Window
+from windrow.engines.kinds.threshold import ThresholdStrategy
+from windrow.windows import Delta, Policy, Punctuation, Rows, Threshold, Window
 
 __all__ = ["STRATEGIES", "strategy_of"]
 
@@ -17,6 +18,7 @@ STRATEGIES: dict[type[Window], type[Strategy[Any]]] = {
     Rows: RowsStrategy,
     Delta: DeltaStrategy,
     Punctuation: PunctuationStrategy,
+    Threshold: ThresholdStrategy,
     Policy: PolicyStrategy,
 }
 

@@ -5,7 +5,7 @@ columns, arrival). Everything is decided anew for each window by looking at ever
 more; nothing is shared, so that nothing shared can be wrong.
 
 A window that time decides is [start, end) and holds the rows whose time is in it. A window that data decide
-(Rows, Delta, Punctuation, Policy) reports the times of its first and its last row.
+(Rows, Delta, Punctuation, Threshold, Policy) reports the times of its first and its last row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.windows import Delta, Fixed, Punctuation, Rows, Session, TimeWindow, Window
+from windrow.windows import Delta, Fixed, Punctuation, Rows, Session, Threshold, TimeWindow, Window
 
 __all__ = ["Frame", "Row", "frames", "last_rows", "policy_frame", "rows_within"]
 
@@ -54,6 +54,8 @@ def frames(window: Window, rows: list[Row], *, emits_empty: bool = False) -> Ite
         return _numbered(_row_spans(window, len(rows)), rows)
     if isinstance(window, Punctuation):
         return _numbered(window.split(row.values[window.column] for row in rows), rows)
+    if isinstance(window, Threshold):
+        return _numbered(_threshold_spans([row.values[window.column] is True for row in rows]), rows)
     if isinstance(window, Delta):
         return _delta_frames(window, rows)
     raise TypeError(f"{window!r} is a kind of window that the oracle does not know")
@@ -89,6 +91,15 @@ def _row_spans(window: Rows, count: int) -> Iterator[tuple[int, int]]:
     while first + window.size <= count:
         yield first, first + window.size
         first += window.slide
+
+
+def _threshold_spans(flags: list[bool]) -> Iterator[tuple[int, int]]:
+    """All stretches of true rows with a row behind them that is not, and none before them that is."""
+    for first in range(len(flags)):
+        begins = first == 0 or not flags[first - 1]
+        for end in range(first + 1, len(flags)):
+            if begins and all(flags[first:end]) and not flags[end]:
+                yield first, end
 
 
 def _numbered(spans: Iterable[tuple[int, int]], rows: list[Row]) -> Iterator[Frame]:

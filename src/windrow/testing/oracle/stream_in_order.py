@@ -1,4 +1,5 @@
-"""The models of what takes rows in the order of their times: Rows, Delta, Punctuation, Policy and rolling.
+"""The models of what takes rows in the order of their times: Rows, Delta, Punctuation, Threshold, Policy and
+rolling.
 
 All rows of a key are kept for ever, and everything is evaluated anew over those that the watermark, less the
 allowed lateness, has passed. What was given out is remembered by its number: since no row comes before those
@@ -48,7 +49,7 @@ class InOrder(Model):
 
 
 class OrderedModel(InOrder):
-    """Rows, Delta, Punctuation or Policy windows of all keys: each comes out once.
+    """The windows that data decide, of all keys: each comes out once.
 
     >>> import windrow as wr
     >>> query = wr.query(time="ts").window(wr.Rows(2)).agg(n=wr.count())

@@ -104,4 +104,5 @@ _WINDOWS: dict[str, Callable[[Clock], st.SearchStrategy[Window]]] = {
     "Rows": _rows,
     "Delta": _delta,
     "Punctuation": lambda _: st.just(wr.Punctuation("flag")),
+    "Threshold": lambda _: st.just(wr.Threshold("flag")),
 }

@@ -1,0 +1,58 @@
+"""Threshold windows: runs of rows for which something is true, as long as it stays true.
+
+    Threshold('late')    late  T  T  .  T  T  T  .  T
+                              |----|   |-------|   |-- (open)
+
+Invariant: all rows of a window are true, and the rows of its key before and after it are not; a row that is
+not true is in no window.
+Source: the threshold frames of Grossniklaus, Maier, Miller, Moorthy and Tufte: Frames: Data-Driven Windows
+(DEBS 2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from windrow.windows.arguments import check_column
+from windrow.windows.base import JobKey, Window
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Threshold(Window):
+    """The longest runs of rows whose column is true; the row that ends a run is not part of it.
+
+    Args:
+        column: a boolean column. Null counts as false, and ends a run, too.
+
+    >>> from windrow.windows import Threshold
+    >>> Threshold("late")
+    Threshold('late')
+    >>> list(Threshold("late").split([True, True, False, True, None, False, True]))
+    [(0, 2), (3, 4)]
+    """
+
+    example = "Threshold('late')"
+    job_keys = (JobKey("column", "text", '"late"'),)
+    ties_matter = True
+
+    column: str
+
+    def __init__(self, column: str) -> None:
+        object.__setattr__(self, "column", check_column(column))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def split(self, flags: Iterable[bool | None]) -> Iterator[tuple[int, int]]:
+        """The ended windows of rows in event-time order, as row numbers [first, last + 1)."""
+        start = 0
+        for row, flag in enumerate(flags):
+            if not flag:
+                if start < row:
+                    yield start, row
+                start = row + 1
+
+    def _arguments(self) -> Iterator[str]:
+        yield repr(self.column)
