@@ -146,6 +146,16 @@ def test_windows_without_a_key(spark: Any) -> None:
     check(spark, wr.query(time="ts").window(wr.Session("40s")).agg(total=wr.sum("v")), calls(500))
 
 
+def test_runs_of_late_flights_of_a_plane(spark: Any) -> None:
+    table, rng = calls(900), np.random.default_rng(5)
+    late = pa.array(rng.random(900) < 0.7, mask=rng.random(900) < 0.05)
+    table = table.append_column("late", late).append_column("seq", pa.array(rng.permutation(900)))
+    query = wr.query(time="ts", by="key", order="seq").window(wr.Threshold("late"))
+    query = query.agg(n=wr.count(), v=wr.collect("v"))
+    check(spark, query, table)
+    assert "is decided by the rows of a key" in query.explain(spark.createDataFrame(table))
+
+
 def test_an_empty_frame_has_the_columns_of_a_full_one(spark: Any) -> None:
     frame = spark.createDataFrame(calls(20))
     query = wr.query(time="ts", by="key").window(w=wr.Tumbling("1h")).agg(**AGGREGATES, c=wr.collect("v"))
