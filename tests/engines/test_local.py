@@ -202,6 +202,9 @@ def test_explain_tells_what_runs() -> None:
     assert "plain Python" in text
     shared = wr.query(time="ts").window(a=wr.Tumbling(10), b=wr.Tumbling(5)).agg(s=wr.sum("v")).explain()
     assert "cut at the edges of a, b" in shared
+    late = wr.query(time="ts", by="plane").window(wr.Threshold("late")).agg(s=wr.sum("v")).explain()
+    assert "Threshold('late'): each row is in at most one window" in late
+    assert "Threshold('late'): the rows of windows that are not complete" in late
 
 
 @pytest.mark.parametrize("count", [2, 40])

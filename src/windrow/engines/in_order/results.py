@@ -1,5 +1,5 @@
-"""What rows give that an operator takes, and what it keeps of them: for each kind of window that data decide,
-and for rolling.
+"""What rows give that an operator takes, and what it keeps of them: for windows that data decide, by the
+strategy of their kind (:mod:`windrow.engines.kinds`), and for rolling.
 
 Each function sees rows taken now after their context (:mod:`windrow.engines.in_order.context`), gives the
 results that this made final, and says which rows later ones will need. Rolling may see, in place of the rows
@@ -37,6 +37,7 @@ def completed_windows(
     """The results of the windows that new rows complete (with ``closing``: of all that may come out) and that
     start at ``since`` or later; and the places of the rows that windows still need."""
     frame = taken.frame
+    strategy.check(frame.table)  # the context may come from stored state
     found = strategy.find(query, frame, taken.leading)
     rest = strategy.needed_from(frame, found.ranges)
     chosen = _start_at_or_after(found.ranges, since)

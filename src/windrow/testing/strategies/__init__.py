@@ -11,7 +11,7 @@ rows with the same columns, so that any query drawn here fits any stream drawn h
 ``n``     integer    small, with nulls
 ``x``     float      with nulls, NaN and infinities; finite ones are multiples of 1/4, so that sums are exact
 ``s``     text       short, with nulls
-``flag``  boolean    with nulls: for ``Punctuation``
+``flag``  boolean    with nulls: for ``Punctuation`` and ``Threshold``
 ``km``    float      never falls as ``ts`` grows, with nulls: for ``Delta``
 ========= ========== ==========================================================================
 
