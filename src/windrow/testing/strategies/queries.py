@@ -62,11 +62,17 @@ def aggregates() -> st.SearchStrategy[Aggregate]:
 
 @st.composite
 def queries(
-    draw: st.DrawFn, clock: Clock = "integer", *, max_windows: int = 4, policies: bool = True
+    draw: st.DrawFn,
+    clock: Clock = "integer",
+    *,
+    max_windows: int = 4,
+    policies: bool = True,
+    kinds: tuple[str, ...] | None = None,
 ) -> Query:
     """Queries of one to four named windows, or one without a name, with one to three aggregates.
 
     ``policies=False`` leaves out Policy windows, whose functions are plain Python and cannot be stored.
+    ``kinds``: names of the other kinds of windows to draw from, as for :func:`windows`.
 
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import queries
@@ -74,14 +80,14 @@ def queries(
     True
     """
     start = _start(draw) if draw(st.booleans()) else wr.query(time="ts", empty="emit", by=draw(_BY))
-    kinds = draw(st.lists(windows(clock), min_size=1, max_size=max_windows))
+    drawn = draw(st.lists(windows(clock, kinds=kinds), min_size=1, max_size=max_windows))
     chosen = _chosen_aggregates(draw)
     if policies and draw(st.integers(0, 5)) == 5:
-        kinds[-1] = draw(_POLICIES)
+        drawn[-1] = draw(_POLICIES)
         chosen["held"] = wr.count()
-    if len(kinds) == 1 and draw(st.booleans()):
-        return start.window(kinds[0]).agg(**chosen)
-    return start.window(**{f"w{number}": kind for number, kind in enumerate(kinds)}).agg(**chosen)
+    if len(drawn) == 1 and draw(st.booleans()):
+        return start.window(drawn[0]).agg(**chosen)
+    return start.window(**{f"w{number}": window for number, window in enumerate(drawn)}).agg(**chosen)
 
 
 @st.composite
