@@ -174,3 +174,23 @@ def test_a_policy_that_reads_an_added_aggregate_is_another_policy(rolls: bool) -
 
     with pytest.raises(ChangedQuery, match=r"policy.* reads 'total', which was not there"):
         made(wr.Policy(heavy), n=wr.count(), total=wr.sum("v")).restore(before.snapshot())
+
+
+@pytest.mark.parametrize("order", [(), ("v",)], ids=["by time", "by a column"])
+def test_sessions_that_were_open_when_an_aggregate_of_order_was_added_can_be_read(order: Any) -> None:
+    """A session of several moments is one slice from before; its state was refused as damaged."""
+    visits = wr.query(time="t", order=order, watermark=0, allowed_lateness=50).window(visit=wr.Session(11))
+    before = visits.agg(n=wr.count())
+    after = visits.agg(n=wr.count(), text=wr.concat("s"))
+    rows = pa.table({"t": [1, 6], "v": [1, 2], "s": ["a", "b"]})
+    later = pa.table({"t": [12, 4, 40], "v": [3, 4, 5], "s": ["d", "c", "e"]})
+    operator = before.open()
+    operator.push(rows)
+    operator = after.restore(operator.snapshot())
+    operator.push(later.slice(0, 2))
+    operator = after.restore(operator.snapshot())
+    found = [*operator.push(later.slice(2)).to_pylist(), *operator.finish().to_pylist()]
+    assert [(row["window_start"], row["window_end"], row["n"], row["text"]) for row in found] == [
+        (1, 23, 4, None),
+        (40, 51, 1, "e"),
+    ]

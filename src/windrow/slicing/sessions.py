@@ -68,7 +68,8 @@ class SessionStore:
     def check_invariants(self, key_count: int) -> None:
         """Of a store that comes from outside."""
         if self.slices is not None:
-            self.slices.check_invariants(key_count, by="ends" if self.slices.order else "firsts")
+            by = "ends" if self.slices.order else "firsts"
+            self.slices.check_invariants(key_count, by=by, by_moment=self.moments)
         check_column("keys of closed sessions", self.closed_keys, len(self.closed_keys))
         check_column("ends of closed sessions", self.closed_ends, len(self.closed_keys))
         check_numbers("keys of closed sessions", self.closed_keys, 0, max(key_count, 1) - 1)

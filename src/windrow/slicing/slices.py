@@ -56,11 +56,12 @@ class HeldSlices:
         columns = (self.keys, self.firsts, self.lasts, self.ends, self.since)
         return int(sum(c.nbytes for c in columns if c is not None) + self.partials.nbytes)
 
-    def check_invariants(self, key_count: int, *, by: str = "ends") -> None:
+    def check_invariants(self, key_count: int, *, by: str = "ends", by_moment: bool = False) -> None:
         """What all that computes with slices relies on, checked for slices that come from outside.
 
         ``by``: the times that the slices of a key are sorted by; where order counts for more than time, or
-        slices are those of sessions, several may have the same."""
+        slices are those of sessions, several may have the same. ``by_moment``: slices of sessions, told apart
+        by the moment of their first row; one from before moments were told apart may hold later rows."""
         count = len(self.keys)
         for name in ("keys", "firsts", "lasts", "ends"):
             check_column(f"{name} of slices", getattr(self, name), count)
@@ -71,7 +72,10 @@ class HeldSlices:
         check_numbers("times of slices", self.firsts, START_OF_TIME, END_OF_TIME)
         check_numbers("ends of slices", self.ends, START_OF_TIME, 2 * END_OF_TIME - 1)
         require((self.firsts <= self.lasts).all(), "slices: a last row that is before the first")
-        require((self.lasts < self.ends).all(), "slices: rows after their end")
+        if by_moment:
+            require((self.ends == self.firsts + 1).all(), "slices: ends that are not those of their moments")
+        else:
+            require((self.lasts < self.ends).all(), "slices: rows after their end")
         layers = [] if self.since is None or by != "ends" else [self.since]
         each_once = by == "ends" and not self.order
         check_sorted("slices", self.keys, getattr(self, by), *layers, each_once=each_once)
