@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ import windrow as wr
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def _generator() -> Any:
-    spec = importlib.util.spec_from_file_location("windrow_docs_pictures", DOCS / "pictures.py")
+def _generator(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"windrow_docs_{name}", DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -25,7 +26,7 @@ def _generator() -> Any:
     return module
 
 
-GENERATOR = _generator()
+GENERATOR = _generator("pictures")
 PICTURES = {picture.name: picture for picture in GENERATOR.pictures()}
 
 
@@ -66,3 +67,34 @@ def test_the_windows_drawn_are_those_of_a_query(name: str) -> None:
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_guide_shows_the_picture(name: str) -> None:
     assert f"](pictures/{name}.svg)" in (DOCS / "windows.md").read_text(encoding="utf-8")
+
+
+ARCHITECTURE = _generator("architecture")
+SOURCE = DOCS.parent / "src" / "windrow"
+
+
+def test_the_picture_of_the_architecture_is_what_its_script_makes() -> None:
+    made = ARCHITECTURE.draw()
+    assert ARCHITECTURE.FILE.read_text(encoding="utf-8") == made, "run: python docs/architecture.py"
+
+
+def _is_there(module: str) -> bool:
+    path = SOURCE / module.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def test_the_picture_of_the_architecture_names_modules_that_are_there() -> None:
+    stops = [module for lane in ARCHITECTURE.LANES for stop in lane.stops for module in stop.modules]
+    named = [*stops, *(module for module, _ in ARCHITECTURE.FOUNDATIONS)]
+    assert [module for module in named if not _is_there(module)] == []
+
+
+@pytest.mark.parametrize("page", ["docs/glossary.md", "ARCHITECTURE.md"])
+def test_the_pages_on_the_architecture_name_modules_and_files_that_are_there(page: str) -> None:
+    root = DOCS.parent
+    text = (root / page).read_text(encoding="utf-8")
+    modules = re.findall(r"`windrow\.([a-z_.]+)`", text)
+    files = re.findall(r"`((?:src|tests|docs)/[\w/.]+?)/?`", text)
+    assert modules or files
+    assert [module for module in modules if not _is_there(module)] == []
+    assert [file for file in files if not (root / file).exists()] == []
