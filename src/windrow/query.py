@@ -394,7 +394,8 @@ def _checked_store(store: Any) -> Any:
 
         if not isinstance(store, Store):
             raise TypeError(
-                f"store={store!r} is no store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
+                f"store={store!r} is not a store: use MemoryStore, RocksDBStore or RedisStore of "
+                f"windrow.state"
             )
     return store
 

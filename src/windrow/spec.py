@@ -122,7 +122,7 @@ def _shown(value: Any) -> str:
 
 
 def _keywords(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Windows or aggregates by their names; names that are no keywords stand in a mapping."""
+    """Windows or aggregates by their names; names that are not keywords stand in a mapping."""
     plain = [
         f"{name}={value!r}" if name else repr(value) for name, value in pairs if not name or _is_keyword(name)
     ]

@@ -175,7 +175,7 @@ def test_a_transcript_that_cannot_be_read_says_why(transcript: Any, said: str) -
 
 def test_files_are_named_in_errors(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("steps: [}")
-    with pytest.raises(TranscriptError, match="broken: this is no YAML"):
+    with pytest.raises(TranscriptError, match="broken: this is not YAML"):
         run_on_oracle(tmp_path / "broken.yaml")
     assert list_transcripts(tmp_path) == [tmp_path / "broken.yaml"]
 

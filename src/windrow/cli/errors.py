@@ -23,4 +23,4 @@ class JobFailed(Exception):
 
 
 class JobInterrupted(Exception):
-    """A job that was told to stop and did."""
+    """A job that was asked to stop and did."""

@@ -11,7 +11,7 @@ __all__ = ["json_text"]
 
 
 def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
-    """One line of JSON. NaN and infinities become text; ``default`` is for what is no JSON type at all.
+    """One line of JSON. NaN and infinities become text; ``default`` is for what is not a JSON type at all.
 
     >>> json_text({"top": float("nan"), "all": [1.5, float("-inf")]})
     '{"top": "NaN", "all": [1.5, "-Infinity"]}'

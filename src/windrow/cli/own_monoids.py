@@ -37,7 +37,7 @@ def _installed() -> dict[str, Monoid]:
             raise JobError(f"entry point {point.name!r} ({point.value}) cannot be loaded: {error}") from error
         if not isinstance(value, Monoid):
             raise JobError(
-                f"entry point {point.name!r} ({point.value}) is no monoid: make it with wr.monoid()"
+                f"entry point {point.name!r} ({point.value}) is not a monoid: make it with wr.monoid()"
             )
         found[point.name] = value
     return found

@@ -1,6 +1,6 @@
 """Where compiled kernels are kept, if that place can be trusted.
 
-Kernels are machine code: whoever can write to the folder runs code in every process that loads from it. So
+Kernels are machine code: a user who can write to the folder runs code in every process that loads from it. So
 the folder belongs to the user, and nobody else may write to it; any other is left alone, with one warning.
 Where the user's own folder cannot be used, a folder of the user's among the temporary files is.
 """

@@ -94,7 +94,9 @@ def _infer(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], identity: Any, jit
     try:
         identity_type = typeof(identity)
     except (TypeError, ValueError) as error:
-        raise NotCompilable(f"the identity {identity!r} is no number or flat tuple of numbers") from error
+        raise NotCompilable(
+            f"the identity {identity!r} is not a number or a flat tuple of numbers"
+        ) from error
     inputs = tuple(from_dtype(d) for d in dtypes)
     partial = _numbers(identity_type, "the identity")
     partial = _wider(partial, _numbers(_returned(monoid.lift, inputs, jit, "lift"), "lift"))
@@ -157,7 +159,7 @@ def _number(kind: Any, what: str) -> str:
         return "i8" if kind.signed else "u8"
     if isinstance(kind, types.Float):
         return "f8"
-    raise NotCompilable(f"{what} gives {kind}, which is no number or flat tuple of numbers")
+    raise NotCompilable(f"{what} gives {kind}, which is not a number or a flat tuple of numbers")
 
 
 def _wider(a: _Numbers, b: _Numbers) -> _Numbers:

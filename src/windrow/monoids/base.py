@@ -83,7 +83,7 @@ class Monoid:
     nan: NaNs = "propagate"
     #: an Arrow type, or its name, for results; None: inferred
     result_type: Any = None
-    #: identity for a native partial, from the dtypes of the inputs, where ``identity`` itself is no native
+    #: identity for a native partial, from the dtypes of the inputs, where ``identity`` itself is not a native
     #: number
     typed_identity: Callable[..., Any] | None = None
     #: kinds of input (numpy's letters) for which a native form may be tried; empty: never

@@ -69,7 +69,7 @@ def contains_float(value: Any) -> bool:
 
 
 def shape(value: Any) -> tuple[str, int]:
-    """What a partial is, in words, and how many parts it has (-1 where that is no matter of shape).
+    """What a partial is, in words, and how many parts it has (-1 where the shape does not say).
 
     >>> shape((1, 2)), shape(7.5), shape("text")
     (('a tuple', 2), ('a number', -1), ('a str', -1))
@@ -88,7 +88,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_array(value: Any) -> bool:
-    """A numpy array, or a numpy scalar that is no Python number."""
+    """A numpy array, or a numpy scalar that is not a Python number."""
     return hasattr(value, "dtype") and hasattr(value, "tolist") and not _is_number(value)
 
 

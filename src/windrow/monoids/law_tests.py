@@ -58,7 +58,7 @@ class Laws:
         try:
             answer = function(*arguments)
         except Exception:
-            return None  # to refuse a partial is no matter of purity
+            return None  # refusing a partial has nothing to do with purity
         for which, before, after in zip(("first", "second", "third"), values, arguments, strict=False):
             if not self._unchanged(before, after):
                 return f"{text} mutates its {which} argument: {_shown(before)} becomes {_shown(after)}"

@@ -5,8 +5,9 @@ smallest counter-example it finds. The laws: functions are pure, partials keep t
 identity changes nothing, combine is associative; and whatever the aggregate states besides: inverse,
 commutative, idempotent, selection.
 
-A check that passes is no proof: it has tried samples, their derivatives (:mod:`windrow.monoids.law_samples`)
-and combinations of both, some thousand cases in a fixed pseudo-random order.
+A check that passes is not a proof: it has tried samples, their derivatives
+(:mod:`windrow.monoids.law_samples`) and combinations of both, some thousand cases in a fixed pseudo-random
+order.
 
 Floats are compared with a tolerance relative to the largest number that takes part; NaN equals NaN.
 """
@@ -35,7 +36,7 @@ _BROKEN = {
     "inverse": "has a wrong inverse",
     "commutativity": "is not commutative, as it states",
     "idempotence": "is not idempotent, as it states",
-    "selection": "is no selection, as it states",
+    "selection": "is not a selection, as it states",
 }
 
 

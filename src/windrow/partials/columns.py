@@ -219,7 +219,7 @@ class PickColumn(Column):
         return (*self.members[:-1], np.arange(len(self.values), dtype=np.int64), self.members[-1])
 
     def _values_at(self, references: Ints) -> Any:
-        """A slice without a value refers to any row: it is made null by whoever counts values."""
+        """A slice without a value refers to any row: it is made null where values are counted."""
         if not len(self.values):
             return self.values
         return self.values.take(pa.array(np.clip(references, 0, len(self.values) - 1)))
@@ -378,7 +378,8 @@ def _of_partials(monoid: Monoid) -> Monoid:
 
 
 def _codec(monoid: Monoid) -> Codec:
-    """Knows the named tuples of partials; the identity, which may be told by ``is``, comes back as itself."""
+    """Knows the named tuples of partials; the identity, which may be compared with ``is``, comes back as
+    itself."""
     return Codec("partials", records=records_in(monoid.identity), constants=(monoid.identity,))
 
 

@@ -236,7 +236,7 @@ def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count
 
 
 def _may_hold(kind: Any, result: Any) -> bool:
-    """Whether a column of this type may hold a result that others, which made the type, have not told of."""
+    """Whether a column of this type may hold a result that the results which made the type do not show."""
     if _is_untyped(kind):
         return False
     try:
@@ -247,7 +247,7 @@ def _may_hold(kind: Any, result: Any) -> bool:
 
 
 def _is_untyped(kind: Any) -> bool:
-    """Whether no result has told what it, or a part of it, is."""
+    """Whether no result shows the type of it, or of a part of it."""
     if pa.types.is_struct(kind):
         return any(_is_untyped(field.type) for field in kind)
     return bool(pa.types.is_null(kind))

@@ -45,7 +45,7 @@ _FACTOR = 4
 class Block:
     """The slices that end in one stretch of time; they, and the partials of the whole block, may be loaded
     when they are first asked for. A block that does not *keep* them loads them whenever they are asked for:
-    whoever gives it the functions decides what stays in memory."""
+    the caller who gives it the functions decides what stays in memory."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """What decoded state must be before anything computes with it: a checksum says who wrote bytes, not what.
 
-Whoever can write a checksum can write columns of different lengths, numbers of keys that do not exist, times
+A writer of a valid checksum can write columns of different lengths, numbers of keys that do not exist, times
 out of order; compiled code does not look. So each structure that is read from state has one method,
 ``check_invariants``, made of the functions here.
 

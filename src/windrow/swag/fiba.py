@@ -62,7 +62,7 @@ class FiBA(TreeWindow):
             time = self.youngest + 1 if self._size else 0
         except TypeError:
             raise TypeError(
-                f"insert() adds 1 to the last time, {self.youngest!r}, which is no number: use insert_at()"
+                f"insert() adds 1 to the last time, {self.youngest!r}, which is not a number: use insert_at()"
             ) from None
         self.insert_at(time, *value)
 
@@ -324,4 +324,4 @@ class FiBA(TreeWindow):
 
 def _check_time(time: Any) -> None:
     if time is None or time != time:
-        raise ValueError(f"{time!r} is no time: each value needs one that can be ordered")
+        raise ValueError(f"{time!r} is not a time: each value needs one that can be ordered")

@@ -154,7 +154,7 @@ class FOA(Swag):
         assert none is None, "a suspended rot in the back list"
         ahead, same = _walk(next_)
         assert same is suspended, "next has missed the suspended rot"
-        assert cells[len(cells) - len(ahead) :] == ahead, "next is no part of the front list"
+        assert cells[len(cells) - len(ahead) :] == ahead, "next is not part of the front list"
         values = [cell.value for cell in cells]
         if suspended is not None:
             values += self._check_rotation(suspended)

@@ -116,7 +116,7 @@ class IOA(Swag):
         ahead, same = _walk(self._next)
         assert none is None, "a delayed cell in the back list"
         assert same is delayed, "next has missed the delayed cell"
-        assert front[len(front) - len(ahead) :] == ahead, "next is no part of the front list"
+        assert front[len(front) - len(ahead) :] == ahead, "next is not part of the front list"
         values = [cell.value for cell in front]
         if delayed is not None:
             values += self._check_rotation(delayed)

@@ -1,9 +1,8 @@
 """Opening windows that are in a key-value store, and deleting them.
 
 A window's manifest has facts that must be the same whenever it is opened (algorithm, aggregate, identity) and
-the rest, which is read once they agree. Whoever opens a window becomes its owner: a token in the store that
-every write is conditional on, so that an earlier owner that is still alive can do no harm.
-"""
+the rest, which is read once they agree. The process that opens a window becomes its owner: a token in the
+store that every write is conditional on, so that an earlier owner that is still alive can do no harm."""
 
 from __future__ import annotations
 
@@ -115,7 +114,7 @@ _STORED: dict[type[MonoidTree], Any] = {AMTA: StoredAMTA, LogMTA: StoredLogMTA}
 def _check(store: Any, buffer: int, cache: int, block: int | None, durability: str) -> None:
     if not isinstance(store, Store):
         raise TypeError(
-            f"{store!r} is no store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
+            f"{store!r} is not a store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
         )
     for name, value in (("buffer", buffer), ("cache", cache), ("block", 1 if block is None else block)):
         if not 1 <= value <= MOST_PAIRS:

@@ -76,7 +76,7 @@ class StoredTree(MonoidTree):
     #: how safe the window is as it is now: 0 not, 1 stored, 2 synced
     _safety = 0
 
-    # -- operations: the store is told at their beginning, so that an error leaves the window as it was ------
+    # -- operations: the store is notified at their beginning, so that an error leaves the window as it was --
 
     def insert(self, *value: Any) -> None:
         self._before()

@@ -104,7 +104,7 @@ def _arrow_of(table: Any) -> Any:
     if hasattr(table, "__arrow_c_stream__"):
         return pa.table(table)
     remedy = "give an Arrow, pandas, Polars or DuckDB table, or a list of dicts"
-    raise TypeError(f"{type(table).__name__} is no table: {remedy}")
+    raise TypeError(f"{type(table).__name__} is not a table: {remedy}")
 
 
 def _values(column: Any) -> list[Any]:

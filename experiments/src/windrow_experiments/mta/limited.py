@@ -2,7 +2,7 @@
 
 The limit counts from what the process has once its window, still empty, is open (``RLIMIT_DATA``, Linux):
 RocksDB's threads alone have stacks of a hundred MB, which are never touched. Every thousand values a line
-says how many there are, so that whoever started the process knows even if it is killed; the last line says
+says how many there are, so that the parent process knows even if it is killed; the last line says
 what memory was used.
 """
 

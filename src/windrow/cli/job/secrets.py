@@ -14,7 +14,7 @@ from urllib.parse import unquote
 __all__ = ["HIDDEN", "SECRET_NAMES", "Setting", "scrubbed", "without_logins"]
 
 HIDDEN = "***"
-#: names of options whose values are secrets; Spark is told the same
+#: names of options whose values are secrets; Spark gets the same
 SECRET_NAMES = (
     r"(?i)secret|passw|passphrase|pwd|(?:^|[._-])(?:pass|sas)(?:$|[._-])|token|signature"
     r"|(?:access|api|account)[._-]?key|credential|jaas|private|auth(?!enticate$)"

@@ -38,7 +38,7 @@ class Progress:
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
     def lag(self, now: dt.datetime | None = None) -> float | None:
-        """Seconds by which the watermark is behind the clock; None where time is no time of day."""
+        """Seconds by which the watermark is behind the clock; None where time is not a time of day."""
         if not isinstance(self.watermark, dt.datetime):
             return None
         zoned = self.watermark if self.watermark.tzinfo else self.watermark.replace(tzinfo=dt.UTC)

@@ -49,7 +49,7 @@ class Chunk:
         load_whole: Callable[[int], Any],
         keeps: bool,
     ) -> Chunk:
-        """A chunk that is kept elsewhere; ``told`` is what ``facts`` has said of it."""
+        """A chunk that is kept elsewhere; ``told`` is what ``facts`` gave."""
         found = cls.__new__(cls)
         found._wholes = {}
         limits = ((1, MOST_STORED), (-(2**62), 2**62), (-(2**62), 2**62), (0, 2**62), (0, 64))

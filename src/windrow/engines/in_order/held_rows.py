@@ -1,7 +1,7 @@
 """Rows that an operator holds: a table, and beside it the time and the arrival number of each row.
 
 What is held beside the table is in no column of it, so that no name can clash with a user's. Values are
-never changed in place: whoever has rows in hand keeps them as they were.
+never changed in place: a caller who has rows keeps them as they were.
 """
 
 from __future__ import annotations

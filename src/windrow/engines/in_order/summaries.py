@@ -1,6 +1,6 @@
 """Neighbouring rows folded by key: one partial for each key that has rows among them.
 
-A whole knows its keys by their values and not by numbers, so that it means the same whoever reads it, and a
+A whole knows its keys by their values and not by numbers, so that it means the same to every reader, and a
 key whose rows are gone is forgotten with them. Wholes of neighbours combine, earlier rows first.
 """
 

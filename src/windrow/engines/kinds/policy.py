@@ -100,7 +100,7 @@ def _inputs(k: int, row: Any) -> Any:
 
 
 def lowered(monoid: Monoid, partials: list[Any], values: Ints, describe: Callable[[int], str]) -> list[Any]:
-    """The results of partials, None where they hold no value; ``describe`` tells of the row of each."""
+    """The results of partials, None where they hold no value; ``describe`` names the row of each."""
     results: list[Any] = []
     with naming_row(describe), calling(monoid) as loop:
         for loop.place, (partial, count) in enumerate(zip(partials, values.tolist(), strict=True)):

@@ -30,7 +30,7 @@ from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
 __all__ = ["ROLLING", "Plan"]
 
 
-#: the number of what is no window but rolling
+#: the number of rolling, which is not a window
 ROLLING = -1
 
 

@@ -72,7 +72,7 @@ def snapshot_of(plan: Plan, state: State) -> bytes:
 
 def snapshot_value(plan: Plan, state: State, *, whole: bool = True) -> dict[str, Any]:
     """All of it as plain values; or not the whole but what is left without blocks of slices and chunks of
-    rows, for those who keep them elsewhere."""
+    rows, for callers who keep them elsewhere."""
     stored = _state(plan, state, whole)
     if whole and state.time is not None:
         blocks = state.time.store.blocks
@@ -377,7 +377,7 @@ class _Reader:
         return slices
 
     def _with_added(self, stored: dict[str, Any], rows_in: int) -> dict[str, Any]:
-        """Aggregates of columns that the held rows do not have are told which rows these are."""
+        """Aggregates of columns that the held rows lack learn which rows these are."""
         query = self._plan.query
         pairs = list(zip(query.aggregates, self._places, strict=True))
         bounds = dict(stored["added"])

@@ -60,7 +60,7 @@ class State:
     #: the earliest and the largest time seen
     earliest: int = END_OF_TIME
     largest: int = START_OF_TIME
-    #: whether the watermark was given as an integer, while no table has told what times are
+    #: whether the watermark was given as an integer, while no table has shown what times are
     advanced_by_integer: bool | None = None
     #: how much of int64 the sizes of the values of one key can fill at most, which integer results must fit
     reach: float = 0.0

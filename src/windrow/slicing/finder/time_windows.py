@@ -1,10 +1,10 @@
 """The windows of a query that time alone decides, all at once: which are due, which hold a row.
 
 The windows of one kind are numbered: window k starts at ``anchor + k * slide``, or is the k-th of a list
-where they are no arithmetic progression (calendar windows, cumulative ones, a fixed band). Neither starts nor
-ends fall with k, so that "the first that ends after t" and "the last that starts by t" answer all questions;
-the kernels ask them for every kind of a query in one call, so that a thousand windows cost no more calls than
-one.
+where they are not an arithmetic progression (calendar windows, cumulative ones, a fixed band). Neither starts
+nor ends fall with k, so that "the first that ends after t" and "the last that starts by t" answer all
+questions; the kernels ask them for every kind of a query in one call, so that a thousand windows cost no more
+calls than one.
 
 Cost: O(log slices) a window that comes out, O(kinds x keys) a call. Where more windows would come out than
 there is room for at first, they are counted, O(kinds x slices), and too many, of all kinds, are refused.

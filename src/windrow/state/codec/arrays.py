@@ -74,7 +74,7 @@ def _dtype(described: Any) -> Any:
 
     if type(described) is str:
         if not _SIMPLE.fullmatch(described):
-            raise CorruptState(f"{described[:40]!r} is no type of numpy data that can be stored")
+            raise CorruptState(f"{described[:40]!r} is not a type of numpy data that can be stored")
         return np.dtype(described)
     if type(described) is tuple:
         base, shape = described
@@ -93,7 +93,7 @@ def _dtype(described: Any) -> Any:
 
 def _shape(shape: Any) -> tuple[int, ...]:
     if type(shape) is not tuple or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
-        raise CorruptState(f"{shape!r} is no shape of an array")
+        raise CorruptState(f"{shape!r} is not the shape of an array")
     return shape
 
 
@@ -126,7 +126,7 @@ def read_narrow(reader: Reader) -> Any:
         raise CorruptState(f"{len(data)} bytes for numbers of {width} bytes each")
     above: Any = np.frombuffer(data, f"<u{width}").astype(np.int64)
     if not -(1 << 63) <= least < (1 << 63) - int(above.max(initial=0)):
-        raise CorruptState(f"numbers from {least} on are no 64-bit integers")
+        raise CorruptState(f"numbers from {least} on are not 64-bit integers")
     return above + least
 
 

@@ -27,7 +27,7 @@ __all__ = ["MOST_PAIRS", "Block", "BlockCodec", "PairCheck"]
 _HEAD = struct.Struct("<QIII")
 _KIND = "block"
 _MOST_COLUMNS = 64
-#: a block is no larger, whoever wrote it
+#: a block is not larger, whatever wrote it
 MOST_PAIRS = 65536
 _EACH, _TUPLES, _TEXT = b"xts"
 #: letters that are read together

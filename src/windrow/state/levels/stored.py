@@ -89,7 +89,7 @@ class StoredLevels:
     def _below(self, level: int, position: int) -> list[tuple[LevelEnds, int]]:
         """Blocks with the descendants of a pair, as long as those of a level are in one block.
 
-        Whoever searches a tree reads one pair a level on the way down, and waits for the store once for
+        A search in a tree reads one pair a level on the way down, and waits for the store once for
         several levels.
         """
         found: list[tuple[LevelEnds, int]] = []

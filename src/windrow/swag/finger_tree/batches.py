@@ -39,7 +39,7 @@ def _enter(window: FiBA, times: Any, values: Any) -> tuple[NativeForm, np.ndarra
         raise ValueError(f"{len(moments)} times for {len(columns)} values: give one time a value")
     missing = np.isnat(moments) if moments.dtype.kind == "M" else moments != moments
     if missing.any():
-        raise ValueError(f"{moments[missing][0]!r} is no time: each value needs one that can be ordered")
+        raise ValueError(f"{moments[missing][0]!r} is not a time: each value needs one that can be ordered")
     form = _form_for(window, functions, moments.dtype)
     if form is None or not form.integers_fit(columns):
         return None

@@ -114,7 +114,7 @@ def _load(path: Path) -> Any:
     try:
         return yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:
-        raise TranscriptError(f"this is no YAML: {error}") from error
+        raise TranscriptError(f"this is not YAML: {error}") from error
 
 
 def _read(name: str, data: Any) -> Transcript:
@@ -202,7 +202,7 @@ def _checked_step(number: int, data: Any, columns: list[str] | None, shows: list
 
 def _mapping(argument: Any) -> Mapping[str, Any]:
     if not isinstance(argument, Mapping):
-        raise TranscriptError(f"{argument!r} is no mapping from names to windows")
+        raise TranscriptError(f"{argument!r} is not a mapping from names to windows")
     return argument
 
 

@@ -57,7 +57,7 @@ class Grid:
         """The windows that end after this time, without end."""
         first = Arithmetic(self.anchor, self.slide).next_after(self.scale.floor(time) - self.size)
         windows = map(self._window, count(first, self.slide))
-        # A day that a zone skips is no window
+        # A day that a zone skips is not a window
         return (window for window in windows if window[0] < window[1])
 
     def windows_ending_in(self, low: int, high: int) -> Iterator[tuple[int, int]]:

@@ -107,7 +107,7 @@ def _from_text(text: str, name: str) -> datetime:
 
 
 def _datetime_us(value: datetime, name: str, zone: Zone | None) -> int:
-    # pandas.Timestamp is a datetime that also counts nanoseconds, and pandas.NaT is one that is no time
+    # pandas.Timestamp is a datetime that also counts nanoseconds, and pandas.NaT is one that is not a time
     if value != value:
         raise ValueError(f"{name} is NaT: give a real time")
     if getattr(value, "nanosecond", 0):

@@ -30,7 +30,7 @@ _MODES = {"error": "errorifexists"}
 
 
 def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter, read_back: bool) -> None:
-    """Run to the end, or until told to stop. ``read_back``: keep results for a report."""
+    """Run to the end, or until asked to stop. ``read_back``: keep results for a report."""
     frame = guarded(read_source, job, spark)
     if job.source.is_stream:
         guarded(check_goes_on, job, spark)

@@ -89,7 +89,7 @@ def _drop_log() -> None:
 
 @contextlib.contextmanager
 def _whole_errors_in_the_log(job: Job, verbose: bool) -> Iterator[None]:
-    """A failure is told in one line, which names the file that has all of it, secrets left out."""
+    """A failure becomes one line, which names the file that has all of it, secrets left out."""
     try:
         yield
     except JobFailed as failure:

@@ -29,7 +29,7 @@ def watch(
     reporter: Reporter,
     is_fed: Callable[[], bool] | None = None,
 ) -> bool:
-    """Until the stream ends; whether it was told to. ``is_fed``: more input may come; once it does not and
+    """Until the stream ends; whether it was asked to. ``is_fed``: more input may come; once it does not and
     all is done, the stream is stopped."""
     seen: set[tuple[int, str]] = set()
     with Stopping(lambda: reporter.note("stopping after this micro-batch (again: at once) ...")) as stopping:

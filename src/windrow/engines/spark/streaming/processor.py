@@ -22,7 +22,7 @@ __all__ = ["ENTRIES", "FENCE", "HEADER", "STEPPED", "BucketProcessor"]
 
 #: the variable of Spark's state: a map of blobs by name
 ENTRIES = "entries"
-#: the names of the entries that are no blocks
+#: the names of the entries that are not blocks
 HEADER, FENCE = "header", "fence"
 #: the property of Spark's tasks that says of which stream they are: the same after every restart
 _QUERY_ID = "sql.streaming.queryId"

@@ -118,7 +118,7 @@ class Fence:
             raise self.refusal()
 
     def check_step(self) -> None:
-        """Raise if a step that failed was stored after all, for those who cannot go back behind it."""
+        """Raise if a step that failed was stored after all, for callers who cannot go back behind it."""
         steps = [fence for fence in self._doubtful if fence not in (None, self.known)]
         if steps and self._store.get(self.key) in steps:
             raise StateError(
@@ -128,7 +128,7 @@ class Fence:
 
     @contextlib.contextmanager
     def naming_operator(self) -> Iterator[None]:
-        """Errors of guards are told with the name of the operator."""
+        """Errors of guards name the operator."""
         try:
             yield
         except WindowTaken as error:

@@ -126,7 +126,7 @@ class StoreEntries:
     # -- deleting --------------------------------------------------------------------------------------------
 
     def delete_unknown(self, known: set[str]) -> None:
-        """Delete blocks that no header tells of."""
+        """Delete blocks that no header lists."""
         kept = {self._blocks + name.encode() for name in known}
         some = [key for key in self.store.scan(self._blocks) if key not in kept]
         for start in range(0, len(some), _DELETED_AT_ONCE):
@@ -158,7 +158,7 @@ def operators(store: Store) -> list[str]:
 
 
 def delete_operator(store: Store, name: str) -> None:
-    """Remove the state of an operator from a store; whoever has it open can write no more.
+    """Remove the state of an operator from a store; an operator that has it open can write no more.
 
     >>> from windrow.state import MemoryStore
     >>> delete_operator(MemoryStore(), "calls")
@@ -215,7 +215,8 @@ class SavedOperator:
     def __init__(self, store: Any, name: str, *, sync: bool = False, cache_bytes: Any = 64 << 20) -> None:
         if not isinstance(store, Store):
             raise TypeError(
-                f"store={store!r} is no store: use MemoryStore, RocksDBStore or RedisStore of windrow.state"
+                f"store={store!r} is not a store: use MemoryStore, RocksDBStore or RedisStore of "
+                f"windrow.state"
             )
         if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int) or cache_bytes < 0:
             raise ValueError(f"cache_bytes={cache_bytes!r}: give a number of bytes, 0 or more")
@@ -309,5 +310,5 @@ class SavedOperator:
         self.loaded.only(set())
         if self._windows is not None:
             self._windows.settle()
-        with contextlib.suppress(Exception):  # whoever opens the name again deletes what is left
+        with contextlib.suppress(Exception):  # the next to open the name deletes what is left
             self.entries.delete_rest()

@@ -8,7 +8,7 @@ forgotten, and its window deleted.
 Windows are changed in place, other than all the rest of an operator's state: a step that fails lets go of the
 windows it has opened, and the next one finds them as the last step that was stored has left them.
 
-Invariant: what is stored of the windows and the header that tells of them are of the same step.
+Invariant: what is stored of the windows and the header that lists them are of the same step.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class KeyWindows:
         """The window of that number, into which so many rows went so far."""
         window = self._open.get(number)
         if window is None:
-            self._check_owner()  # opening takes the window from whoever has it
+            self._check_owner()  # opening takes the window from its owner
             window = self.fold.open(self.store, self._id(number), durability="flush")
             if window._next_position() != rows:
                 raise StateError(

@@ -24,7 +24,7 @@ from windrow.errors import AggregateError
 __all__ = ["RowEntries", "StoredRows", "chunk_numbers", "is_of_rows", "listed_rows"]
 
 _PREFIX = "c"
-#: what the header tells of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
+#: what the header lists of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
 _TOLD = (np.int64, np.int32, np.int64, np.int64, np.int64, np.int8)
 
 
@@ -39,7 +39,7 @@ def chunk_numbers(names: Iterable[str]) -> set[int]:
 
 
 def listed_rows(chunks: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """The names of all entries that a header tells of for one part."""
+    """The names of all entries that a header lists for one part."""
     for numbers, *_, levels in chunks:
         for number, count in zip(numbers.tolist(), levels.tolist(), strict=True):
             yield _rows_name(number)
@@ -123,7 +123,7 @@ class StoredRows:
     # -- out -------------------------------------------------------------------------------------------------
 
     def save(self, parts: Mapping[int, OrderedRows]) -> dict[int, Any]:
-        """Write chunks that are new, delete those that are gone; what the header tells of each part."""
+        """Write chunks that are new, delete those that are gone; what the header lists of each part."""
         self._saved = {}
         told = {}
         for number, part in parts.items():

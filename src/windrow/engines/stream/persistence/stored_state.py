@@ -48,7 +48,7 @@ _ROWS = "rows"
 
 
 def read_header(data: bytes, place: bytes) -> dict[str, Any]:
-    """A header as plain values, for those who look at state."""
+    """A header as plain values, for reports on state."""
     return dict(unpack(_HEADER, data, _context(place, _HEADER)))
 
 
@@ -133,13 +133,13 @@ class _Bounds:
 class StoredState:
     """An operator's state between steps.
 
-    Without a cache, blocks keep what they load, and are written where they were: right for those who load and
-    save once, and whose entries can be taken back. With one, every write of a block has a name of its own, so
-    that what was there before can be read until ``settled`` says that the new is safe."""
+    Without a cache, blocks keep what they load, and are written where they were: right for callers who load
+    and save once, and whose entries can be taken back. With one, every write of a block has a name of its
+    own, so that what was there before can be read until ``settled`` says that the new is safe."""
 
     entries: Entries
     cache: Cache | None = None
-    #: what whoever keeps the state must have been the same when it was written, by name
+    #: settings of the place where state is kept that must not change, by name
     marks: Mapping[str, int] = field(default_factory=dict[str, int])
     #: the id of whom the state belongs to, which the header then has; None: it is not known
     owner: str | None = None
@@ -201,7 +201,7 @@ class StoredState:
         return found
 
     def blocks(self, plan: Plan, places: Sequence[int | None], key_count: int, span: int) -> dict[int, Block]:
-        """The blocks that the header tells of, while it is being restored."""
+        """The blocks that the header lists, while it is being restored."""
         self._key_count, self._span = key_count, span
         self._stored = {
             number: self._entry(plan, places, number, *told) for number, told in self._told["blocks"].items()
@@ -209,7 +209,7 @@ class StoredState:
         found = {number: entry.block for number, entry in self._stored.items()}
         if self._is_same(places):
             return found
-        # the header will tell of other aggregates than are in these blocks: they are written anew
+        # the header will list other aggregates than are in these blocks: they are written anew
         return {number: _same(block) for number, block in found.items()}
 
     def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None:
@@ -375,7 +375,7 @@ class StoredState:
 
 
 def _listed(header: dict[str, Any]) -> Iterator[str]:
-    """The names of all entries that a header tells of."""
+    """The names of all entries that a header lists."""
     for _, has_whole, *_, name in header["blocks"].values():
         yield from (name, f"{name}w") if has_whole else (name,)
     for rows in header["state"]["ordered"].values():

@@ -67,7 +67,7 @@ def _rolled(query: Spec, kinds: Sequence[Any], tables: Iterable[pa.Table]) -> It
 
 
 def without_context(batch: Any) -> Any:
-    """A batch without context rows and without the columns that tell of segments."""
+    """A batch without context rows and without the columns of segments."""
     kept = batch.filter(pc.invert(batch.column(batch.schema.get_field_index(CONTEXT))))
     return kept.drop_columns([SEGMENT, CONTEXT])
 

@@ -47,9 +47,9 @@ COUNTED = (
 )
 
 
-#: how the number of buckets is told: it follows from the setting
+#: name of the number of buckets, which follows from the setting
 BUCKETS = "number of buckets, that of spark.sql.shuffle.partitions,"
-#: how the way in which keys are spread over them is told: windrow's own, by its version
+#: version of the key-to-bucket hash, checked against stored state
 SPREADING = "windrow's way to spread keys"
 
 

@@ -6,7 +6,7 @@ A slice lies between two window edges: it has the times of its first and last ro
 a key with the same end may be fused, unless a gap of sessions lies between.
 
 A sum of integers may need more than 64 bits: it is stored as two numbers, ``high`` * 2**32 + ``low``,
-whatever each of them is. Whoever fits it into 64 bits leaves ``high`` at 0.
+whatever each of them is. A sum that fits 64 bits has ``high`` = 0.
 """
 
 from __future__ import annotations
