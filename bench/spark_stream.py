@@ -237,8 +237,8 @@ def state(bench: Bench, rows: int) -> Iterator[Row]:
             "windrow entries": entries,
             "spark entries": peer_rows,
             "entries, times fewer": peer_rows / entries,
-            "windrow bytes a key": size / keys,
-            "spark bytes a key": peer_bytes / keys,
+            "windrow bytes per key": size / keys,
+            "spark bytes per key": peer_bytes / keys,
             "bytes, times fewer": peer_bytes / size,
         }
 
@@ -299,7 +299,7 @@ def touched(bench: Bench, rows: int) -> Iterator[Row]:
 
 
 def rolling(bench: Bench, rows: int) -> Iterator[Row]:
-    """A result a row, over windows of more and more rows: the cost of a row should not grow."""
+    """A result per row, over windows of more and more rows: the cost of a row should not grow."""
     for minutes in (1, 15, 150):
         given = Input(rows, 14, 10)
 
@@ -356,8 +356,8 @@ FORMATS = {
     "windrow entries": ",",
     "spark entries": ",",
     "entries, times fewer": ",.0f",
-    "windrow bytes a key": ",.0f",
-    "spark bytes a key": ",.0f",
+    "windrow bytes per key": ",.0f",
+    "spark bytes per key": ",.0f",
     "bytes, times fewer": ",.1f",
     "state bytes": ",",
     "read": ",",

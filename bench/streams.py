@@ -122,7 +122,7 @@ def _sliding_day() -> Any:
 
 
 def state(settings: Settings) -> list[dict[str, Any]]:
-    """Sliding 24 h / 1 min, sum and max: bytes a key as a stream goes on, and when it is finished."""
+    """Sliding 24 h / 1 min, sum and max: bytes per key as a stream goes on, and when it is finished."""
     keys = settings.pick(1_000, 50)
     found = []
     for name, rows_a_minute in (("a minute", keys), ("an hour", max(1, keys // 60))):
@@ -147,8 +147,8 @@ def _held(name: str, when: str, operator: Any, keys: int) -> dict[str, Any]:
         "rows in": metrics.rows_in,
         "slices a key": metrics.slices // keys,
         "state bytes": metrics.state_bytes,
-        "bytes a key": metrics.state_bytes // keys,
-        "buckets: bytes a key": 1_440 * 40 if metrics.slices else 0,
+        "bytes per key": metrics.state_bytes // keys,
+        "buckets: bytes per key": 1_440 * 40 if metrics.slices else 0,
     }
 
 

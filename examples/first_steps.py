@@ -84,7 +84,7 @@ def main() -> None:
     show(per_call, 3)
 
     print(
-        "\nthe maximum of the last 10,000 lengths, by each algorithm, ns a call (kernels compiled before)\n"
+        "\nthe maximum of the last 10,000 lengths, by each algorithm, ns per call (kernels compiled before)\n"
     )
     lengths = calls["len"].to_numpy().astype(float)
     for algorithm in (wr.swag.TwoStacksLite, wr.swag.DABALite, wr.swag.DABA, wr.swag.FlatFAT):

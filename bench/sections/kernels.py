@@ -155,7 +155,7 @@ def _alone(case: Case, settings: Settings) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     heading(
-        "kernels: ns a round (evict, insert, query) and the ratio to C++ -O3 -march=native",
+        "kernels: ns per round (evict, insert, query) and the ratio to C++ -O3 -march=native",
         "the minimum of interleaved runs; the results of both sides agree",
     )
     table(result["against"], **{"C++ ns": ".2f", "windrow ns": ".2f", "ratio": ".2f", "goal": ".2f"})

@@ -27,7 +27,7 @@ def where() -> Iterator[Places]:
 
 
 def slid(make: Make, n: int, slides: int) -> float:
-    """Combines an update in a window of constant size."""
+    """Combines per update in a window of constant size."""
     return measured(make, sized, too_large, repeat((n,), n), repeat((n,), slides)).combines
 
 

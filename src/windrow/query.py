@@ -67,7 +67,7 @@ class Query(Spec):
     def rolling(
         self, size: Any = None, *, rows: Any = None, policy: Any = None, store: Store | None = None
     ) -> Query:
-        """One result an input row: over (t - size, t], or over the last ``rows`` rows in time order.
+        """One result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
 
         Rows with equal time are peers: by time, each sees all of them. With a ``store`` of
         :mod:`windrow.state` windows are kept there, and may be larger than memory; see docs/state.md.

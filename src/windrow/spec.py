@@ -20,7 +20,7 @@ __all__ = ["Rolling", "Spec"]
 
 @dataclass(frozen=True, slots=True)
 class Rolling:
-    """One result a row: over (t - size, t], over the last ``rows`` rows, or over what a policy leaves."""
+    """One result per row: over (t - size, t], over the last ``rows`` rows, or over what a policy leaves."""
 
     size: Duration | None = None
     rows: int | None = None

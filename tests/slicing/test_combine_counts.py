@@ -76,7 +76,7 @@ def test_a_sliding_window_that_fires_alone_costs_its_slices_lazily_and_far_less_
         cost, found = counting.cost(lambda t=time: operator.push(rows([t])))
         assert found["total"].to_pylist() == [size]
         costs.append(cost)
-    # eager: slices of the blocks at both ends, one partial a block in between, and now and then the partial
+    # eager: slices of the blocks at both ends, one partial per block in between, and now and then the partial
     # of a block that is complete
     bound = 3 * store.span + size / store.span if store.eager else size
     assert np.mean(costs) <= bound

@@ -16,7 +16,7 @@ def test_rolling(spark: Any) -> None:
     text = (
         wr.query(time="ts", by="region").rolling(10).agg(m=wr.max("len"), c=wr.concat("note")).explain(frame)
     )
-    assert "a result a row" in text
+    assert "a result per row" in text
     assert "sorted by region, then ts, then arrival" in text
     assert "m = max('len'): native code; int64" in text
     assert "c = concat('note'): plain Python; string" in text

@@ -79,7 +79,7 @@ def test_worst_case_of_daba_is_reached() -> None:
 
 @pytest.mark.parametrize("size", [2, 3, 10, 64, 100])
 def test_average_of_daba(size: int) -> None:
-    """[DABA] theorem 4.3: 2.5 combines an insert and 1.5 an evict on average, on a window that slides."""
+    """[DABA] theorem 4.3: 2.5 combines per insert and 1.5 per evict on average, on a window that slides."""
     counting = Counting()
     window = wr.swag.DABA(counting.monoid)
     for v in range(size):

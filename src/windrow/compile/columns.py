@@ -1,6 +1,6 @@
 """Lists, numpy arrays and Arrow arrays in; the same kind out.
 
-A batch becomes :class:`Columns`: one contiguous numpy array an input, 8 bytes a value or one for booleans,
+A batch becomes :class:`Columns`: one contiguous numpy array per input, 8 bytes per value or one for booleans,
 and a mask of the rows to skip (None where there is none). float64, int64 and boolean buffers of numpy and
 Arrow are used where they lie; other widths are converted. What has no native form (text, objects, mixed
 types) stays a list of rows.

@@ -8,9 +8,9 @@ pieces smaller, not longer.
 Invariant: what comes out does not depend on how a loop is cut into pieces. Cost: a call of a compiled
 function, a few microseconds, for about a tenth of a second of work.
 
-Loops that pass once over rows with a few instructions a row (sorting by key, cutting slices, rolling by time,
-sessions) stay in one call: they do 50 million rows a second and more, and so does NumPy's own sorting beside
-them, which cannot be interrupted either. A flip of Two-Stacks is one step, too: a pass over a window.
+Loops that pass once over rows with a few instructions per row (sorting by key, cutting slices, rolling by
+time, sessions) stay in one call: they do 50 million rows a second and more, and so does NumPy's own sorting
+beside them, which cannot be interrupted either. A flip of Two-Stacks is one step, too: a pass over a window.
 """
 
 from __future__ import annotations

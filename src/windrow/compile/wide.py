@@ -1,6 +1,6 @@
 """The native form of a monoid whose partial is a row of numbers (sketches).
 
-A batch becomes 64-bit codes first, one a value; rows are lifted into and combined in place, so that nothing
+A batch becomes 64-bit codes first, one per value; rows are lifted into and combined in place, so that nothing
 is allocated. The result is what lower makes of a row, if that compiles to a number, or the row itself as
 bytes.
 """

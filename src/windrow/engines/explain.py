@@ -12,11 +12,11 @@ from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["explain"]
 
-_FOLD = "one fold a window, 1 combine a row"
-_SLIDE = "Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window"
-_SLICED = "1 combine a row into its slice, once for all sliced windows; then Two-Stacks Lite over slices"
-_POLICY = "AMTA, amortised O(1) a row; the policy searches O(log n) prefixes"
-_STORED = "AMTA in the store, one window a key for all aggregates, amortised O(1) a row; plain Python"
+_FOLD = "one fold per window, 1 combine per row"
+_SLIDE = "Two-Stacks Lite over the rows of all windows, at most 2 combines per row and 1 per window"
+_SLICED = "1 combine per row into its slice, once for all sliced windows; then Two-Stacks Lite over slices"
+_POLICY = "AMTA, amortised O(1) per row; the policy searches O(log n) prefixes"
+_STORED = "AMTA in the store, one window per key for all aggregates, amortised O(1) per row; plain Python"
 
 
 def explain(query: Spec) -> str:
@@ -27,8 +27,8 @@ def explain(query: Spec) -> str:
     >>> print(q.explain())
     rows: sorted by region, then ts; each window is a range of neighbouring rows
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
-      n = sum('len'): Two-Stacks Lite over the rows of all windows, at most 2 combines a row and 1 a window; \
-native code where sum compiles for the data
+      n = sum('len'): Two-Stacks Lite over the rows of all windows, at most 2 combines per row and 1 per \
+window; native code where sum compiles for the data
     state: none is kept after the table is done
     on endless input, open() keeps:
       time windows: up to 1440 slices a key and window length, one partial each (eager: blocks of slices \
@@ -47,7 +47,7 @@ have partials of their own)
     if query.rolling_over is not None:
         over = query.rolling_over
         what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
-        lines.append(f"rolling: a result a row, over {'what the policy leaves' if over.policy else what}")
+        lines.append(f"rolling: a result per row, over {'what the policy leaves' if over.policy else what}")
         cost = _POLICY if over.policy else _SLIDE
         for result, a in query.aggregates:
             how = _how(a, cost, over.policy) if over.store is None else _STORED
@@ -72,7 +72,7 @@ def _endless(query: Spec) -> Iterator[str]:
     for name, window in query.windows:
         if decided_by_gaps(window):
             single = not ordered and window.is_sliced
-            what = "one partial an open session" if single else "a partial a moment of open sessions"
+            what = "one partial per open session" if single else "a partial per moment of open sessions"
             yield f"  {name or 'sessions'}: {what}"
         elif window.decided_by == "data":
             yield f"  {name or repr(window)}: the rows of windows that are not complete, and rows not yet due"

@@ -127,7 +127,7 @@ def _ranges(
 
 
 def _rolled(query: Spec, frame: Frame) -> pa.Table:
-    """The input with a result column an aggregate, rows where they were."""
+    """The input with a result column per aggregate, rows where they were."""
     over = query.rolling_over
     assert over is not None
     if over.store is not None:

@@ -9,7 +9,7 @@ Invariant: values that are equal in Python have equal codes (``1``, ``1.0`` and 
 them in microseconds (a date: days). :func:`encode_array` gives the same codes for a whole numpy array of
 numbers.
 
-Cost: 1 to 2 µs a value; arrays of integers about 10 ns and of floats about 30 ns a value.
+Cost: 1 to 2 µs per value; arrays of integers about 10 ns and of floats about 30 ns per value.
 Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators (OOPSLA 2014).
 """
 

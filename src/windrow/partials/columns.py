@@ -50,7 +50,7 @@ Members = tuple[np.ndarray[Any, Any], ...]
 
 @dataclass(frozen=True)
 class Column(ABC):
-    """Partials of one aggregate, one a slice."""
+    """Partials of one aggregate, one per slice."""
 
     aggregate: Aggregate
     #: how many rows of each slice the aggregate skipped (None: none of any)
@@ -106,7 +106,7 @@ class Column(ABC):
 
 @dataclass(frozen=True)
 class NativeColumn(Column):
-    """Partials as arrays, one a member."""
+    """Partials as arrays, one per member."""
 
     form: NativeMonoid
     members: Members

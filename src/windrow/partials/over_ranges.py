@@ -135,7 +135,7 @@ def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -
 
 
 def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
-    """The last ``size`` rows of each run: a result a row. ``reached``: the row, the registers but for the
+    """The last ``size`` rows of each run: a result per row. ``reached``: the row, the registers but for the
     last, which is ``kept``, and the run."""
     insert, evict, query = steps.insert, steps.evict, steps.query
 
@@ -267,7 +267,7 @@ def _outputs(form: NativeMonoid, count: int, bare: Any) -> Results:
 
 
 def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -> tuple[Any, ...]:
-    """The partials of all slices, one array a member; folded when first asked for, then shared by all
+    """The partials of all slices, one array per member; folded when first asked for, then shared by all
     windows."""
     key = (form, *(array.ctypes.data for array in rows[1]))
     if key not in slices.partials:
@@ -281,12 +281,12 @@ def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -
 def fold_rows_natively(
     form: NativeMonoid, columns: Columns, places: Any, fronts: Ints, stops: Ints
 ) -> tuple[Any, ...]:
-    """The partial of each range of rows, one array a member."""
+    """The partial of each range of rows, one array per member."""
     return _folded(form, (form.identity, columns.arrays, columns.nulls, places), fronts, stops)
 
 
 def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
-    """The partial of each range of partials, one array a member."""
+    """The partial of each range of partials, one array per member."""
     return _folded(_of_partials(form), (form.identity, members, None, None), fronts, stops)
 
 

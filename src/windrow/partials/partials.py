@@ -1,6 +1,6 @@
 """Partial aggregates of slices, in columns: what is kept of rows once they are folded.
 
-A :class:`Partials` holds one partial an aggregate for each of n slices. Rows are folded into it once; from
+A :class:`Partials` holds one partial per aggregate for each of n slices. Rows are folded into it once; from
 then on slices are moved (``take``), put side by side (``concat``), fused (``folded``) and read over ranges
 (``results``), all without the rows. Native aggregates keep plain arrays; those that pick a row (first, last,
 arg_max, arg_min) keep its value beside the partial; others keep Python objects.
@@ -8,7 +8,7 @@ arg_max, arg_min) keep its value beside the partial; others keep Python objects.
 Invariant: partials of a key lie in the order of their rows in time, so that a range of neighbours can be
 combined from left to right. Aggregates that pick a row remember its time: they may be fused in any order.
 An aggregate that was added later is null over slices with rows that it has not seen.
-Cost: O(1) combines a slice to fuse; a window costs O(1) (windows in order) or O(log n) (any windows).
+Cost: O(1) combines per slice to fuse; a window costs O(1) (windows in order) or O(log n) (any windows).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Shape = Literal["disjoint", "sliding", "any"]
 
 @dataclass(frozen=True)
 class Partials:
-    """One partial an aggregate for each of n slices.
+    """One partial per aggregate for each of n slices.
 
     ``count()`` reads no column: its partial is the number of rows, which is always kept, and its column is
     None."""
@@ -94,7 +94,7 @@ class Partials:
         return self._each(rows, summed(self.unseen, starts), lambda column: column.folded(starts))
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:
-        """A result column an aggregate, for ranges [front, stop) of slices."""
+        """A result column per aggregate, for ranges [front, stop) of slices."""
         before = np.concatenate([[0], np.cumsum(self.rows)])
         rows = before[stops] - before[fronts]
         found = [

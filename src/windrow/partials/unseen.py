@@ -2,7 +2,7 @@
 holds one of them its result would be a part of the truth. It is null instead.
 
 Each aggregate has one count of such rows a slice, or a row; None: it has seen them all. Where no aggregate
-was added, there is nothing at all: ``()``. Cost: none until an aggregate is added; then one sum a window.
+was added, there is nothing at all: ``()``. Cost: none until an aggregate is added; then one sum per window.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def joined_unseen(parts: Sequence[tuple[int, Unseen]]) -> Unseen:
 
 
 def null_where_unseen(columns: Iterable[Any], unseen: Unseen, fronts: Ints, stops: Ints) -> list[Any]:
-    """Result columns, one an aggregate, for ranges [front, stop) of slices or rows.
+    """Result columns, one per aggregate, for ranges [front, stop) of slices or rows.
 
     >>> [total, top] = [pa.array([5, 7]), pa.array([3, 4])]
     >>> found = null_where_unseen(

@@ -4,11 +4,11 @@ A block holds the slices that end in one stretch of time. A batch changes the bl
 others; what no window needs any more is dropped block by block. The *lazy* store reads slices one by one when
 windows are due. The *eager* store keeps, besides, the partial of each whole block for each key (made when
 first needed, and again after a change): a window then reads slices only in the blocks at its two ends, and
-one partial a block in between: with b slices a block, a window of n slices costs at most 2b + n/b reads, and
-not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows of a
-thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need be, and
-so do keys with so few rows that blocks hold next to nothing; when they have become large, they get shorter
-again.
+one partial per block in between: with b slices per block, a window of n slices costs at most 2b + n/b reads,
+and not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows
+of a thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need
+be, and so do keys with so few rows that blocks hold next to nothing; when they have become large, they get
+shorter again.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.

@@ -1,7 +1,7 @@
 """Which windows have come out already, and how often: the numbers behind ``revision``.
 
 Invariant: sorted by (window, key, start, end), each once. Kept only as long as a window can come out again.
-Cost: O(n log n) a batch of results, n being what is kept and what is new.
+Cost: O(n log n) per batch of results, n being what is kept and what is new.
 """
 
 from __future__ import annotations

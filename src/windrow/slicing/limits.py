@@ -1,10 +1,9 @@
 """How many windows one step may give: a tiny slide, or a row far away in time, can ask for billions.
 
 Windows are counted before they are made: those that hold a row are a range of numbers, neither end of which
-falls as time goes on, so that counting costs O(1) a slice and kind, however many windows there are. Those of
-all kinds count together, from :func:`one_step` on. Counted are windows that there may be more of than rows:
-those that time decides, and Delta.
-"""
+falls as time goes on, so that counting costs O(1) per slice and kind, however many windows there are. Those
+of all kinds count together, from :func:`one_step` on. Counted are windows that there may be more of than
+rows: those that time decides, and Delta."""
 
 from __future__ import annotations
 

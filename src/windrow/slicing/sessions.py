@@ -7,7 +7,7 @@ touch. A row that comes too late to change what has fired is judged alone; see d
 Invariant: the sessions of a key are disjoint, unless late rows are judged by themselves. What has fired and
 cannot be changed any more is forgotten but for its end, and that only as long as a late row could otherwise
 slip in before it.
-Cost: linear in the open sessions a batch. Source: [Scotty] section III, figure 4, case 2 (fusing slices).
+Cost: linear in the open sessions per batch. Source: [Scotty] section III, figure 4, case 2 (fusing slices).
 """
 
 from __future__ import annotations

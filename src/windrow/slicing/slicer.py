@@ -8,7 +8,7 @@ moment is a slice of its own.
 
 Invariant: two rows of a key are in one slice if and only if no edge of any window lies between them (and no
 gap, and no other cut that was asked for); so the slices are the fewest that serve all windows. Cost: O(1) a
-row, O(log edges) a slice. Source: [Scotty] section III.
+row, O(log edges) per slice. Source: [Scotty] section III.
 """
 
 from __future__ import annotations

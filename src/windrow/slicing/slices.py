@@ -10,7 +10,7 @@ between its neighbours.
 *Layers* keep apart what some windows may see and others not. A row that came after the watermark W, too late
 to correct windows that had fired, goes to layer ``since`` = W: only windows that end after W see it.
 
-Invariant: sorted by (key, end, since), each combination once. Cost: one linear merge a batch.
+Invariant: sorted by (key, end, since), each combination once. Cost: one linear merge per batch.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class HeldSlices:
         )
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> Sequence[Any]:
-        """A result column an aggregate, for ranges [front, stop) of slices."""
+        """A result column per aggregate, for ranges [front, stop) of slices."""
         return self._locating(lambda: self.partials.results(fronts, stops, shape, min_count))
 
     def _locating(self, operation: Callable[[], Any]) -> Any:

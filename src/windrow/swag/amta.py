@@ -14,10 +14,9 @@ anew. This waits until they are asked for, so that it happens once ([MTA] 5.2).
 
 Invariant: [MTA] invariants 1 to 3 (the last pair of each level is the root of a tree of its own), every node
 without an evicted leaf is the sum of its children, and R0, R1 and the stack are as above, or asked for anew.
-Cost: amortised 2 combines an insert, 1 an evict, 1 a query. Evicting any number, finding how many a policy
-evicts, and the query after it: each at most 3·ceil(log2(n)) + 1. Local memory is O(log n): stack, result
-pair, last pairs. Source: [MTA] alg 3-7 and 4.2.4.
-"""
+Cost: amortised 2 combines per insert, 1 per evict, 1 per query. Evicting any number, finding how many a
+policy evicts, and the query after it: each at most 3·ceil(log2(n)) + 1. Local memory is O(log n): stack,
+result pair, last pairs. Source: [MTA] alg 3-7 and 4.2.4."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class AMTA(MonoidTree):
     3
     """
 
-    cost = "amortised 2 combines an insert, 1 an evict, 1 a query; O(log n) to evict any number"
+    cost = "amortised 2 combines per insert, 1 per evict, 1 per query; O(log n) to evict any number"
     source = "[MTA] alg 3-7"
 
     def __init__(self, monoid: Any, store: LevelStore | None = None) -> None:

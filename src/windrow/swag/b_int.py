@@ -2,12 +2,12 @@
 
 Interval j of level l covers the values j·2^l ... (j+1)·2^l - 1, counted from the first ever inserted. It is
 summed up once, from its halves, when its last value comes. A query splits the window into the fewest
-intervals that lie wholly in it, at most two a level, and sums those up. Each level is a circular buffer over
-absolute positions; the buffers double when the window outgrows them and halve when it fills a quarter.
+intervals that lie wholly in it, at most two per level, and sums those up. Each level is a circular buffer
+over absolute positions; the buffers double when the window outgrows them and halve when it fills a quarter.
 
 Invariant: each interval that lies wholly in the window is at its place in the buffer of its level, with the
-sum of its values.
-Cost: amortised 1 combine an insert, at worst floor(log2(n)); none an evict; a query at most 2·floor(log2(n))
+sum of its values. Cost: amortised 1 combine per insert, at worst floor(log2(n)); none per evict; a query at
+most 2·floor(log2(n))
 - 1.
 Source: B-Int, the baseline of [RA] 6 (fig 11, table 4). The original has windows of a fixed size; these may
 grow and shrink.
@@ -27,7 +27,7 @@ _SMALLEST = 4
 
 
 class BInt(FifoSwag):
-    """O(log n) combines a query: what FlatFAT is measured against.
+    """O(log n) combines per query: what FlatFAT is measured against.
 
     >>> from windrow.monoids.base import monoid
     >>> window = BInt(monoid(lift=str, combine=lambda a, b: a + b, identity=""))
@@ -38,7 +38,7 @@ class BInt(FifoSwag):
     'row'
     """
 
-    cost = "amortised 1 combine an insert, 0 an evict, O(log n) a query"
+    cost = "amortised 1 combine per insert, 0 per evict, O(log n) per query"
     source = "Arasu and Widom's B-Int, as in [RA] 6"
     operations = staticmethod(operations)
     slots = 2

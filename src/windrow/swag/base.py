@@ -120,7 +120,7 @@ class Swag:
     # ---------------------------------------------------------------------------------------------------
 
     def roll(self, values: Any, size: int, *, out: Any = None) -> Any:
-        """Feed a batch through a window of the last ``size`` values: one result a value.
+        """Feed a batch through a window of the last ``size`` values: one result per value.
 
         For each value: evict while the window is full, insert, query. ``values`` is a list, a numpy or an
         Arrow array (a tuple of them for an aggregate of several inputs); results come back as the same kind.
@@ -151,7 +151,7 @@ class Swag:
         return results
 
     def roll_time(self, times: Any, values: Any, size: Any) -> Any:
-        """Feed a batch through a window of the rows in (t - size, t]: one result a row.
+        """Feed a batch through a window of the rows in (t - size, t]: one result per row.
 
         ``times`` must not fall. Rows with equal time are peers: each sees all of them that are in the batch.
         Times and window stay for the next call, whose times go on from there.

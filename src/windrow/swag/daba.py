@@ -9,8 +9,8 @@ Slot 2p is the value at position p, slot 2p + 1 its aggregate:
 Each operation does one step of the reversal that Two-Stacks does all at once. The *size invariants* (lemma
 4.1) say that the steps suffice: the window is empty, or |left, right| = |right, accum| and
 |left, right| + |right, accum| + |accum, back| + 1 = |front, back| - |back, end|.
-Cost: at most 4 combines an insert, 3 an evict, 1 a query; 2.5 and 1.5 on average. Source: [DABA] figs 8-12.
-"""
+Cost: at most 4 combines per insert, 3 per evict, 1 per query; 2.5 and 1.5 on average. Source: [DABA] figs
+8-12."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class DABA(FifoSwag):
     6
     """
 
-    cost = "at most 4 combines an insert, 3 an evict, 1 a query"
+    cost = "at most 4 combines per insert, 3 per evict, 1 per query"
     source = "[DABA] figs 8-12"
     operations = staticmethod(operations)
     slots = 2

@@ -1,4 +1,4 @@
-"""DABA Lite: DABA with one partial a value and two running sums.
+"""DABA Lite: DABA with one partial per value and two running sums.
 
 Invariant: front <= left <= right <= accum <= back <= end. Positions hold
 
@@ -7,11 +7,9 @@ Invariant: front <= left <= right <= accum <= back <= end. Positions hold
     values
 
 ``mid_sum`` is the sum of [right, back) while [left, right) is not empty, ``back_sum`` that of [back, end).
-The sizes obey
-[DABA] lemma 4.1: |left, right| = |right, accum| and left + right + accum + 1 = front - back, or the window
-is empty. Cost: at most 3 combines an insert, 2 an evict, 1 a query, in the worst case. Source: [DABA] figs
-8-12, with the caching the paper refers to in 4.4.
-"""
+The sizes obey [DABA] lemma 4.1: |left, right| = |right, accum| and left + right + accum + 1 = front - back,
+or the window is empty. Cost: at most 3 combines per insert, 2 per evict, 1 per query, in the worst case.
+Source: [DABA] figs 8-12, with the caching the paper refers to in 4.4."""
 
 from __future__ import annotations
 
@@ -93,8 +91,8 @@ class DABALite(FifoSwag):
     [2, 6, 6, 5]
     """
 
-    cost = "at most 3 combines an insert, 2 an evict, 1 a query"
-    source = "[DABA] figs 8-12, one partial a value"
+    cost = "at most 3 combines per insert, 2 per evict, 1 per query"
+    source = "[DABA] figs 8-12, one partial per value"
     operations = staticmethod(operations)
     wide_operations = staticmethod(wide.daba_lite)
 

@@ -51,7 +51,7 @@ class FiBA(TreeWindow):
     ('nd', 2)
     """
 
-    cost = "amortised O(log d) combines an insert at distance d, O(1) an evict, O(log m) for m; a query 2"
+    cost = "amortised O(log d) combines per insert at distance d, O(1) per evict, O(log m) for m; a query 2"
     source = "FiBA, VLDB 2019 and 2023"
 
     # -- insertion -------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ it; apart from that nothing is ever written, so that a version is taken by keepi
 Invariant: |next| = |front| - |back| >= 0. A version has at most one suspended rot, in next ([DABA] lemma
 3.1), and the lists it works on have none, so that forcing one never forces another: the depth is constant.
 ([DABA] 3.1 prints |F| <= |B| and |N| = |L| - |R|, which does not hold; Okasaki's invariant is meant.)
-Cost: at most 4 combines an insert, 3 an evict, 1 a query, in the worst case, as for DABA.
+Cost: at most 4 combines per insert, 3 per evict, 1 per query, in the worst case, as for DABA.
 Source: [DABA] 3.1, fig 5.
 """
 
@@ -115,7 +115,7 @@ class FOA(Swag):
     (3, 6)
     """
 
-    cost = "at most 4 combines an insert, 3 an evict, 1 a query"
+    cost = "at most 4 combines per insert, 3 per evict, 1 per query"
     source = "[DABA] 3.1, fig 5"
 
     def __init__(self, monoid: Any) -> None:

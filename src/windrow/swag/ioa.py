@@ -11,7 +11,7 @@ Invariant: |next| = |front| - |back| >= 0; at most one cell is delayed, and it c
 Memory: a cell is freed by its reference count as soon as the front has passed it. A long chain of cells is
 freed without recursion (CPython's trashcan works for classes with slots), so a window of any size can be
 dropped.
-Cost: at most 4 combines an insert, 3 an evict, 1 a query, in the worst case. Source: [DABA] 3.2.
+Cost: at most 4 combines per insert, 3 per evict, 1 per query, in the worst case. Source: [DABA] 3.2.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class IOA(Swag):
     3
     """
 
-    cost = "at most 4 combines an insert, 3 an evict, 1 a query"
+    cost = "at most 4 combines per insert, 3 per evict, 1 per query"
     source = "[DABA] 3.2"
 
     def __init__(self, monoid: Any) -> None:

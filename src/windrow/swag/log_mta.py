@@ -6,8 +6,8 @@ two nodes. The first node of a level loses leaves after its pair was written: it
 the last pairs, O(log n) in all.
 
 Invariant: [MTA] invariants 1 and 2, and every node is the sum of its children.
-Cost: with h = ceil(log2(n)), n after an insert and before an evict, at most h - 1 combines an insert, h - 2
-an evict of any number, h + 2 to find how many a policy evicts, 1 a query.
+Cost: with h = ceil(log2(n)), n after an insert and before an evict, at most h - 1 combines per insert, h - 2
+per evict of any number, h + 2 to find how many a policy evicts, 1 per query.
 Source: [MTA] alg 1 and 2. The paper roots a window in one pair and numbers levels anew when the root goes.
 Here the two nodes at the top may lie in two pairs, which keeps the height below h however the window has
 moved.
@@ -38,7 +38,7 @@ class LogMTA(MonoidTree):
     (8, 1)
     """
 
-    cost = "fewer than ceil(log2(n)) combines an insert or an evict of any number, 1 a query"
+    cost = "fewer than ceil(log2(n)) combines per insert, or per evict of any number, 1 per query"
     source = "[MTA] alg 1 and 2"
 
     def __init__(self, monoid: Any, store: LevelStore | None = None) -> None:

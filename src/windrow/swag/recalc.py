@@ -1,6 +1,6 @@
 """Recalculate from scratch: fold the whole window for each query. The oracle, written from the definition.
 
-Cost: n combines a query. It keeps what was inserted and nothing else, and is never optimised: every other
+Cost: n combines per query. It keeps what was inserted and nothing else, and is never optimised: every other
 algorithm is tested against it. Source: [DABA] fig 3.
 """
 
@@ -47,7 +47,7 @@ class Recalc(FifoSwag):
     [2, 6, 6, 5]
     """
 
-    cost = "n combines a query"
+    cost = "n combines per query"
     source = "[DABA] fig 3"
     operations = staticmethod(operations)
 

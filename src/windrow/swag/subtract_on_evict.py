@@ -2,7 +2,7 @@
 
 Needs an inverse. A plain float sum would drift and keep a NaN for ever, so an aggregate that has a ``group``
 form (compensated sums, counted NaN) runs in that form here. An emptied window starts again from the identity.
-Cost: 1 combine an insert, 1 inverse an evict. Source: [DABA] fig 2.
+Cost: 1 combine per insert, 1 inverse per evict. Source: [DABA] fig 2.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SubtractOnEvict(FifoSwag):
     TypeError: max has no inverse, so nothing can be subtracted on evict; use DABALite or TwoStacksLite
     """
 
-    cost = "1 combine an insert, 1 inverse an evict"
+    cost = "1 combine per insert, 1 inverse per evict"
     source = "[DABA] fig 2"
     needs_inverse = True
 

@@ -2,8 +2,8 @@
 
 Slot 2p of the ring is the value at position p, slot 2p + 1 its aggregate. Invariant: for p in [front, back)
 the aggregate is the sum of p ... back - 1, for p in [back, end) that of back ... p. Evicting from an empty
-front stack flips the back stack over. Cost: amortised 3 combines a round, n for a flip. Source: [DABA] fig 1.
-"""
+front stack flips the back stack over. Cost: amortised 3 combines per round, n for a flip. Source: [DABA] fig
+1."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TwoStacks(FifoSwag):
     [2, 6, 6, 5]
     """
 
-    cost = "amortised 3 combines a round; a flip costs n"
+    cost = "amortised 3 combines per round; a flip costs n"
     source = "[DABA] fig 1"
     operations = staticmethod(operations)
     slots = 2

@@ -1,10 +1,9 @@
-"""Two-Stacks Lite: Two-Stacks with one partial a value instead of a value and a partial.
+"""Two-Stacks Lite: Two-Stacks with one partial per value instead of a value and a partial.
 
 Invariant: positions [front, back) hold suffix sums (position p the sum of p ... back - 1), positions [back,
 end) hold single values, and ``back_sum`` is their sum. Evicting from an empty front stack flips: one pass
-turns the back into suffix sums. Cost: amortised 3 combines a round, O(n) for the flip. Source: [DABA] fig 1;
-the single-partial form is of the same authors.
-"""
+turns the back into suffix sums. Cost: amortised 3 combines per round, O(n) for the flip. Source: [DABA] fig
+1; the single-partial form is of the same authors."""
 
 from __future__ import annotations
 
@@ -73,8 +72,8 @@ class TwoStacksLite(FifoSwag):
     [2, 6, 6, 5]
     """
 
-    cost = "amortised 3 combines a round; a flip costs n"
-    source = "[DABA] fig 1, one partial a value"
+    cost = "amortised 3 combines per round; a flip costs n"
+    source = "[DABA] fig 1, one partial per value"
     operations = staticmethod(operations)
     wide_operations = staticmethod(wide.two_stacks_lite)
 

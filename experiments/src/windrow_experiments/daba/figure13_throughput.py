@@ -48,7 +48,7 @@ def run(settings: Settings) -> Result:
     settings.progress("combines")
     fits = count_fits()
     tables = [_table(f"{name}, plain Python: µs a round", times) for name, times in plain.items()]
-    tables += [_table(f"{name}, native code: ns a round", times, 1e3) for name, times in native.items()]
+    tables += [_table(f"{name}, native code: ns per round", times, 1e3) for name, times in native.items()]
     return Result([*tables, _fit_table(fits)], charts, _findings(plain, native, fits), HOW)
 
 
@@ -185,7 +185,7 @@ def _improvement(native: Times) -> Finding:
     return Finding.judged(
         "For Sum, DABA gets faster up to windows of 2^8, as flips get rarer.",
         large < 0.97 * small,
-        f"native code: {small * 1e3:.3g} ns a round at {sizes[0]}, {large * 1e3:.3g} ns at {sizes[-1]}",
+        f"native code: {small * 1e3:.3g} ns per round at {sizes[0]}, {large * 1e3:.3g} ns at {sizes[-1]}",
         "A flip is a few instructions among many here.",
     )
 

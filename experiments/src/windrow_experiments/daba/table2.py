@@ -175,8 +175,8 @@ def _count_findings(counts: dict[str, list[int]]) -> list[Finding]:
     worst = {name: max(of) for name, of in counts.items()}
     return [
         Finding.judged(
-            "FOA, IOA and DABA combine a constant number of times in the worst case (at most 4 an insert, "
-            "3 an evict, 1 a query); Two-Stacks n times in a flip.",
+            "FOA, IOA and DABA combine a constant number of times in the worst case (at most 4 per insert, "
+            "3 per evict, 1 per query); Two-Stacks n times in a flip.",
             max(worst[name] for name in ("FOA", "IOA", "DABA")) <= 8 and worst["Two-Stacks"] >= SIZE,
             f"most combines of a round: {', '.join(f'{name} {count:,}' for name, count in worst.items())}",
             "A bound of the paper is broken: this is a mistake in windrow.",

@@ -66,7 +66,7 @@ def run(settings: Settings) -> Result:
     return Result(
         tables=[
             _table("Nanoseconds an update", found, "ns"),
-            _table("Combines an update", found, "combines"),
+            _table("Combines per update", found, "combines"),
             _paper(),
         ],
         charts=[
@@ -138,7 +138,7 @@ def _grows(name: str, of: dict[int, Measured], wanted: str, whole: int) -> Findi
     return Finding.judged(
         f"{name}: the cost of an update is {wanted} in the size of the window.",
         fitted.growth == wanted,
-        f"combines an update, windows of 2^4 to {power(whole)}: {fitted}",
+        f"combines per update, windows of 2^4 to {power(whole)}: {fitted}",
         "The fit is over the sizes of the table.",
     )
 
@@ -198,6 +198,6 @@ def _worst_size(found: Found) -> Finding:
     return Finding.judged(
         "AMTA: an update costs O(1) amortised at any size of the window.",
         of[most] <= 8,
-        f"at most {of[most]:.2f} combines an update (at {power(most)}) in windows of up to {power(max(of))}",
-        "Expected are 2 combines an insert, 1 an eviction, 1 a query, and at most 4 to ask the policy.",
+        f"at most {of[most]:.2f} combines per update (at {power(most)}) in windows of up to {power(max(of))}",
+        "Expected are 2 combines per insert, 1 per eviction, 1 per query, and at most 4 to ask the policy.",
     )

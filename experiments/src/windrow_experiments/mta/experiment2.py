@@ -165,7 +165,7 @@ def _naive(of: dict[int, Bulk], n: int) -> Finding:
         "Naive: evicting any number combines all updates once, those that go and those that stay.",
         n <= min(combines) and max(combines) <= n + 5,
         f"{min(combines):,} to {max(combines):,} combines for {n:,} values",
-        "Expected is one combine a value.",
+        "Expected is one combine per value.",
     )
 
 

@@ -89,7 +89,7 @@ def run(settings: Settings) -> Result:
     return Result(
         tables=[
             _table("Nanoseconds an update", found, "ns"),
-            _table("Combines an update", found, "combines"),
+            _table("Combines per update", found, "combines"),
             _compiled_table(compiled, count),
             _paper(),
         ],
@@ -177,7 +177,7 @@ def _amta_first(found: Found) -> Finding:
     return Finding.judged(
         "All operations run faster on AMTA in memory than on any other window.",
         len(first) == len(found),
-        f"AMTA is the fastest in memory for {', '.join(first) or 'none'}; combines an update: "
+        f"AMTA is the fastest in memory for {', '.join(first) or 'none'}; combines per update: "
         + ", ".join(
             f"{k} {of['AMTA'].combines:.1f} (DABA {of['DABA'].combines:.1f})" for k, of in found.items()
         ),
@@ -217,7 +217,7 @@ def _naive(found: Found) -> Finding:
         "Naive folds the whole window for sums and means, and does well where policies keep windows from "
         "sliding.",
         all(found[name]["Naive"].combines < limit / 10 for name in EVICTING),
-        f"combines an update: Sum {limit:,.0f}, "
+        f"combines per update: Sum {limit:,.0f}, "
         + ", ".join(f"{name} {found[name]['Naive'].combines:,.1f}" for name in EVICTING),
         "A window that starts with its maximum, or its longest rise, at the limit of rows has to be folded "
         "again.",

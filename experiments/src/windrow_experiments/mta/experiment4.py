@@ -107,7 +107,7 @@ def _table(found: Found, limits: list[int], capacity: int) -> Table:
 
 def _large_table(large: Reached, megabytes: int) -> Table:
     cells: list[Cell] = [megabytes, large.values, large.resident_mb, large.update_ns, large.update_combines]
-    columns = ["MB", "values reached", "resident MB", "ns an update", "combines an update", "seconds"]
+    columns = ["MB", "values reached", "resident MB", "ns per update", "combines per update", "seconds"]
     title = f"AMTA on RocksDB, a window of {LARGE:,} values"
     return Table(title, columns, [[*cells, round(large.seconds, 1)]])
 
@@ -204,7 +204,7 @@ def _large(large: Reached, megabytes: int, found: Found, capacity: int) -> Findi
         large.is_full,
         f"{large.values:,} of {LARGE:,} values with {megabytes} MB beyond the empty window"
         + (f", {large.resident_mb:.0f} MB resident" if large.resident_mb is not None else "")
-        + (f", {large.update_combines:.2f} combines an update" if large.update_combines is not None else "")
+        + (f", {large.update_combines:.2f} combines per update" if large.update_combines is not None else "")
         + f"; in memory AMTA would take about {per_value * LARGE / 1e3:.1f} GB, going by {capacity:,} values",
         f"It ended there: {large.why}. What RocksDB takes for itself grows a little with its files.",
     )

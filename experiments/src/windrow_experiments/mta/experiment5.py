@@ -73,7 +73,7 @@ def _combine_table(found: Found) -> Table:
         [k, *(of[k].combines for of in found.values())] for k in next(iter(found.values()))
     ]
     note = "A combine of k counts is k additions."
-    return Table("Combines an update with k counts", ["k", *found], rows, note=note)
+    return Table("Combines per update with k counts", ["k", *found], rows, note=note)
 
 
 def _paper() -> Table:
@@ -103,7 +103,7 @@ def _shared(found: Found) -> Finding:
     return Finding.judged(
         "The structure of the window and its policy are shared by all dimensions.",
         len(combines) == 1,
-        f"{min(combines):.2f} to {max(combines):.2f} combines an update for any k",
+        f"{min(combines):.2f} to {max(combines):.2f} combines per update for any k",
         "Expected are the same combines for any k.",
     )
 

@@ -52,7 +52,10 @@ def run(settings: Settings) -> Result:
     fits = {name: _fit(of) for name, of in counts.items()}
     charts = [_chart("Cost of a tuple", "µs", times), _chart("Combines of a tuple", "combines", counts)]
     return Result(
-        [_table("µs a tuple", times), _table("Combines a tuple", counts)], charts, _findings(times, fits), HOW
+        [_table("µs per tuple", times), _table("Combines per tuple", counts)],
+        charts,
+        _findings(times, fits),
+        HOW,
     )
 
 
@@ -103,7 +106,7 @@ def _findings(times: Costs, fits: dict[str, Fit]) -> list[Finding]:
         Finding.judged(
             "The larger m, the less a tuple costs, by 1 + log(n/m).",
             costs[0] > costs[1] > max(costs[3:]),
-            f"window of {largest:,}, µs a tuple: "
+            f"window of {largest:,}, µs per tuple: "
             + ", ".join(f"{name}: {cost:.3g}" for name, cost in zip(CHANGES, costs, strict=True)),
             "Where a tuple costs a combine or two, what remains is the interpreter's work.",
         ),

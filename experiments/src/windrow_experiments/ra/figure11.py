@@ -36,14 +36,14 @@ def run(settings: Settings) -> Result:
         for name, kind in KINDS.items()
     }
     charts = [
-        _chart("Max, m = 1, native code", "µs a tuple", native),
-        _chart("Max, m = n/16, plain Python", "µs a tuple", plain),
-        _chart("Combines", "combines a tuple", counts),
+        _chart("Max, m = 1, native code", "µs per tuple", native),
+        _chart("Max, m = n/16, plain Python", "µs per tuple", plain),
+        _chart("Combines", "combines per tuple", counts),
     ]
     tables = [
-        _table("Native code: µs a tuple", native),
-        _table("Plain Python: µs a tuple", plain),
-        _table("Combines a tuple", counts),
+        _table("Native code: µs per tuple", native),
+        _table("Plain Python: µs per tuple", plain),
+        _table("Combines per tuple", counts),
     ]
     return Result(tables, charts, _findings(native, plain, counts), HOW)
 

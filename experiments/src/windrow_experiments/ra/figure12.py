@@ -63,7 +63,7 @@ def _findings(memory: Memory, grown: Fit) -> list[Finding]:
         Finding.judged(
             "Beyond, RA takes linear space with a small constant.",
             grown.misfit < 0.1 and grown.slope * 1e6 < 4 * _PARTIAL,
-            f"{grown.slope * 1e6:,.0f} bytes a value, of which {2 * _PARTIAL} are the tree's two partials "
+            f"{grown.slope * 1e6:,.0f} bytes per value, of which {2 * _PARTIAL} are the tree's two partials "
             f"(misfit {grown.misfit:.1%})",
             "The tree takes two partials a value; the rest is the batch and its results, and a copy while "
             "the tree is made.",

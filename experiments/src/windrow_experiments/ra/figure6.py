@@ -19,7 +19,7 @@ _CASES = [
 Times = dict[str, dict[int, float]]
 
 HOW = (
-    "RA is FlatFAT and ISS is Recalc, both in native code through roll, one result a tuple. The paper's "
+    "RA is FlatFAT and ISS is Recalc, both in native code through roll, one result per tuple. The paper's "
     "tuples also pass through a streaming system, which takes most of the time on small windows."
 )
 

@@ -66,13 +66,13 @@ def _table(measured: dict[str, Points], fits: dict[str, Fit]) -> Table:
         rows.append(row)
     columns = ["Window", *(f"{name}{what}" for name in measured for what in ("", " (fit)"))]
     return Table(
-        "µs a tuple", columns, rows, note="; ".join(f"{name} {found}" for name, found in fits.items())
+        "µs per tuple", columns, rows, note="; ".join(f"{name} {found}" for name, found in fits.items())
     )
 
 
 def _count_table(counts: Points, found: Fit) -> Table:
     rows: list[list[Cell]] = [[int(size), count, found.at(size)] for size, count in counts]
-    return Table("Combines a tuple", ["Window", "mean", "fit"], rows, note=str(found))
+    return Table("Combines per tuple", ["Window", "mean", "fit"], rows, note=str(found))
 
 
 def _chart(title: str, unit: str, measured: dict[str, Points], fits: dict[str, Fit]) -> Chart:

@@ -38,7 +38,7 @@ def run(settings: Settings) -> Result:
     tables = [
         table4(),
         Table("Native code: time of AW / time of RA", ["Operator", *sizes], rows),
-        Table("Combines a tuple", ["Window", *KINDS, "AW / RA"], counted),
+        Table("Combines per tuple", ["Window", *KINDS, "AW / RA"], counted),
     ]
     return Result(tables, findings=_findings(ratios), how=HOW)
 

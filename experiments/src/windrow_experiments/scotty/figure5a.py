@@ -37,7 +37,7 @@ def run(settings: Settings) -> Result:
         tables=[_rate_table(rates), _combine_table(counts), _paper()],
         charts=[
             rate_chart("Rows a second by concurrent windows", "concurrent windows", rates, log_x=True),
-            combine_chart("Combines a row by concurrent windows", "concurrent windows", counts, log_x=True),
+            combine_chart("Combines per row by concurrent windows", "concurrent windows", counts, log_x=True),
         ],
         findings=_findings(rates, counts),
         how=HOW,
@@ -91,9 +91,9 @@ def _combine_table(counts: Counts) -> Table:
         for count, of in counts.items()
     ]  # fmt: skip
     columns = ["windows", *(f"{name}: to add a row" for name in TECHNIQUES)]
-    columns += ["lazy: for results", "eager: for results", "FlatFAT: for results", "results a row"]
+    columns += ["lazy: for results", "eager: for results", "FlatFAT: for results", "results per row"]
     note = "Results of buckets are ready: none is combined for them."
-    return Table("Combines a row: to add it, and for the results that come out", columns, rows, note=note)
+    return Table("Combines per row: to add it, and for the results that come out", columns, rows, note=note)
 
 
 def _paper() -> Table:
@@ -121,7 +121,7 @@ def combine_chart(
         Series(name, [(x, of[name].adding + of[name].results) for x, of in counts.items()])
         for name in TECHNIQUES
     ]
-    return Chart(title, x_label, "combines a row", lines, log_x=log_x, log_y=True)
+    return Chart(title, x_label, "combines per row", lines, log_x=log_x, log_y=True)
 
 
 def adding(counts: dict[int, dict[str, Combines]], name: str) -> Sequence[tuple[float, float]]:
@@ -163,7 +163,7 @@ def _findings(rates: Rates, counts: Counts) -> list[Finding]:
             "Buckets do as many aggregation steps a tuple as there are concurrent windows.",
             buckets.growth == "linear" and 0.9 <= buckets.slope <= 1.1,
             f"combines to add a row, buckets: {buckets}",
-            "Expected is a slope of 1: one combine a row and window.",
+            "Expected is a slope of 1: one combine per row and window.",
         ),
         Finding.judged(
             "The eager store has 8 % less throughput than the lazy one, as tuples out of order change its "

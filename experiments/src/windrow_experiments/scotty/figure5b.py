@@ -23,7 +23,7 @@ def run(settings: Settings) -> Result:
         tables=[_rate_table(rates), _combine_table(counts), _paper()],
         charts=[
             rate_chart("Rows a second by rows out of order", "% of rows out of order", rates),
-            combine_chart("Combines a row by rows out of order", "% of rows out of order", counts),
+            combine_chart("Combines per row by rows out of order", "% of rows out of order", counts),
         ],
         findings=_findings(rates, counts, slices),
         how=HOW,
@@ -130,7 +130,7 @@ def _findings(rates: Rates, counts: Counts, slices: int) -> list[Finding]:
         Finding.judged(
             "FlatFAT decays as more tuples are out of order.",
             kept["FlatFAT"] <= 0.5 and all(later > tree[0] for later in tree[1:]),
-            f"at worst {kept['FlatFAT']:.4f} of the rate in order; {tree[0]:,.0f} combines a row in order, "
+            f"at worst {kept['FlatFAT']:.4f} of the rate in order; {tree[0]:,.0f} combines per row in order, "
             f"{tree[1]:,.0f} with 20 % and {tree[-1]:,.0f} with 100 % out of order",
             "Expected is a fall to less than half.",
         ),

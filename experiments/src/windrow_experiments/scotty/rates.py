@@ -76,7 +76,7 @@ def peer_rate(make: Callable[[], Any], parts: list[tuple[Any, Any]]) -> float:
 
 @dataclass(frozen=True)
 class Combines:
-    """Combines a row: to add it, and for results; and how many results a row there were."""
+    """Combines per row: to add it, and for results; and how many results per row there were."""
 
     adding: float
     results: float

@@ -44,7 +44,7 @@ def progress_text(progress: Progress, totals: Totals) -> str:
 
 
 class PlainLines:
-    """A line a step on the error output, so that results may be piped."""
+    """A line per step on the error output, so that results may be piped."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr

@@ -1,5 +1,5 @@
 """What the rolling results of new rows need of a log: the rows at the far edge of windows one by one, and of
-the stretch that all windows hold one partial a key.
+the stretch that all windows hold one partial per key.
 
 New rows with times from t1 to t2 see (t - size, t] each. Rows in (t1 - size, t2 - size] are in some windows
 and not in others; rows after that and before the new ones are in all. With ``rows=n`` the same is true of

@@ -3,7 +3,7 @@ strategy of their kind (:mod:`windrow.engines.kinds`), and for rolling.
 
 Each function sees rows taken now after their context (:mod:`windrow.engines.in_order.context`), gives the
 results that this made final, and says which rows later ones will need. Rolling may see, in place of the rows
-that all its windows hold, one partial a key: the *middle* of its reach
+that all its windows hold, one partial per key: the *middle* of its reach
 (:mod:`windrow.engines.in_order.lookback`)."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Windows by policy, which are decided row by row: one for each row, of all aggregates together.
 
-Cost: that of AMTA, amortised O(1) combines a row, and O(log n) questions to the policy. Source: [MTA] 4.1.3.
-"""
+Cost: that of AMTA, amortised O(1) combines per row, and O(log n) questions to the policy. Source: [MTA]
+4.1.3."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PolicyStrategy(Strategy[Policy]):
 def policy_results(
     query: Spec, frame: Frame, window: Policy, leading: Ints | None = None
 ) -> tuple[Ranges, list[Any]]:
-    """A result a row: after the row is in, the longest prefix for which the policy holds is evicted ([MTA]
+    """A result per row: after the row is in, the longest prefix for which the policy holds is evicted ([MTA]
     4.1.3).
 
     So many ``leading`` rows of each key are what a policy left of rows before: they go in unasked, and have

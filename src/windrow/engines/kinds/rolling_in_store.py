@@ -5,7 +5,7 @@ at its front, by time, by count or by policy. Here, only its ends are in memory:
 
 A partial is a plain tuple: the time of the last row, then how many values each aggregate has seen, then the
 partial of each aggregate; how many rows there are, the window knows.
-Cost: that of AMTA, amortised O(1) combines a row. Source: [MTA] 4.1.5 and experiment 5.
+Cost: that of AMTA, amortised O(1) combines per row. Source: [MTA] 4.1.5 and experiment 5.
 """
 
 from __future__ import annotations

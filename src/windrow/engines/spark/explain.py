@@ -45,7 +45,7 @@ def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     what = "the rows that the policy leaves" if over.policy else f"the last {over.rows} rows"
     what = what if over.size is None else f"(t - {over.size}, t]"
     return [
-        f"rolling in order: a result a row, over {what}",
+        f"rolling in order: a result per row, over {what}",
         _arrangement(query, schema),
         "  one pass over sorted batches that carries the present window on; memory: a window, not a key",
         f"  hot keys: {_skew(query, frame)}",
@@ -88,7 +88,7 @@ def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
 def _folding(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
     if spark_folds(query, schema):
         return "Spark groups rows by key and slice itself, since it knows all of the aggregates"
-    return "each task folds its rows into one partial an aggregate, key and slice"
+    return "each task folds its rows into one partial per aggregate, key and slice"
 
 
 def _assembly(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:

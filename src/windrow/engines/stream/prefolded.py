@@ -1,6 +1,6 @@
 """Rows that were folded into slices elsewhere, on their way to an operator's state.
 
-Where rows are spread over machines, each folds its own: what travels is a partial a key and slice, however
+Where rows are spread over machines, each folds its own: what travels is a partial per key and slice, however
 many rows there were. The process that folds does not know the watermark, so where lateness is judged row by
 row (sessions, corrections) every moment stays a slice."""
 

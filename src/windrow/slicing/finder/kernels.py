@@ -4,8 +4,8 @@ between.
 All take the kinds of windows as columns (sizes, slides, anchors, and for kinds that are lists where each list
 begins and ends, with all starts and ends one list after the other). Those that find windows write those that
 there is room for. find_holding and find_filling count all of them, adding whole ranges of numbers where there
-is no room: O(1) a row or key, however many windows there are. find_due stops where there is no more room. So
-no kernel visits more windows than there is room for, and callers make room for no more than a limit.
+is no room: O(1) per row or key, however many windows there are. find_due stops where there is no more room.
+So no kernel visits more windows than there is room for, and callers make room for no more than a limit.
 
 These three run in pieces (:func:`found_in_pieces`): each call does at most about so many units of work, rows
 and windows, keeps how many windows there are and where it is in ``reached``, and says whether it is at the

@@ -4,7 +4,7 @@ The windows that hold a time t are those that end in (t, e], where e is the late
 nor e falls from one time to the next, so that the windows that hold any of some times are those that end in
 the union of such stretches. They are counted before they are listed.
 
-Cost: O(1) a time between two edges, and O(1) a window.
+Cost: O(1) per time between two edges, and O(1) per window.
 """
 
 from __future__ import annotations

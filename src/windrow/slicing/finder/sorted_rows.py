@@ -5,7 +5,7 @@ windows are listed neither fronts nor ends ever fall: one pass of a FIFO aggrega
 windows of all keys. The functions here only compare times; what is aggregated does not matter to them.
 
 Kernels that list windows run in pieces (:mod:`windrow.compile.pieces`), and stop where there is no more room.
-Then windows are counted, O(1) a row, too many are refused, and room is made for the rest.
+Then windows are counted, O(1) per row, too many are refused, and room is made for the rest.
 """
 
 from __future__ import annotations

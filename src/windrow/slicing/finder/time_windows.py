@@ -6,8 +6,8 @@ nor ends fall with k, so that "the first that ends after t" and "the last that s
 questions; the kernels ask them for every kind of a query in one call, so that a thousand windows cost no more
 calls than one.
 
-Cost: O(log slices) a window that comes out, O(kinds x keys) a call. Where more windows would come out than
-there is room for at first, they are counted, O(kinds x slices), and too many, of all kinds, are refused.
+Cost: O(log slices) per window that comes out, O(kinds x keys) per call. Where more windows would come out
+than there is room for at first, they are counted, O(kinds x slices), and too many, of all kinds, are refused.
 """
 
 from __future__ import annotations
@@ -354,7 +354,7 @@ def _nothing() -> Ints:
 
 def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
     """How many windows hold each time and end by a time: those that end after it, and by the end of its
-    period. O(1) a time."""
+    period. O(1) per time."""
     steps = window.steps()
     if steps is not None:
         size, step, anchor = steps

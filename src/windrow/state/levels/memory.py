@@ -1,6 +1,6 @@
 """Where a tree aggregator keeps its levels: queues of pairs, addressed by (level, position).
 
-The trees of [MTA] are lists of queues, one a level, of sibling nodes in pairs ([MTA] 4.1.1). An aggregator
+The trees of [MTA] are lists of queues, one per level, of sibling nodes in pairs ([MTA] 4.1.1). An aggregator
 holds the ends of these queues itself and needs the middle only now and then, one pair a level at most, so the
 middle can be anywhere ([MTA] 4.1.5). A :class:`LevelStore` says what is asked of that place;
 :class:`MemoryLevels` is the place in memory.

@@ -139,7 +139,7 @@ def _gliding(jit: Jit, operations: Operations, lift: Function, lower: Function) 
 
 
 def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
-    """A window of the last ``size`` rows: a result a row."""
+    """A window of the last ``size`` rows: a result per row."""
     insert, evict, query = operations.insert, operations.evict, operations.query
     steady = (_sliding if operations.glide is None else _gliding)(jit, operations, lift, lower)
 
@@ -178,7 +178,7 @@ def roll_count(jit: Jit, operations: Operations, lift: Function, lower: Function
 
 
 def roll_time(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
-    """A window of the rows in (t - size, t], peers included: a result a row.
+    """A window of the rows in (t - size, t], peers included: a result per row.
 
     Stops before the run of peers for which the ring has no room and returns how many rows are done, so that
     the caller can enlarge the ring and go on.

@@ -127,7 +127,7 @@ def daba_lite(jit: Jit, combine_into: Function) -> Operations:
 
 
 def roll_rows(jit: Jit, operations: Operations, lift_into: Function, lower_into: Function) -> Function:
-    """A window of the last ``size`` values: a result a value."""
+    """A window of the last ``size`` values: a result per value."""
     insert, evict, query = operations.insert, operations.evict, operations.query
     clear = _clear(jit)
 

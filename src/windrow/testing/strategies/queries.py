@@ -92,7 +92,7 @@ def queries(
 
 @st.composite
 def rolling_queries(draw: st.DrawFn, clock: Clock = "integer", *, policies: bool = True) -> Query:
-    """Queries that give a result a row: over a time, over a number of rows, or over what a policy leaves.
+    """Queries that give a result per row: over a time, over a number of rows, or over what a policy leaves.
 
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import rolling_queries

@@ -1,4 +1,4 @@
-"""Rolling queries on Spark: one result an input row.
+"""Rolling queries on Spark: one result per input row.
 
 Plan: rows of a key to one partition, sorted by key and time, then one pass over sorted Arrow batches with
 state carried from batch to batch (:mod:`windrow.engines.spark.worker.rolling.task`). All columns of the input
@@ -33,7 +33,7 @@ __all__ = ["roll"]
 
 
 def roll(query: Spec, frame: DataFrame) -> DataFrame:
-    """The input with a result column an aggregate, lazily."""
+    """The input with a result column per aggregate, lazily."""
     from pyspark.sql.types import StructType
 
     schema = arrow_schema(frame)

@@ -7,7 +7,7 @@ cannot write, and neither can one whose store was put back to an older state. Su
 steps, so that the store stays what it was put back to.
 
 A write whose outcome is not known (the store failed, and may have done it) is in doubt until the next one.
-Cost: 12 bytes a step, in the write of the step itself; the store is read only when something has failed.
+Cost: 12 bytes per step, in the write of the step itself; the store is read only when something has failed.
 """
 
 from __future__ import annotations

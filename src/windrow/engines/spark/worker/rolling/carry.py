@@ -2,7 +2,7 @@
 
 A *carry* is what one aggregate keeps of the rows it has seen: the partials of the present window, and
 nothing else, so that memory does not grow with the rows of a key. ``push`` takes the columns of a batch and
-the ranges [front, stop) of its windows, in absolute positions that never fall, and gives a result a window.
+the ranges [front, stop) of its windows, in absolute positions that never fall, and gives a result per window.
 
 The native carry is a ring of partials under Two-Stacks Lite. It becomes a plain one, for good, when integers
 might leave 64 bits.
@@ -62,7 +62,7 @@ class Batch:
 
 class Carry(Protocol):
     def push(self, arrays: list[Any], batch: Batch) -> Any:
-        """A result a row of the batch, as an Arrow array; undefined where the window holds no value. What a
+        """A result per row of the batch, as an Arrow array; undefined where the window holds no value. What a
         user's function raises is :class:`~windrow.errors.Raised` at the place of the row in the batch."""
 
 

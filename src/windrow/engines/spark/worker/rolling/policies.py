@@ -42,7 +42,7 @@ class PolicyCarry:
         self._skipped = [SkippedRows() for _ in query.aggregates]
 
     def push(self, rows: SortedRows) -> tuple[list[Any], Ints]:
-        """A result column an aggregate, and where each row's window starts, as absolute positions."""
+        """A result column per aggregate, and where each row's window starts, as absolute positions."""
         fronts, partials = self._slide(rows)
         stops = np.arange(self._base + 1, self._base + len(rows) + 1)
         batch = Batch(self._base, fronts, stops, lambda row: rows.describe(self._query, row))

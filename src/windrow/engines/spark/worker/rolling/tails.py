@@ -1,7 +1,7 @@
 """The live end of an endless column: what a window may still look back at, by absolute position.
 
 Positions count the rows of a partition from 0 and never come back. ``forget`` says that nothing before a
-position is needed any more. Cost: amortised O(1) a value; memory at most four times what is live.
+position is needed any more. Cost: amortised O(1) per value; memory at most four times what is live.
 """
 
 from __future__ import annotations

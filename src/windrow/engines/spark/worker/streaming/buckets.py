@@ -4,7 +4,7 @@ A key's code is made here, once a chunk, and not by Spark, once a row: that colu
 Python with the others. Numbers go through splitmix64 (:mod:`windrow.monoids.hashing`), text and
 bytes through FNV-1a first; equal keys (``0.0`` and ``-0.0``, any two NaN) have equal codes.
 
-Cost: about 25 ns a key, and 1 ns a byte of text. Keys that are nested are read by Python: microseconds.
+Cost: about 25 ns per key, and 1 ns per byte of text. Keys that are nested are read by Python: microseconds.
 """
 
 from __future__ import annotations

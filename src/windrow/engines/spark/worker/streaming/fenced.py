@@ -7,7 +7,7 @@ it gets one with its next header.
 
 What is not noticed: all entries of a bucket put back together, the fence with them. Spark's state store keeps
 its versions, with checksums of its own.
-Cost: one small read a step, and one small write with each header.
+Cost: one small read per step, and one small write with each header.
 """
 
 from __future__ import annotations

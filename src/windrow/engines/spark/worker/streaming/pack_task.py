@@ -1,9 +1,9 @@
-"""Before the shuffle: rows are folded into slices where they lie and leave as one blob a bucket of keys.
+"""Before the shuffle: rows are folded into slices where they lie and leave as one blob per bucket of keys.
 
 Besides, every bucket gets a *clock*: a row without a blob that carries the largest time of the chunk. Spark
 makes its watermark of clocks alone; rows with a blob carry none, so that Spark never drops one as late. Rows
 that no window can take (no time, a time out of reach, a time too far ahead) stay here, move no clock, and are
-counted with the first clock. Cost: one pass over a chunk, one blob a bucket, however many windows and keys
+counted with the first clock. Cost: one pass over a chunk, one blob per bucket, however many windows and keys
 there are.
 """
 

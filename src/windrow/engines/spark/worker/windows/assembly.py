@@ -4,7 +4,7 @@ Slices come sorted by key, and those of a key in order of their cells. Slices of
 they are seen; windows come out as soon as no later slice can belong to them, and then slices that no open
 window needs are forgotten. So what is kept is the slices that the open windows of one key span.
 
-Invariant: every window of a key comes out once. Cost: one combine to fuse a slice, O(1) combines a window.
+Invariant: every window of a key comes out once. Cost: one combine to fuse a slice, O(1) combines per window.
 """
 
 from __future__ import annotations
