@@ -42,7 +42,7 @@ def test_every_key_is_explained() -> None:
         "master",
         "app_name",
         "conf",
-        *(key for kind in KINDS.values() for key in (*kind.needs, *kind.may)),
+        *(key.name for kind in KINDS.values() for key in kind.job_keys),
     ]
     assert [key for key in keys if f"`{key}`" not in CLI] == []
 
