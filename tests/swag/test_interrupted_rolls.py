@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import windrow as wr
-from windrow.swag import native_roll, wide_roll
+from windrow.swag.native import roll as native_roll
+from windrow.swag.native import wide_roll
 
 ALGORITHMS = ["TwoStacks", "TwoStacksLite", "DABA", "DABALite", "FlatFAT", "BInt", "SubtractOnEvict"]
 VALUES = np.array([5.0, 1, 4, 4, 2, 9, 3, 3, 7, 0, 6, 2, 8, 1, 5, 5, 2, 4, 9, 3])
