@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from chaos_counts import RECORD, SCENARIOS, read_counts, table
+from support.chaos_counts import RECORD, SCENARIOS, read_counts, table
 
 ROOT = Path(__file__).resolve().parents[1]
 GUARANTEES = ROOT / "docs" / "guarantees.md"

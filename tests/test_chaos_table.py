@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import chaos
-from chaos_counts import RECORD, SCENARIOS, counted, read_counts, table
+from support.chaos_counts import RECORD, SCENARIOS, counted, read_counts, table
 
 
 def test_what_was_tried_is_counted_also_where_it_did_not_hold(

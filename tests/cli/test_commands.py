@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.main import main
 from windrow.cli.replay import paced, read_speed

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
-from derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
+from support.cli_jobs import GOOD, write_calls, write_job
+from support.derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
 from windrow.cli.commands.sample import JOB
 from windrow.cli.derived import computed_columns
 from windrow.cli.errors import JobError

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expression_rows import EQUAL, FAILING, awkward_rows
+from support.expression_rows import EQUAL, FAILING, awkward_rows
 from windrow.cli.expressions import ExpressionError, OnlySpark, ValueRefused, parse
 from windrow.cli.expressions.compiled import FUNCTIONS, compiled, source_names
 from windrow.cli.expressions.derivation import Derivation

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.main import main
 
 SOURCE = GOOD[: GOOD.index("[events]")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.errors import JobError
 from windrow.cli.job import Job, read_job
 from windrow.cli.job.spark_conf import given_conf

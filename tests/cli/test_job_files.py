@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import windrow as wr
-from cli_jobs import GOOD, write_job
+from support.cli_jobs import GOOD, write_job
 from windrow.cli.errors import JobError
 from windrow.cli.job import read_job
 from windrow.cli.job.column_types import arrow_type, check_type

@@ -15,7 +15,14 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from cli_jobs import GOOD, STRANGE_NUMBERS, STRANGE_RESULTS, write_calls, write_job, write_strange_numbers
+from support.cli_jobs import (
+    GOOD,
+    STRANGE_NUMBERS,
+    STRANGE_RESULTS,
+    write_calls,
+    write_job,
+    write_strange_numbers,
+)
 from windrow.cli.execution.local.files import read_batches
 from windrow.cli.job import read_job
 from windrow.cli.main import main

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_jobs import GOOD, write_job
-from late_jobs import run_steps, write_late_files, write_late_job, written
+from support.cli_jobs import GOOD, write_job
+from support.late_jobs import run_steps, write_late_files, write_late_job, written
 from windrow.cli.errors import JobError
 from windrow.cli.execution.local.files import ignored_options, list_files
 from windrow.cli.execution.local.micro_batches import micro_batches

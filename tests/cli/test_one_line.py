@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.main import main
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.job import read_job
 from windrow.cli.main import main
 from windrow.cli.record import Record, Sample

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.execution.spark.session import _secrets_in_a_file
 from windrow.cli.job.secrets import Setting
 from windrow.cli.main import main

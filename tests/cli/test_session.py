@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_jobs import GOOD, write_job
+from support.cli_jobs import GOOD, write_job
 from windrow.cli.errors import JobError
 from windrow.cli.execution.spark.session import _redaction, _secrets_in_a_file, open_session
 from windrow.cli.job import read_job

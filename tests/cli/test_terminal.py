@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.main import main
 from windrow.cli.show.lines import JsonLines, PlainLines
 from windrow.cli.show.live import LiveLine

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli_jobs import write_job
+from support.cli_jobs import write_job
 from windrow.cli.commands.run import recorded, run_job
 from windrow.cli.execution.spark import run as spark_run
 from windrow.cli.execution.spark import session as spark_session

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli_jobs import write_job
+from support.cli_jobs import write_job
 from windrow.cli.errors import JobFailed
 from windrow.cli.execution.spark import watch as watching
 from windrow.cli.execution.spark.failures import first_line

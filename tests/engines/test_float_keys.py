@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from float_keys import COUNTS, counted, float_rows
-from small_chunks import small_chunks
+from support.float_keys import COUNTS, counted, float_rows
+from support.small_chunks import small_chunks
 from windrow.rows import frame, keys
 from windrow.state import MemoryStore, StateError
 from windrow.testing import assert_same_results, evaluate

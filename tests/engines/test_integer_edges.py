@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from packed_stream import PackedStream
 from spark.test_window_tasks import by_slices, in_order
+from support.packed_stream import PackedStream
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results, evaluate
 

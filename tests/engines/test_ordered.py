@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from small_chunks import small_chunks
+from support.small_chunks import small_chunks
 from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.rows import REVISION, OrderedRows
 from windrow.errors import AggregateError

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from oracle_checks import MANY, check, table
+from support.oracle_checks import MANY, check, table
 from windrow.testing.strategies import CONCATENATION, queries, rolling_queries, streams, table_of, windows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from oracle_checks import MANY, check, table
+from support.oracle_checks import MANY, check, table
 from windrow.testing import assert_same_results, evaluate
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")

@@ -22,9 +22,9 @@ from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import golden_state as golden
-from redis_server import RedisServer
-from small_chunks import small_chunks
+from support import golden_state as golden
+from support.redis_server import RedisServer
+from support.small_chunks import small_chunks
 from windrow.state import RedisStore, RocksDBStore, Store
 from windrow.state.codec import VERSION
 
@@ -100,9 +100,9 @@ def write_rocksdb(target: Path, folder: Path) -> None:
 
 
 def write_spark(target: Path, folder: Path) -> None:
-    import chaos_job
     import windrow as wr
-    from stream_source import Source
+    from support import chaos_job
+    from support.stream_source import Source
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = wr.spark.session(chaos_job.SETTINGS, master="local[2]")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monoid_folds import fold, grouped_fold, native_result, result
+from support.monoid_folds import fold, grouped_fold, native_result, result
 from windrow.monoids.base import Monoid
 from windrow.monoids.decay import exp_decay
 from windrow.monoids.laws import check

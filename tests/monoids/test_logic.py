@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monoid_folds import fold, grouped_fold, native_result
+from support.monoid_folds import fold, grouped_fold, native_result
 from windrow.monoids.laws import check
 from windrow.monoids.logic import all, any
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monoid_folds import fold, grouped_fold, native_result, result
+from support.monoid_folds import fold, grouped_fold, native_result, result
 from windrow.monoids.equality import same
 from windrow.monoids.laws import check
 from windrow.monoids.positional import collect, collect_distinct, concat, first, last

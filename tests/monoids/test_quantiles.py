@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monoid_folds import fold, grouped_fold, lifted, result
+from support.monoid_folds import fold, grouped_fold, lifted, result
 from windrow.monoids.laws import check
 from windrow.monoids.quantiles import Ranks, median, quantile, rank_error
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monoid_folds import grouped_fold, native_result, result
+from support.monoid_folds import grouped_fold, native_result, result
 from windrow.monoids.laws import check
 from windrow.monoids.runs import longest_run
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from monoid_folds import grouped_fold, native_result, result
-from oracle_checks import check as check_query
+from support.monoid_folds import grouped_fold, native_result, result
+from support.oracle_checks import check as check_query
 from windrow.monoids.laws import check
 from windrow.spec_text import aggregate_of
 from windrow.testing import assert_same_results

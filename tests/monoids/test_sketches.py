@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monoid_folds import fold, grouped_fold, result
+from support.monoid_folds import fold, grouped_fold, result
 from windrow.monoids.hashing import encode, encode_array
 from windrow.monoids.laws import check
 from windrow.monoids.sketches import (

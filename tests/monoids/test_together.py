@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from monoid_folds import fold, grouped_fold, result
+from support.monoid_folds import fold, grouped_fold, result
 from windrow.monoids.laws import check
 
 rows = st.lists(st.one_of(st.integers(-9, 9), st.sampled_from([math.nan, 2.5])), min_size=1)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from cli_jobs import GOOD, write_calls, write_job
-from stream_source import Source
+from support.cli_jobs import GOOD, write_calls, write_job
+from support.stream_source import Source
 from windrow.cli.main import main
 from windrow.errors import ChangedQuery
 

@@ -14,7 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from cli_jobs import GOOD, STRANGE_NUMBERS, STRANGE_RESULTS, write_calls, write_job, write_strange_numbers
+from support.cli_jobs import (
+    GOOD,
+    STRANGE_NUMBERS,
+    STRANGE_RESULTS,
+    write_calls,
+    write_job,
+    write_strange_numbers,
+)
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_jobs import GOOD, write_calls, write_job
-from derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
+from support.cli_jobs import GOOD, write_calls, write_job
+from support.derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
 from windrow.cli.execution.spark.derive import derived, with_value_columns
 from windrow.cli.execution.spark.run import start_stream
 from windrow.cli.execution.spark.watch import watch

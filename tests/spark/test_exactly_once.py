@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import chaos_job
-from chaos_counts import Tally, counted, how_many
+from support import chaos_job
+from support.chaos_counts import Tally, counted, how_many
 from windrow.testing import assert_same_results
 
 KILLS = how_many("WINDROW_CHAOS_KILLS", 3)

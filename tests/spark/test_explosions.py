@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from stream_source import Source
+from support.stream_source import Source
 
 YEAR_9999 = 253_370_764_800_000_000
 EXPLOSIONS: dict[str, tuple[Any, Any, str]] = {

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from expression_rows import EQUAL, FAILING, awkward_rows
-from random_expressions import random_expression
+from support.expression_rows import EQUAL, FAILING, awkward_rows
+from support.random_expressions import random_expression
 from windrow.cli.expressions import ValueRefused, parse
 from windrow.cli.expressions.compiled import compiled, source_names
 from windrow.cli.expressions.letters import _CHANGED, lower, upper

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from float_keys import COUNTS, counted, float_rows
 from spark.spark_frames import in_partitions
-from stream_source import Source
+from support.float_keys import COUNTS, counted, float_rows
+from support.stream_source import Source
 
 ROWS = float_rows()
 #: windows and aggregates that take the different ways through Spark

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import golden_state as golden
 import windrow as wr
-from stream_source import Source
+from support import golden_state as golden
+from support.stream_source import Source
 from windrow.state.codec import VERSION
 from windrow.testing import assert_same_results
 

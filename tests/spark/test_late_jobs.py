@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from late_jobs import WINDOWS, run_steps, write_late_files, write_late_job, written
+from support.late_jobs import WINDOWS, run_steps, write_late_files, write_late_job, written
 from windrow.testing import assert_same_results
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from stream_source import Source
+from support.stream_source import Source
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of
 from windrow.engines.spark.streaming.processor import FENCE, HEADER
 from windrow.engines.spark.worker.streaming.step import bucket_place

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from stream_source import Source
+from support.stream_source import Source
 from windrow.testing import assert_same_results
 
 SCHEMA = "ts timestamp, key string, v long, s string, number long"

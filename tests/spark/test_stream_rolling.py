@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from stream_source import Source
+from support.stream_source import Source
 from windrow.testing import assert_same_results
 
 SCHEMA = "ts timestamp, seq long, region string, len long"

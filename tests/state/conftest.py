@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redis_server import RedisServer
+from support.redis_server import RedisServer
 from windrow.state import MemoryStore, RedisStore, RocksDBStore, Store
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import windrow as wr
-from chaos_counts import counted, how_many
+from support.chaos_counts import counted, how_many
 from windrow.state import RedisStore, StoreUnavailable
 
 #: how many times as many kills as here

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos_counts import counted, how_many
+from support.chaos_counts import counted, how_many
 from windrow.state import CorruptState, RocksDBStore
 
 DAMAGES = how_many("WINDROW_CHAOS_DAMAGES", 25)

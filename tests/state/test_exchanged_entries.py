@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from small_chunks import small_chunks
+from support.small_chunks import small_chunks
 from windrow.state import CorruptState, MemoryStore, StateError, UnsupportedVersion
 
 EVENTS = wr.query(time="t", by="k", watermark=5)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from chaos_counts import counted, how_many
+from support.chaos_counts import counted, how_many
 from windrow.state import MemoryStore, StateError, Store, WindowTaken
 
 TRIALS = how_many("WINDROW_CHAOS_PUT_BACK", 4)

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-import golden_state as golden
-from redis_server import RedisServer
+from support import golden_state as golden
+from support.redis_server import RedisServer
 from windrow.errors import UnsupportedVersion
 from windrow.state import RedisStore, RocksDBStore, Store
 from windrow.state.codec import VERSION

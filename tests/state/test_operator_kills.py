@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-import operator_kills
-from chaos_counts import how_many
+from support import operator_kills
+from support.chaos_counts import how_many
 
 KILLS = how_many("WINDROW_CHAOS_OPERATOR_KILLS", 4)
 
 
 @pytest.mark.parametrize("kind", operator_kills.NAMES)
 def test_operators_go_on_after_kills(kind: str, tmp_path: Path) -> None:
-    command = [sys.executable, operator_kills.__file__, kind, str(tmp_path), str(KILLS)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", operator_kills.__name__, kind, str(tmp_path), str(KILLS)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert done.returncode == 0, done.stderr[-5000:]
     assert done.stdout.startswith(f"{KILLS} tried, {KILLS} held")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import windrow as wr
-from stored_windows import Flaky, copied
-from swag_windows import TEXT, Algorithm, both, filled
+from support.stored_windows import Flaky, copied
+from support.swag_windows import TEXT, Algorithm, both, filled
 from windrow.state import (
     MemoryStore,
     StoreUnavailable,

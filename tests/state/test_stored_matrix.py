@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from aggregates import CASES, Case
+from support.aggregates import CASES, Case
 from windrow.monoids.equality import magnitude, same
 from windrow.state import Store
 from windrow.swag.mta import MonoidTree

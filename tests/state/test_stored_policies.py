@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 import windrow as wr
-from swag_windows import Algorithm, both
+from support.swag_windows import Algorithm, both
 from windrow.monoids.base import monoid
 from windrow.state import (
     Store,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from stored_windows import Flaky, copied
-from swag_windows import TEXT, Algorithm, both, filled
+from support.stored_windows import Flaky, copied
+from support.swag_windows import TEXT, Algorithm, both, filled
 from windrow.monoids.base import monoid
 from windrow.state import (
     MemoryStore,

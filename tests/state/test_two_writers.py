@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import windrow as wr
-from chaos_counts import counted, how_many
-from operator_kills import ROWS, rows
+from support.chaos_counts import counted, how_many
+from support.operator_kills import ROWS, rows
 from windrow.state import MemoryStore, RedisStore, RocksDBStore, Store, WindowTaken
 
 TAKEOVERS = how_many("WINDROW_CHAOS_TAKEOVERS", 4)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from small_chunks import small_chunks
+from support.small_chunks import small_chunks
 from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore
 

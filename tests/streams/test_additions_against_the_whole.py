@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from packed_stream import PackedStream
-from small_chunks import small_chunks
+from support.packed_stream import PackedStream
+from support.small_chunks import small_chunks
 from windrow.monoids.equality import same
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results

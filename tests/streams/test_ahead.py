@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from packed_stream import BUCKETS, PackedStream
+from support.packed_stream import BUCKETS, PackedStream
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, pack_batches
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from packed_stream import PackedStream
+from support.packed_stream import PackedStream
 from windrow.engines.spark.worker.streaming import step as step_module
 from windrow.engines.spark.worker.streaming.buckets import places_of
 from windrow.errors import ChangedQuery

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from packed_stream import BUCKETS, PackedStream
-from small_chunks import small_chunks
+from support.packed_stream import BUCKETS, PackedStream
+from support.small_chunks import small_chunks
 from windrow.engines.spark.streaming.checkpoint import _Header
 from windrow.engines.spark.worker.streaming.step import kept_by
 from windrow.engines.spark.worker.streaming.wire import on_spark

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from packed_stream import PackedStream
+from support.packed_stream import PackedStream
 from windrow.errors import StateError
 
 SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.string()), ("v", pa.int64())])

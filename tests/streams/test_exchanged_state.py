@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from packed_stream import BUCKETS, PackedStream
-from small_chunks import small_chunks
+from support.packed_stream import BUCKETS, PackedStream
+from support.small_chunks import small_chunks
 from windrow.errors import CorruptState
 
 SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.string()), ("v", pa.int64())])

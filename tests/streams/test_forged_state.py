@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from chaos_counts import counted, how_many
+from support.chaos_counts import counted, how_many
 from windrow.compile.cache_folder import cache_folder
 from windrow.errors import CorruptState
 from windrow.state.codec import pack, unpack
@@ -40,7 +40,7 @@ def _runs() -> list[tuple[str, int, int]]:
 def test_forged_state_is_refused_by_name_or_gives_results_of_the_right_form(
     kind: str, first: int, count: int
 ) -> None:
-    command = [sys.executable, str(TESTS / "forged_state.py"), kind, str(first), str(count)]
+    command = [sys.executable, str(TESTS / "support" / "forged_state.py"), kind, str(first), str(count)]
     folder = cache_folder()
     # kernels that check bounds are others than those that do not, and are kept apart from them
     extra = {"NUMBA_BOUNDSCHECK": "1", "WINDROW_CACHE_DIR": "" if folder is None else str(folder / "checked")}

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from small_chunks import small_chunks
+from support.small_chunks import small_chunks
 from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
 from windrow.errors import CorruptState
 from windrow.state import MemoryStore

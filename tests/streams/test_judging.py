@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from packed_stream import PackedStream
+from support.packed_stream import PackedStream
 from windrow.state import MemoryStore
 from windrow.testing import StreamOracle, assert_same_results
 from windrow.testing.strategies import pushes, stream_queries, streams, table_of

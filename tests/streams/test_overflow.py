@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from packed_stream import PackedStream
+from support.packed_stream import PackedStream
 from windrow.engines.stream import overflow
 from windrow.engines.stream.snapshot import _KIND
 from windrow.state import MemoryStore

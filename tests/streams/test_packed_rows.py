@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from packed_stream import DictEntries, PackedStream
-from small_chunks import small_chunks
+from support.packed_stream import DictEntries, PackedStream
+from support.small_chunks import small_chunks
 from windrow.engines.in_order import results as ordered_results
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from packed_stream import PackedStream, without_delay
-from small_chunks import small_chunks
+from support.packed_stream import PackedStream, without_delay
+from support.small_chunks import small_chunks
 from windrow.engines.spark.worker.streaming.step import LATE_PAIRS
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import pushes, stream_queries, streams, table_of

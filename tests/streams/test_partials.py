@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from aggregates import CASES, Case
+from support.aggregates import CASES, Case
 from windrow.partials.columns import NativeColumn, PickColumn, PlainColumn, UnseenColumn
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from small_chunks import small_chunks
+from support.small_chunks import small_chunks
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results
 

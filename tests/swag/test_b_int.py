@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from swag_windows import (
+from support.swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
     check_that_a_raising_combine_changes_nothing,

@@ -5,7 +5,7 @@ import itertools
 import threading
 import tracemalloc
 
-from swag_windows import (
+from support.swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
     check_that_a_raising_combine_changes_nothing,

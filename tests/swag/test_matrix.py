@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
-from aggregates import ALGORITHMS, CASES, Case
+from support.aggregates import ALGORITHMS, CASES, Case
 from windrow.monoids.equality import magnitude, same
 
 PAIRS = [

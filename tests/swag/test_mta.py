@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swag_windows import (
+from support.swag_windows import (
     MAX,
     RUNNING_EXAMPLE_RESULTS,
     SUM,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swag_windows import SUM, TEXT, Algorithm, both, filled
+from support.swag_windows import SUM, TEXT, Algorithm, both, filled
 from windrow.state import MemoryLevels
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA

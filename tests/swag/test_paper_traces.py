@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import windrow as wr
-from aggregates import ALGORITHMS
+from support.aggregates import ALGORITHMS
 
 #: [DABA] figure 4: the maximum after each step
 STEPS = ["start", "evict", 1, "evict", 4, "evict", 2, "evict", 7]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cli_jobs import GOOD
+from support.cli_jobs import GOOD
 
-CLI = (Path(__file__).parents[1] / "docs" / "cli.md").read_text()
+CLI = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
 #: a stream of calls with a derived key, a derived value and rows left out
 _COLUMNS = """\
 [source.columns]

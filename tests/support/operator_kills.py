@@ -35,8 +35,8 @@ from typing import Any
 import pyarrow as pa
 
 import windrow as wr
-from chaos_counts import Tally, counted
-from redis_server import RedisServer
+from support.chaos_counts import Tally, counted
+from support.redis_server import RedisServer
 from windrow.state import RedisStore, RocksDBStore, Store
 
 NAMES = {

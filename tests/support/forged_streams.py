@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from forged_state import COUNTED, SCHEMA, check_form, forged, queries, rows
-from forgery import Forgery, Path
-from packed_stream import DictEntries, PackedStream
+from support.forged_state import COUNTED, SCHEMA, check_form, forged, queries, rows
+from support.forgery import Forgery, Path
+from support.packed_stream import DictEntries, PackedStream
 from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
 from windrow.state.codec import checksum_of, pack
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 import windrow as wr
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 #: steps before the state is written, and steps in all
 WRITTEN, STEPS = 6, 12
 _ROWS = 24

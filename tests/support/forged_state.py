@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 import windrow as wr
-from forgery import Forgery, Path, lie_in, run
-from small_chunks import small_chunks
+from support.forgery import Forgery, Path, lie_in, run
+from support.small_chunks import small_chunks
 from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, pack, unpack
@@ -237,7 +237,7 @@ def _of_kind(kind: str) -> list[Forgery]:
     """The cases of a kind; ``windows`` and ``streams`` are in modules of their own."""
     if kind == "operators":
         return operators()
-    module = importlib.import_module(f"forged_{kind}")
+    module = importlib.import_module(f"support.forged_{kind}")
     found: list[Forgery] = getattr(module, kind)()
     return found
 

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 import windrow as wr
-from forged_state import check_form, forged, rows
-from forgery import Forgery, Path, lie_in
+from support.forged_state import check_form, forged, rows
+from support.forgery import Forgery, Path, lie_in
 from windrow.engines.stream.persistence.stored_state import _context
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, frame, unframe

@@ -1,0 +1,1 @@
+"""What tests share: rows, queries, jobs, and programs that tests start and kill."""
