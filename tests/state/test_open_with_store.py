@@ -262,7 +262,7 @@ def test_a_missing_block_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"store": {}}, "is no store"),
+        ({"store": {}}, "is not a store"),
         ({"name": ""}, "1 to 65,535 bytes"),
         ({"cache_bytes": -1}, "cache_bytes=-1"),
     ],

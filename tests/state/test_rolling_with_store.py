@@ -342,7 +342,7 @@ def test_what_cannot_be_had() -> None:
         query.open(store=MemoryStore())
     with pytest.raises(ValueError, match="emit='update'"):
         replace(query, emit="update").open()
-    with pytest.raises(TypeError, match="is no store"):
+    with pytest.raises(TypeError, match="is not a store"):
         SIMPLE.rolling(5, store={})  # type: ignore[arg-type]
     for changed in (
         simple(store, size=51),

@@ -312,7 +312,7 @@ def test_options_are_checked(options: Any, message: str) -> None:
 
 
 def test_what_is_no_store_and_no_id_is_refused() -> None:
-    with pytest.raises(TypeError, match="is no store"):
+    with pytest.raises(TypeError, match="is not a store"):
         wr.swag.AMTA.open({}, "w", wr.sum)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="window id"):
         wr.swag.AMTA.open(MemoryStore(), "", wr.sum)

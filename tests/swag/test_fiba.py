@@ -331,7 +331,7 @@ def test_times_may_be_anything_that_has_an_order() -> None:
     assert window.query() == 2
     with pytest.raises(TypeError, match="insert_at"):
         window.insert(1)
-    with pytest.raises(ValueError, match="no time"):
+    with pytest.raises(ValueError, match="not a time"):
         window.insert_at(float("nan"), 1)
     with pytest.raises(ValueError, match="2 times for 1 values"):
         window.bulk_insert([1, 2], [1])

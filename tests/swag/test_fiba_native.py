@@ -90,7 +90,7 @@ def test_native_moments() -> None:
     window.evict_before(np.datetime64("2024-04-01", "us"))
     assert window.oldest == np.datetime64("2024-04-01")
     assert (len(window), window.query()) == (76, float(sum(range(76))))
-    with pytest.raises(ValueError, match="no time"):
+    with pytest.raises(ValueError, match="not a time"):
         window.bulk_insert(np.array(["NaT"], "M8[us]"), np.array([1.0]))
 
 

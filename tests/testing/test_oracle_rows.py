@@ -171,6 +171,6 @@ def test_mistakes_are_named() -> None:
         evaluate(query, [])
     with pytest.raises(ValueError, match="row 1 has no column 'v'"):
         evaluate(query.agg(total=wr.sum("v")), [{"ts": 1, "v": 2}, {"ts": 1}])
-    with pytest.raises(TypeError, match="is no table"):
+    with pytest.raises(TypeError, match="is not a table"):
         evaluate(query.agg(n=wr.count()), 7)
     assert evaluate(query.agg(n=wr.count()), []) == []

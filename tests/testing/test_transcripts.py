@@ -164,7 +164,7 @@ def test_a_snapshot_is_restored_with_the_windows_of_the_moment() -> None:
         (changed("steps", 0, "push", 1, to=[1]), r"row \[1\] has 1 values, and 'columns' names 2 columns"),
         (changed("steps", 1, "gives", 0, to="x"), "row 'x' is neither a list nor a mapping"),
         (changed("steps", 3, "gives", to=[]), "step 4: 'late' gives no results"),
-        (changed("steps", 0, to={"add_window": "ten"}), "step 1: 'ten' is no mapping"),
+        (changed("steps", 0, to={"add_window": "ten"}), "step 1: 'ten' is not a mapping"),
         (changed("types", to={"v": "number"}), "type 'number' is none that Arrow knows"),
     ],
 )
