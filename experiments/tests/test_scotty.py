@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.slicing import time_manager as time_part
+from windrow.slicing import time_manager
 from windrow_experiments.growth import growth_of
 from windrow_experiments.model import Result, Settings
 from windrow_experiments.scotty import EXPERIMENTS, figure5a, figure5b
@@ -70,7 +70,7 @@ def test_lengths_of_windows_are_spread_from_1_to_20_seconds() -> None:
 
 
 def test_the_store_is_forced_only_inside_the_block() -> None:
-    before = time_part.MOST_LAZY
+    before = time_manager.MOST_LAZY
     rows = pa.table({"t": [1, 2], "v": [1.0, 2.0]})
     found = []
     for eager in (True, False):
@@ -79,7 +79,7 @@ def test_the_store_is_forced_only_inside_the_block() -> None:
             operator.push(rows)
             found.append(operator._state.time.store.eager)
     assert found == [True, False]
-    assert before == time_part.MOST_LAZY
+    assert before == time_manager.MOST_LAZY
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from windrow.windows.arguments import check_column
-from windrow.windows.base import JobKey, Window
+from windrow.windows.base import JobKey
+from windrow.windows.flagged import FlaggedWindow
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Punctuation(Window):
+class Punctuation(FlaggedWindow):
     """Windows that a row closes whose column is true; that row is the window's last.
 
     Args:
@@ -32,16 +32,6 @@ class Punctuation(Window):
 
     example = "Punctuation('done')"
     job_keys = (JobKey("column", "text", '"done"'),)
-    ties_matter = True
-
-    column: str
-
-    def __init__(self, column: str) -> None:
-        object.__setattr__(self, "column", check_column(column))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def split(self, flags: Iterable[bool | None]) -> Iterator[tuple[int, int]]:
         """The closed windows of rows in event-time order, as row numbers [first, last + 1)."""
@@ -50,6 +40,3 @@ class Punctuation(Window):
             if flag:
                 yield start, row + 1
                 start = row + 1
-
-    def _arguments(self) -> Iterator[str]:
-        yield repr(self.column)

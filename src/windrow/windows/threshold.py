@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from windrow.windows.arguments import check_column
-from windrow.windows.base import JobKey, Window
+from windrow.windows.base import JobKey
+from windrow.windows.flagged import FlaggedWindow
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Threshold(Window):
+class Threshold(FlaggedWindow):
     """The longest runs of rows whose column is true; the row that ends a run is not part of it.
 
     Args:
@@ -34,16 +34,6 @@ class Threshold(Window):
 
     example = "Threshold('late')"
     job_keys = (JobKey("column", "text", '"late"'),)
-    ties_matter = True
-
-    column: str
-
-    def __init__(self, column: str) -> None:
-        object.__setattr__(self, "column", check_column(column))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def split(self, flags: Iterable[bool | None]) -> Iterator[tuple[int, int]]:
         """The ended windows of rows in event-time order, as row numbers [first, last + 1)."""
@@ -53,6 +43,3 @@ class Threshold(Window):
                 if start < row:
                     yield start, row
                 start = row + 1
-
-    def _arguments(self) -> Iterator[str]:
-        yield repr(self.column)

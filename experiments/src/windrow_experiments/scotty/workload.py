@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 import windrow as wr
-from windrow.slicing import time_manager as time_part
+from windrow.slicing import time_manager
 from windrow_experiments.scotty.peers import Buckets, FlatFATRows
 
 __all__ = [
@@ -87,12 +87,12 @@ def query(chosen: Kinds, watermark: int | None = DELAY, **aggregates: Any) -> An
 def lazy_or_eager(eager: bool) -> Iterator[None]:
     """Operators that take their first rows in here keep slices in a lazy store, or in an eager one. Otherwise
     the operator chooses, by the number of slices of its longest window."""
-    chosen = time_part.MOST_LAZY
-    time_part.MOST_LAZY = 0 if eager else 1 << 62
+    chosen = time_manager.MOST_LAZY
+    time_manager.MOST_LAZY = 0 if eager else 1 << 62
     try:
         yield
     finally:
-        time_part.MOST_LAZY = chosen
+        time_manager.MOST_LAZY = chosen
 
 
 def through_windrow(asked: Any, parts: list[pa.Table]) -> list[pa.Table]:
