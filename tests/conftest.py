@@ -1,12 +1,15 @@
-"""Settings shared by all tests: Hypothesis profiles and a kernel cache that survives between runs."""
+"""Settings shared by all tests: Hypothesis profiles, a kernel cache that survives between runs, and Redis."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
+
+from support.redis_server import redis_program
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -17,6 +20,10 @@ os.environ.setdefault("WINDROW_CACHE_DIR", str(ROOT / ".cache" / "kernels"))
 # would wait without end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The papers' experiments look for Redis on the PATH, as their users do.
+if (redis := redis_program()) and shutil.which("redis-server") is None:
+    os.environ["PATH"] += os.pathsep + str(Path(redis).parent)
 
 # The first example of a property may compile a kernel, so no example has a deadline.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])

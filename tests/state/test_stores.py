@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 import threading
 import time
 import traceback
@@ -14,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
+from support.redis_server import TLSFront
 from windrow.state import (
     CorruptState,
     RedisStore,
@@ -192,19 +192,15 @@ def test_a_wrong_password_is_said_at_once(tmp_path: Path, start_redis: Callable[
 
 
 def test_tls_with_a_password(tmp_path: Path, start_redis: Callable[..., Any]) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    names = ["-subj", "/CN=windrow test", "-addext", "subjectAltName=IP:127.0.0.1"]
-    files = ["-keyout", str(key), "-out", str(certificate), "-nodes", "-days", "2"]
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", *files, *names], check=True, capture_output=True
-    )
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    tls = ["--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file", str(key)]
-    start_redis(*tls, "--tls-auth-clients", "no", "--requirepass", "right")
-    url = f"rediss://127.0.0.1:{port}/0"
-    with RedisStore(url, password="right", ssl_ca_certs=str(certificate)) as store:
+    key, certificate, vouching = (tmp_path / name for name in ("key.pem", "certificate.pem", "ca.pem"))
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    issued.private_key_pem.write_to_path(key)
+    issued.cert_chain_pems[0].write_to_path(certificate)
+    authority.cert_pem.write_to_path(vouching)
+    front = TLSFront(start_redis("--requirepass", "right").port, certificate, key)
+    url = f"rediss://127.0.0.1:{front.port}/0"
+    with RedisStore(url, password="right", ssl_ca_certs=str(vouching)) as store:
         store.write([(b"key", b"value")])
         assert store.get(b"key") == b"value"
     with (
@@ -212,6 +208,7 @@ def test_tls_with_a_password(tmp_path: Path, start_redis: Callable[..., Any]) ->
         pytest.raises(StoreUnavailable, match="CERTIFICATE"),
     ):
         store.get(b"key")  # a certificate that nobody vouches for
+    front.close()
 
 
 def test_a_client_of_your_own(redis_server: Any) -> None:
