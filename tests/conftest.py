@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
+from support.budget import SHARES, examples
 from support.redis_server import redis_program
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,13 @@ if (redis := redis_program()) and shutil.which("redis-server") is None:
     os.environ["PATH"] += os.pathsep + str(Path(redis).parent)
 
 # The first example of a property may compile a kernel, so no example has a deadline.
-settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", parent=settings.get_profile("dev"), derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+for name in SHARES:
+    settings.register_profile(
+        name,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        max_examples=examples(100, name),
+        derandomize=bool(os.environ.get("CI")),
+        print_blob=True,
+    )
+settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.compile.cache import Unfingerprintable, fingerprint
 from windrow.compile.native import CompileWarning, native
 from windrow.swag import AggregateError
@@ -52,7 +53,7 @@ def plainly(monoid: Any, values: list[Any], size: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("monoid", NUMERIC, ids=lambda m: m.name)
-@settings(max_examples=20, database=None)
+@settings(max_examples=examples(20), database=None)
 @given(values=st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30), size=st.integers(1, 7))
 def test_integers_are_bit_equal(monoid: Any, values: list[int], size: int) -> None:
     assert native(monoid, (np.dtype("i8"),)) is not None
@@ -65,7 +66,7 @@ def test_integers_are_bit_equal(monoid: Any, values: list[int], size: int) -> No
 
 
 @pytest.mark.parametrize("monoid", NUMERIC, ids=lambda m: m.name)
-@settings(max_examples=20, database=None)
+@settings(max_examples=examples(20), database=None)
 @given(
     values=st.lists(
         st.one_of(st.floats(-1e9, 1e9), st.sampled_from([math.nan, math.inf, -math.inf, -0.0])),

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.small_chunks import small_chunks
 from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.rows import REVISION, OrderedRows
@@ -126,14 +127,14 @@ def check_stream(
 
 @pytest.mark.parametrize("kind", ["Rows", "Delta", "Punctuation", "Threshold", "Policy"])
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_windows_that_data_decide(clock: Any, kind: str, data: st.DataObject) -> None:
     check_stream(data.draw, data.draw(window_queries(clock, kind)), clock)
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_rolling_in_order_of_time(clock: Any, data: st.DataObject) -> None:
     found = check_stream(data.draw, data.draw(rolling_queries(clock)), clock)
@@ -142,7 +143,7 @@ def test_rolling_in_order_of_time(clock: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("kind", ["rolling", "Rows", "Delta", "Punctuation", "Threshold", "Policy"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data(), fewest=st.integers(1, 4), most=st.integers(1, 6))
 def test_rows_in_small_chunks(kind: str, data: st.DataObject, fewest: int, most: int) -> None:
     queries = rolling_queries("integer") if kind == "rolling" else window_queries("integer", kind)
@@ -150,7 +151,7 @@ def test_rows_in_small_chunks(kind: str, data: st.DataObject, fewest: int, most:
         check_stream(data.draw, data.draw(queries), "integer")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data(), fewest=st.integers(1, 4), most=st.integers(1, 6))
 def test_speculation_in_small_chunks(data: st.DataObject, fewest: int, most: int) -> None:
     with small_chunks(fewest, most):
@@ -196,7 +197,7 @@ def held_by_key(rows: OrderedRows) -> dict[Any, int]:
     return dict(zip(counts["key"].to_pylist(), counts["count_all"].to_pylist(), strict=True))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(data=st.data(), size=st.integers(1, 6))
 def test_row_windows_keep_fewer_rows_than_a_window_has(data: st.DataObject, size: int) -> None:
     slide = data.draw(st.integers(1, size))
@@ -208,7 +209,7 @@ def test_row_windows_keep_fewer_rows_than_a_window_has(data: st.DataObject, size
     check_stream(data.draw, query, "integer", watch)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(data=st.data(), size=st.integers(1, 25))
 def test_rolling_by_time_keeps_nothing_older_than_its_size(data: st.DataObject, size: int) -> None:
     query = wr.query(time="ts", by="key").rolling(size).agg(all=CONCATENATION("s"))
@@ -219,7 +220,7 @@ def test_rolling_by_time_keeps_nothing_older_than_its_size(data: st.DataObject, 
     check_stream(data.draw, query, "integer", watch)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(data=st.data(), count=st.integers(1, 5))
 def test_rolling_by_rows_keeps_one_row_less(data: st.DataObject, count: int) -> None:
     query = wr.query(time="ts", by="key").rolling(rows=count).agg(all=CONCATENATION("s"))
@@ -398,7 +399,7 @@ def test_columns_that_do_not_fit_are_refused_when_pushed(window: Any, message: s
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_speculation_gives_what_rows_so_far_say(clock: Any, data: st.DataObject) -> None:
     check_speculation(data, clock)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.oracle_checks import MANY, check, table
 from windrow.testing.strategies import CONCATENATION, queries, rolling_queries, streams, table_of, windows
 
@@ -23,7 +24,7 @@ KINDS = ["Tumbling", "Sliding", "Cumulative", "Fixed", "Session", "Rows", "Delta
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_mix_of_windows(clock: Any, data: st.DataObject) -> None:
     query = data.draw(queries(clock))
@@ -31,7 +32,7 @@ def test_any_mix_of_windows(clock: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_rolling(clock: Any, data: st.DataObject) -> None:
     query = data.draw(rolling_queries(clock))
@@ -40,7 +41,7 @@ def test_any_rolling(clock: Any, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(data=st.data())
 def test_each_kind_of_window_with_an_aggregate_that_keeps_order(
     clock: Any, kind: str, data: st.DataObject

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, native_result, result
 from windrow.monoids.base import Monoid
 from windrow.monoids.decay import exp_decay
@@ -92,6 +93,6 @@ def test_a_half_life_is_positive(wrong):
 @given(
     st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1000, 1000)), min_size=1, max_size=4), st.booleans()
 )
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows, mean):
     assert check(exp_decay(half_life=7, mean=mean), rows, cases=150)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, native_result
 from windrow.monoids.laws import check
 from windrow.monoids.logic import all, any
@@ -37,7 +38,7 @@ def test_without_a_value_the_result_is_null():
 
 
 @given(st.lists(values, min_size=1, max_size=5))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows):
     assert check(any, rows, cases=100)
     assert check(all, rows, cases=100)

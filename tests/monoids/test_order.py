@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, native_result, result
 from windrow.monoids.equality import same
 from windrow.monoids.laws import check
@@ -92,14 +93,14 @@ def test_concat_binds_columns_and_keeps_its_separator():
 
 
 @given(st.lists(values, min_size=1, max_size=5))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows):
     for monoid in (first, last, collect, collect_distinct):
         assert check(monoid, rows, cases=100)
 
 
 @given(st.lists(st.text(max_size=3), min_size=1, max_size=5), st.sampled_from(["", ";"]))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws_of_concat(rows, sep):
     assert check(concat(sep=sep), rows, cases=100)
     assert check(concat(sep=sep.encode()), [row.encode() for row in rows], cases=100)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, lifted, result
 from windrow.monoids.laws import check
 from windrow.monoids.quantiles import Ranks, median, quantile, rank_error
@@ -89,7 +90,7 @@ def test_no_rows_give_null():
 
 
 @given(st.lists(finite, min_size=40, max_size=300), st.lists(finite, min_size=1, max_size=300))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_combine_changes_neither_side(left, right):
     a, b = fold(median, left), fold(median, right)
     before = [(p.values, p.sketch and p.sketch.serialize()) for p in (a, b)]
@@ -99,13 +100,13 @@ def test_combine_changes_neither_side(left, right):
 
 
 @given(st.lists(st.one_of(finite, st.sampled_from([math.nan, math.inf])), min_size=1, max_size=6))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows):
     assert check(quantile(0.9), rows, cases=150)
 
 
 @given(st.lists(st.integers(0, 400), min_size=3, max_size=3), st.integers(0, 2**32))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_large_partials_are_associative_and_commutative_up_to_the_stated_error(sizes, seed):
     random = np.random.default_rng(seed)
     a, b, c = (fold(median, random.normal(size=n).tolist()) for n in sizes)

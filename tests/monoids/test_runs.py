@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from support.monoid_folds import grouped_fold, native_result, result
 from windrow.monoids.laws import check
 from windrow.monoids.runs import longest_run
@@ -53,6 +54,6 @@ def test_equal_neighbours_and_nan_end_a_run():
 
 
 @given(st.lists(st.one_of(st.integers(), st.floats()), min_size=1, max_size=6))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows):
     assert check(longest_run, rows, cases=200)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.monoid_folds import grouped_fold, native_result, result
 from support.oracle_checks import check as check_query
 from windrow.monoids.laws import check
@@ -38,7 +39,7 @@ def test_native_results_are_the_same(column):
 
 
 @given(st.lists(values, min_size=1, max_size=5))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows):
     assert check(wr.share, rows, cases=100)
     assert wr.share.properties == ("commutative", "invertible")
@@ -57,7 +58,7 @@ def test_nulls_are_skipped_and_no_value_is_null():
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), flags), min_size=1, max_size=40), st.integers(1, 12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_it_is_the_mean_of_a_boolean_of_other_libraries(rows, size):
     times, column = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
     table = pa.table({"t": times, "f": pa.array(column, pa.bool_())})
@@ -76,7 +77,7 @@ def test_it_is_the_average_of_a_cast_boolean_in_duckdb():
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), flags), min_size=1, max_size=30))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_tables_and_operators_give_what_the_oracle_gives(rows):
     column = pa.array([flag for _, flag in rows], pa.bool_())
     table = pa.table({"t": pa.array([time for time, _ in rows], pa.int64()), "f": column})

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, result
 from windrow.monoids.hashing import encode, encode_array
 from windrow.monoids.laws import check
@@ -71,7 +72,7 @@ def sketch_of(monoid, codes, row=None):
 
 
 @given(st.lists(values, min_size=1, max_size=5))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_laws(rows):
     for monoid in SMALL:
         assert check(monoid, rows, cases=100)

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from windrow.slicing.ledger import Found, Ledger
 
 WINDOWS = st.sets(st.tuples(*[st.integers(0, 2)] * 4), max_size=8)
@@ -23,7 +24,7 @@ def listed(windows: Found) -> list[tuple[int, ...]]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(WINDOWS, st.booleans()), max_size=6))
 def test_revisions_count_how_often_a_window_came_out(steps: list[Any]) -> None:
     ledger, times, final = Ledger.empty(), {}, {}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
 from windrow.slicing import Slicer
@@ -71,7 +72,7 @@ def expected(rows: list[Any], low: int = -1_000, high: int = 1_000) -> list[Any]
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(ROWS, min_size=1, max_size=4), st.sampled_from([1, 3, 8, 64]), st.integers(-70, 70))
 def test_what_goes_in_is_what_is_held_whatever_the_blocks(batches: Any, span: int, low: int) -> None:
     store = stored(batches, span)
@@ -85,7 +86,7 @@ def test_what_goes_in_is_what_is_held_whatever_the_blocks(batches: Any, span: in
     assert shown(store.dropped_before(low).between(-1_000, 1_000)) == expected(rows, low)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ROWS, st.integers(-60, 0), st.integers(0, 60))
 def test_eager_and_lazy_give_the_same_over_any_core(rows: Any, low: int, high: int) -> None:
     found = []

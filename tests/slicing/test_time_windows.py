@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.slicing import Slicer
 from windrow.slicing.finder.time_windows import TimeWindows
@@ -91,7 +92,7 @@ def columns_of(keys: list[list[int]]) -> tuple[Any, Any]:
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_due_windows_and_their_slices(kind: str, data: st.DataObject) -> None:
     windows, keys, low, high = drawn(data, kind)
@@ -108,7 +109,7 @@ def test_due_windows_and_their_slices(kind: str, data: st.DataObject) -> None:
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_windows_that_hold_rows(kind: str, data: st.DataObject) -> None:
     windows, keys, low, high = drawn(data, kind)
@@ -119,7 +120,7 @@ def test_windows_that_hold_rows(kind: str, data: st.DataObject) -> None:
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_the_latest_end_of_the_windows_that_hold_a_row(kind: str, data: st.DataObject) -> None:
     windows, keys, enough, _ = drawn(data, kind)
@@ -136,7 +137,7 @@ def test_the_latest_end_of_the_windows_that_hold_a_row(kind: str, data: st.DataO
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_windows_between_the_first_and_the_last_row(kind: str, data: st.DataObject) -> None:
     windows, keys, low, high = drawn(data, kind)
@@ -169,7 +170,7 @@ def is_new(start: int, end: int, first: int, known: tuple[int, int], low: int) -
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_the_horizon_is_the_earliest_start_that_is_still_needed(kind: str, data: st.DataObject) -> None:
     windows, _, time, _ = drawn(data, kind)
@@ -180,7 +181,7 @@ def test_the_horizon_is_the_earliest_start_that_is_still_needed(kind: str, data:
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_the_first_start_of_the_windows_that_are_due(kind: str, data: st.DataObject) -> None:
     windows, _, low, high = drawn(data, kind)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from spark.more_aggregates import with_more
 from spark.spark_frames import in_partitions, settings_of
+from support.budget import examples
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import queries, rolling_queries, streams, table_of
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:windrow.RejectedR
 
 #: what fails is shown as it is drawn: to make it smaller would take Spark minutes
 RANDOM = settings(
-    max_examples=12,
+    max_examples=examples(12),
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from spark.more_aggregates import with_more
 from spark.sorted_batches import batches, sorted_table
+from support.budget import examples
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.rolling.task import roll_batches
@@ -38,7 +39,7 @@ def check(query: wr.Query, table: pa.Table, sizes: list[int]) -> None:
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_rolling_in_batches_of_any_size(clock: Any, data: st.DataObject) -> None:
     query = data.draw(with_more(rolling_queries(clock)))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from spark.more_aggregates import with_more
 from spark.sorted_batches import batches, sorted_table
+from support.budget import examples
 from windrow.engines.spark.plan import plan_of, smallest_gap
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.windows.run import result_schema
@@ -58,7 +59,7 @@ def by_slices(query: wr.Query, table: pa.Table, sizes: list[int], parts: int) ->
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
     query = data.draw(with_more(queries(clock)))
@@ -67,7 +68,7 @@ def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_mix_of_windows_by_slices(clock: Any, data: st.DataObject) -> None:
     table = table_of(data.draw(streams(clock, null_times=True)), clock)

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.errors import CorruptState, StateError, UnstorableValue, UnsupportedVersion
 from windrow.monoids.extremes import HIGHEST, LOWEST
 from windrow.state import codec
@@ -338,7 +339,7 @@ def test_errors_say_which() -> None:
         codec.unframe("query", framed, b"another key")
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(payload=st.one_of(st.binary(max_size=60), st.binary(max_size=40).map(lambda b: b"A" + b)))
 def test_hostile_payloads_with_a_good_checksum(payload: bytes) -> None:
     with contextlib.suppress(StateError):

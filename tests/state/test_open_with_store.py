@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.engines.stream.persistence.saved_operator import delete_operator, operators
 from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken
@@ -59,7 +60,7 @@ def streams_of(draw: Any) -> tuple[Any, str, list[Any]]:
     return query, clock, draw(operations(draw(streams(clock, null_times=True))))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(streams_of(), st.sampled_from([0, 300, 64 << 20]), st.sampled_from([None, "before", "after"]))
 def test_any_query_reopened_after_every_step(stream: Any, cache_bytes: int, fails: str | None) -> None:
     query, clock, calls = stream

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.engines.stream.persistence.saved_operator import delete_operator, operators
 from windrow.errors import AggregateError, ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken, windows
@@ -72,7 +73,7 @@ def streams_of(draw: Any) -> tuple[Any, str, list[Any]]:
     return replace(query, **kept), clock, draw(operations(draw(streams(clock, null_times=True))))
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(streams_of(), st.booleans(), st.integers(0, 6))
 def test_any_rolling_on_any_stream(stream: Any, reopened: bool, fails_after: int) -> None:
     query, clock, calls = stream
@@ -97,7 +98,7 @@ def test_any_rolling_on_any_stream(stream: Any, reopened: bool, fails_after: int
     assert operators(store) == []
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(st.sampled_from(["integer", "timestamp"]), st.data())
 def test_any_rolling_on_a_table(clock: Any, data: st.DataObject) -> None:
     query = data.draw(rolling_queries(clock))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.aggregates import CASES, Case
+from support.budget import examples
 from windrow.monoids.equality import magnitude, same
 from windrow.state import Store
 from windrow.swag.mta import MonoidTree
@@ -40,7 +41,7 @@ def agree(a: Any, b: Any, inputs: list[Any]) -> bool:
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("algorithm", [wr.swag.LogMTA, wr.swag.AMTA])
 def test_same_as_recalc_on_every_store(algorithm: type[MonoidTree], case: Case, store: Store) -> None:
-    @settings(max_examples=3, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(3), database=None, suppress_health_check=list(HealthCheck))
     @given(trace=steps(case), buffer=SMALL, cache=SMALL, block=SMALL)
     def run(trace: list[tuple[str, Any]], **options: int) -> None:
         name = f"window {next(NUMBERS)}"

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.stored_windows import Flaky, copied
 from support.swag_windows import TEXT, Algorithm, both, filled
 from windrow.monoids.base import monoid
@@ -44,7 +45,7 @@ def described(state: list[Any]) -> tuple[int, str, list[int]]:
 
 
 @both
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     steps=STEPS,
     buffer=st.sampled_from([1, 2, 3, 9]),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.packed_stream import PackedStream
 from support.small_chunks import small_chunks
 from windrow.monoids.equality import same
@@ -132,20 +133,20 @@ def check_operator(data: st.DataObject, store: Any) -> None:
         assert getattr(operator.metrics, counted) == getattr(whole.metrics, counted)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.data())
 def test_added_aggregates_on_an_operator(data: st.DataObject) -> None:
     check_operator(data, None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
 def test_added_aggregates_in_a_store(data: st.DataObject, fewest: int, most: int) -> None:
     with small_chunks(fewest, most):
         check_operator(data, MemoryStore())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
 def test_added_aggregates_on_a_stream_of_buckets(data: st.DataObject, fewest: int, most: int) -> None:
     rows = numbered(data.draw(streams(null_times=True, min_size=3, span=25)))
@@ -200,7 +201,7 @@ class Steps:
             self.operator = more.restore(self.operator.snapshot())
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.data(), st.sampled_from(["add_window", "restore"]))
 def test_an_added_window_gives_what_it_would_have_given_from_the_beginning(
     data: st.DataObject, how: str

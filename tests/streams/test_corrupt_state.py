@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.packed_stream import PackedStream
 from windrow.errors import StateError
 
@@ -56,7 +57,7 @@ def damages(draw: st.DrawFn) -> tuple[int, PackedStream, str]:
     return which, stream, name
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(damages())
 def test_damage_is_an_error_with_a_name_or_does_not_matter(damage: tuple[int, PackedStream, str]) -> None:
     which, stream, name = damage

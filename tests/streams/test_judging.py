@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.packed_stream import PackedStream
 from windrow.state import MemoryStore
 from windrow.testing import StreamOracle, assert_same_results
@@ -69,7 +70,7 @@ def spark_watermark_ms(query: Any, batches: list[Any], clock: Any) -> int:
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_a_push_judged_as_spark_does_is_a_micro_batch(clock: Any, data: st.DataObject) -> None:
     query = data.draw(judged_queries(clock, policies=False))
@@ -88,7 +89,7 @@ def test_a_push_judged_as_spark_does_is_a_micro_batch(clock: Any, data: st.DataO
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_judged_as_spark_does_is_what_the_definition_says(clock: Any, data: st.DataObject) -> None:
     query = data.draw(judged_queries(clock))
@@ -110,7 +111,7 @@ def test_judged_as_spark_does_is_what_the_definition_says(clock: Any, data: st.D
 
 
 @pytest.mark.parametrize("judge", ["push", "spark"])
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_a_push_in_parts_gives_what_the_whole_push_gives(judge: Any, data: st.DataObject) -> None:
     query = data.draw(judged_queries("integer"))
@@ -201,7 +202,7 @@ def test_the_watermark_that_is_due_is_kept_in_a_store() -> None:
     assert running.metrics.late == {"window_fired": 2}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.data())
 def test_restarts_after_every_push_change_nothing(data: st.DataObject) -> None:
     query = data.draw(judged_queries("integer", policies=False))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.budget import examples
 from windrow.testing import StreamOracle, assert_same_results
 from windrow.testing.strategies import operations, stream_queries, streams, table_of, windows
 
@@ -65,7 +66,7 @@ def check(query: Any, calls: list[Any], clock: str, restored_after: int) -> None
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_any_query_on_any_stream(clock: Any, data: st.DataObject) -> None:
     query = data.draw(stream_queries(clock))
@@ -74,7 +75,7 @@ def test_any_query_on_any_stream(clock: Any, data: st.DataObject) -> None:
     check(query, calls, clock, data.draw(st.integers(0, 8)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.data())
 def test_windows_are_added_and_removed_on_the_way(data: st.DataObject) -> None:
     query = data.draw(stream_queries().filter(lambda query: query.names_windows))

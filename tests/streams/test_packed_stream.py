@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from support.packed_stream import PackedStream, without_delay
 from support.small_chunks import small_chunks
 from windrow.engines.spark.worker.streaming.step import LATE_PAIRS
@@ -52,13 +53,13 @@ def check_any_stream(data: st.DataObject) -> None:
     check(query, batches, moments)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.data())
 def test_any_query_in_micro_batches(data: st.DataObject) -> None:
     check_any_stream(data)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
 def test_any_query_with_chunks_of_few_rows(data: st.DataObject, fewest: int, most: int) -> None:
     with small_chunks(fewest, most):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.aggregates import CASES, Case
+from support.budget import examples
 from windrow.partials.columns import NativeColumn, PickColumn, PlainColumn, UnseenColumn
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
@@ -61,7 +62,7 @@ def drawn_rows(case: Case, data: st.DataObject) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@settings(max_examples=5)
+@settings(max_examples=examples(5))
 @given(data=st.data())
 def test_partials_give_what_rows_give(case: Case, data: st.DataObject) -> None:
     values = drawn_rows(case, data)

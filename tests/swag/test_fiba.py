@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import windrow as wr
+from support.budget import examples
 from windrow.errors import AggregateError, EmptyWindow
 from windrow.swag.fiba import FiBA
 
@@ -129,7 +130,7 @@ class FiBAMachine4(FiBAMachine):
 
 
 for machine in (FiBAMachine, FiBAMachine3, FiBAMachine4):
-    machine.TestCase.settings = settings(max_examples=15, stateful_step_count=40)
+    machine.TestCase.settings = settings(max_examples=examples(15), stateful_step_count=40)
 
 TestMu2 = FiBAMachine.TestCase
 TestMu3 = FiBAMachine3.TestCase

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.aggregates import ALGORITHMS, CASES, Case
+from support.budget import examples
 from windrow.monoids.equality import magnitude, same
 
 PAIRS = [
@@ -38,7 +39,7 @@ def steps(case: Case) -> st.SearchStrategy[list[tuple[str, Any]]]:
 
 @pytest.mark.parametrize(("algorithm", "case"), PAIRS)
 def test_same_as_recalc_on_every_trace(algorithm: type[wr.swag.Swag], case: Case) -> None:
-    @settings(max_examples=12, database=None)
+    @settings(max_examples=examples(12), database=None)
     @given(steps(case))
     def run(trace: list[tuple[str, Any]]) -> None:
         window, oracle = algorithm(case.monoid), wr.swag.Recalc(case.monoid)

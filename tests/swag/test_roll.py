@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.aggregates import ALGORITHMS, CASES, Case
+from support.budget import examples
 from windrow.monoids.equality import magnitude, same
 
 NATIVE = [
@@ -66,7 +67,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("algorithm", "case"), PAIRS)
 def test_count_windows_in_any_cut(algorithm: type[wr.swag.Swag], case: Case) -> None:
-    @settings(max_examples=10, database=None)
+    @settings(max_examples=examples(10), database=None)
     @given(
         st.lists(st.one_of(case.rows, case.rows, case.rows, st.none()), max_size=20),
         st.integers(1, 8),
@@ -85,7 +86,7 @@ def test_count_windows_in_any_cut(algorithm: type[wr.swag.Swag], case: Case) -> 
 
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, wr.swag.Recalc])
-@settings(max_examples=25, database=None)
+@settings(max_examples=examples(25), database=None)
 @given(data=st.data())
 def test_time_windows_in_any_cut(algorithm: type[wr.swag.Swag], data: st.DataObject) -> None:
     """(t - size, t], peers included, negative times too; single operations in between change nothing."""

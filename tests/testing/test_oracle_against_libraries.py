@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.testing import assert_same_results, evaluate
 
 Row = dict[str, Any]
@@ -39,7 +40,7 @@ def polars_of(data: list[Row]) -> pl.DataFrame:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     data=rows(MINUTES),
     minutes=st.integers(1, 90).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size))),
@@ -61,7 +62,7 @@ def test_sliding_windows_of_polars(data: list[Row], minutes: tuple[int, int]) ->
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=rows(st.integers(-2000, 6000).map(lambda hours: ORIGIN + timedelta(hours=hours))))
 def test_local_days_weeks_and_months_of_polars(zone: str, data: list[Row]) -> None:
     frame = polars_of(data).with_columns(pl.col("ts").dt.convert_time_zone(zone))
@@ -75,7 +76,7 @@ def test_local_days_weeks_and_months_of_polars(zone: str, data: list[Row]) -> No
         assert_same_results(evaluate(query, data), expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=rows(MINUTES, unique=True), minutes=st.integers(1, 200))
 def test_rolling_by_time_of_pandas(data: list[Row], minutes: int) -> None:
     query = wr.query(time="ts").rolling(f"{minutes}m").agg(n=wr.count("v"), total=wr.sum("v"))
@@ -86,7 +87,7 @@ def test_rolling_by_time_of_pandas(data: list[Row], minutes: int) -> None:
     assert_same_results(found, expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=rows(MINUTES, unique=True), count=st.integers(1, 8))
 def test_rolling_by_rows_of_pandas(data: list[Row], count: int) -> None:
     query = wr.query(time="ts", min_count=2).rolling(rows=count).agg(largest=wr.max("v"))
@@ -101,7 +102,7 @@ def test_rolling_by_rows_of_pandas(data: list[Row], count: int) -> None:
         assert all(row["largest"] is None for row in found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=rows(MINUTES), minutes=st.sampled_from([5, 7, 60]))
 def test_filled_gaps_of_pandas(data: list[Row], minutes: int) -> None:
     query = wr.query(time="ts", empty="emit").window(wr.Tumbling(f"{minutes}m")).agg(n=wr.count())
@@ -111,7 +112,7 @@ def test_filled_gaps_of_pandas(data: list[Row], minutes: int) -> None:
     assert_same_results(found, pd.DataFrame({"window_start": counted.index, "n": counted.to_numpy()}))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=rows(st.integers(-30, 30)), size=st.integers(1, 20))
 def test_peers_of_range_frames_in_duckdb(data: list[Row], size: int) -> None:
     query = wr.query(time="ts", by="key").rolling(size).agg(n=wr.count(), total=wr.sum("v"))
@@ -124,7 +125,7 @@ def test_peers_of_range_frames_in_duckdb(data: list[Row], size: int) -> None:
     assert_same_results(evaluate(query, data), expected.to_arrow_table())
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=rows(st.integers(-60, 60)), gap=st.integers(1, 15))
 def test_sessions_by_sql_in_duckdb(data: list[Row], gap: int) -> None:
     query = wr.query(time="ts", by="key").window(wr.Session(gap)).agg(n=wr.count())

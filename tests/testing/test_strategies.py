@@ -11,6 +11,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.testing import StreamOracle, assert_same_results, evaluate, rows_of
 from windrow.testing.strategies import (
     aggregates,
@@ -29,7 +30,7 @@ CLOCKS = ["integer", "timestamp"]
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_streams_arrive_within_their_disorder(clock: Any, data: st.DataObject) -> None:
     unit = 1 if clock == "integer" else 1_800_000_000
@@ -41,7 +42,7 @@ def test_streams_arrive_within_their_disorder(clock: Any, data: st.DataObject) -
         assert latest - time <= 4 * unit
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(rows=streams(null_times=False))
 def test_km_never_falls_with_time(rows: list[dict[str, Any]]) -> None:
     km = [row["km"] for row in sorted(rows, key=lambda row: row["ts"]) if row["km"] is not None]
@@ -70,7 +71,7 @@ def test_null_times_come_on_request() -> None:
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_windows_fit_their_clock(clock: Any, data: st.DataObject) -> None:
     window = data.draw(windows(clock))
@@ -91,7 +92,7 @@ def test_policies_and_propagating_nulls_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_query_fits_any_stream(clock: Any, data: st.DataObject) -> None:
     query = data.draw(st.one_of(queries(clock), rolling_queries(clock)))
@@ -102,7 +103,7 @@ def test_any_query_fits_any_stream(clock: Any, data: st.DataObject) -> None:
         assert len(results) == len(rows)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_pushes_are_the_rows_again(data: st.DataObject) -> None:
     rows = data.draw(streams())
@@ -112,14 +113,14 @@ def test_pushes_are_the_rows_again(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_a_table_holds_the_same_rows(clock: Any, data: st.DataObject) -> None:
     rows = data.draw(streams(clock, null_times=True))
     assert str(rows_of(table_of(rows, clock))) == str(rows)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_operations_push_every_row_once_in_order(data: st.DataObject) -> None:
     rows = data.draw(streams(null_times=True, min_size=3))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow as wr
+from support.budget import examples
 from windrow.testing import StreamOracle, assert_same_results, evaluate
 from windrow.testing.strategies import (
     Operation,
@@ -39,7 +40,7 @@ def operate(oracle: StreamOracle, calls: list[Operation]) -> list[Row]:
 
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("draws", [queries, rolling_queries], ids=["windows", "rolling"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_without_late_rows_it_agrees_with_the_oracle_of_tables(clock: Any, draws: Any, data: Any) -> None:
     rows = data.draw(streams(clock, min_size=5))
@@ -52,7 +53,7 @@ def test_without_late_rows_it_agrees_with_the_oracle_of_tables(clock: Any, draws
     assert_same_results(found, evaluate(query, rows))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_rows_in_order_are_never_late_behind_their_own_watermark(data: Any) -> None:
     rows = sorted(data.draw(streams()), key=lambda row: row["ts"])
@@ -64,7 +65,7 @@ def test_rows_in_order_are_never_late_behind_their_own_watermark(data: Any) -> N
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_every_row_is_counted_once_and_late_rows_are_handed_over(clock: Any, data: Any) -> None:
     rows = data.draw(streams(clock, null_times=True, min_size=10, span=25))
@@ -76,7 +77,7 @@ def test_every_row_is_counted_once_and_late_rows_are_handed_over(clock: Any, dat
     assert counts.rejected["no_time"] == sum(row["ts"] is None for row in rows)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_without_allowance_a_window_comes_out_once(data: Any) -> None:
     query = replace(data.draw(queries(policies=False)), watermark=Duration(3, "integer"))
@@ -90,7 +91,7 @@ def test_without_allowance_a_window_comes_out_once(data: Any) -> None:
     assert len(heads) == len(set(heads))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_sessions_that_stand_are_disjoint(data: Any) -> None:
     query = wr.query(time="ts", watermark=3, allowed_lateness=data.draw(st.integers(0, 20)))

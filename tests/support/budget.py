@@ -1,0 +1,29 @@
+"""How many examples a property tries.
+
+The number at a test is that of ``make test-thorough``. ``make test`` tries a part of it, ``make test-fast`` a
+smaller one. A property with few examples, each of them dear, keeps at least five in every tier.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from hypothesis import settings
+
+__all__ = ["SHARES", "examples"]
+
+#: the share of the examples, by Hypothesis profile: ``--hypothesis-profile=thorough``
+SHARES = {"fast": 0.1, "dev": 0.5, "ci": 0.5, "thorough": 1.0}
+_LEAST = 5
+
+
+def examples(thorough: int, profile: str | None = None) -> int:
+    """How many of these the tier that runs tries.
+
+    >>> [examples(150, profile) for profile in SHARES]
+    [15, 75, 75, 150]
+    >>> [examples(3, profile) for profile in SHARES]
+    [3, 3, 3, 3]
+    """
+    share = SHARES.get(profile or settings.get_current_profile_name(), 1.0)
+    return max(min(thorough, _LEAST), ceil(thorough * share))
