@@ -12,10 +12,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test chaos lint types imports bench papers format constraints clean
+.PHONY: help setup demo test test-fast test-thorough chaos lint types imports bench papers format constraints clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "windrow needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
@@ -30,7 +30,13 @@ demo: $(READY) ## Stream five days of phone calls through Spark; ends with a sum
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+test-fast: $(READY) ## The same without Spark, Redis and chaos, with fewer random examples
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
+
+test-thorough: $(READY) ## The same as test, with all random examples
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)

@@ -1,4 +1,4 @@
-"""Settings shared by all tests: Hypothesis profiles, a kernel cache that survives between runs, and Redis."""
+"""Settings shared by all tests: tiers, Hypothesis profiles, a cache of kernels between runs, and Redis."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import signal
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from support.budget import SHARES, examples
@@ -37,3 +38,26 @@ for name in SHARES:
         print_blob=True,
     )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another
+
+#: kill processes, damage disks, forge state: ``make chaos`` does more of it
+CHAOS = {"test_cluster", "test_crashes", "test_disks", "test_exactly_once", "test_forged_state"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what ``make test-fast`` leaves out. All that shares a Spark session runs in one process, so that
+    one JVM starts; what starts its own runs anywhere (``--dist loadgroup``)."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if ROOT / "tests" / "spark" in item.path.parents:
+            item.add_marker("spark")
+        if "spark" in fixtures:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        if fixtures & {"redis_server", "start_redis"} or _parameters(item).get("make_store") == "redis":
+            item.add_marker("redis")
+        if item.path.stem in CHAOS:
+            item.add_marker("chaos")
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    return getattr(getattr(item, "callspec", None), "params", {})
