@@ -64,7 +64,7 @@ def expected(first: int, last: int) -> tuple[int, ...]:
 
 
 def open_store(kind: str, place: str) -> Store:
-    return RedisStore(place, namespace="crash", wait=10) if kind == "redis" else RocksDBStore(place)
+    return RedisStore(place, namespace="crash", wait=600) if kind == "redis" else RocksDBStore(place)
 
 
 def recovered(window: Any, confirmed: int) -> int:
