@@ -10,6 +10,9 @@ PAPERS_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Tests that share a Spark session run in one process, with one JVM. They often wait: hence three processes for
+# two cores, and two where there is no Spark.
+PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-thorough chaos lint types imports bench papers format constraints clean
@@ -30,13 +33,13 @@ demo: $(READY) ## Stream five days of phone calls through Spark; ends with a sum
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(PYTEST) -n 3 $(PYTEST_ARGS)
 
 test-fast: $(READY) ## The same without Spark, Redis and chaos, with fewer random examples
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
 
 test-thorough: $(READY) ## The same as test, with all random examples
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile=thorough $(PYTEST_ARGS)
+	$(PYTEST) -n 3 --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)
