@@ -39,6 +39,7 @@ for name in SHARES:
     )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another
 
+SPARK = f"{ROOT / 'tests' / 'spark'}{os.sep}"
 #: kill processes, damage disks, forge state: ``make chaos`` does more of it
 CHAOS = {"test_cluster", "test_crashes", "test_disks", "test_exactly_once", "test_forged_state"}
 
@@ -49,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     one JVM starts; what starts its own runs anywhere (``--dist loadgroup``)."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if ROOT / "tests" / "spark" in item.path.parents:
+        if str(item.path).startswith(SPARK):
             item.add_marker("spark")
         if "spark" in fixtures:
             item.add_marker(pytest.mark.xdist_group("spark"))

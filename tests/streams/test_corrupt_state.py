@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import pyarrow as pa
@@ -29,17 +30,27 @@ def _begun(**windows: Any) -> PackedStream:
     return stream
 
 
-STREAMS = [
-    _begun(w=wr.Sliding(40, slide=5), s=wr.Session(3)),
-    _begun(w=wr.Tumbling(50), r=wr.Rows(100)),
+WINDOWS: list[dict[str, Any]] = [
+    {"w": wr.Sliding(40, slide=5), "s": wr.Session(3)},
+    {"w": wr.Tumbling(50), "r": wr.Rows(100)},
 ]
+
+
+@functools.cache
+def _kept(which: int) -> PackedStream:
+    return _begun(**WINDOWS[which])
+
+
+def begun(which: int) -> PackedStream:
+    """A copy, to be damaged."""
+    return copy.deepcopy(_kept(which))
 
 
 @st.composite
 def damages(draw: st.DrawFn) -> tuple[int, PackedStream, str]:
     """Which stream, the same with one entry changed in one place or cut short, and which entry."""
-    which = draw(st.integers(0, len(STREAMS) - 1))
-    stream = copy.deepcopy(STREAMS[which])
+    which = draw(st.integers(0, len(WINDOWS) - 1))
+    stream = begun(which)
     entries = draw(st.sampled_from([e for e in stream.entries.values() if e.head is not None]))
     name = draw(st.sampled_from(["header", *sorted(entries.blocks)]))
     data = entries.head if name == "header" else entries.blocks[name]
@@ -67,11 +78,11 @@ def test_damage_is_an_error_with_a_name_or_does_not_matter(damage: tuple[int, Pa
         return
     # the entry was not read: what came out is what comes out of the state as it was
     assert name != "header"
-    assert found == copy.deepcopy(STREAMS[which]).batch(MORE, 45)
+    assert found == begun(which).batch(MORE, 45)
 
 
 def test_a_block_that_is_missing_is_told() -> None:
-    stream = copy.deepcopy(STREAMS[0])
+    stream = begun(0)
     for entries in stream.entries.values():
         entries.blocks.clear()
     with pytest.raises(StateError, match=r"block '.*' .*is missing"):
