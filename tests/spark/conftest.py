@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support.patient_python import write_program
 
 HERE = Path(__file__).parent
 
@@ -33,7 +34,7 @@ SETTINGS = {
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents:
+        if str(item.path).startswith(f"{HERE}{os.sep}"):
             item.add_marker(
                 pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
             )
@@ -44,7 +45,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.fail("the tests of Spark need Java 17 or newer: install it, or set JAVA_HOME")
     os.environ.setdefault("JDK_JAVA_OPTIONS", JAVA)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = write_program(tmp_path_factory.mktemp("python"))
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("windrow tests")
