@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from windrow.compile.native import native
+from windrow.compile.steps import for_python
 from windrow.monoids.base import Monoid
 
 
@@ -39,7 +40,8 @@ def native_result(monoid: Monoid, *columns: np.ndarray[Any, Any]) -> Any:
     """The result by native code; fails if the monoid does not compile for these columns."""
     form = native(monoid, tuple(column.dtype for column in columns))
     assert form is not None, f"{monoid.name} does not compile for {[c.dtype for c in columns]}"
+    lift, combine, lower = map(for_python, (form.lift, form.combine, form.lower))
     partial = form.identity
     for row in zip(*columns, strict=True):
-        partial = form.layout.partial_value(form.combine(partial, form.layout.partial_value(form.lift(*row))))
-    return form.lower(partial)
+        partial = form.layout.partial_value(combine(partial, form.layout.partial_value(lift(*row))))
+    return lower(partial)

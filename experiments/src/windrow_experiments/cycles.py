@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 
 from windrow.compile.access import cast, emit, row, row_count
 from windrow.compile.native import jit_for, native
+from windrow.compile.steps import for_python
 from windrow.compile.wide import codes_of, wide_form
 from windrow.swag.native.wide import EXTRA_ROWS
 
@@ -65,11 +66,13 @@ def _cycles(typing_context: Any) -> Any:
     return types.int64(), generate
 
 
+@for_python
 @jit_for(checked=False)
 def _now() -> Any:
     return _cycles()
 
 
+@for_python
 @jit_for(checked=False)
 def _nothing(taken: Any) -> None:
     for i in range(taken.shape[0]):
@@ -137,7 +140,7 @@ def native_latency(
     key = (_driver, algorithm)
     if key not in form.kernels:
         steps = algorithm.operations(form.jit, form.combine)
-        form.kernels[key] = _driver(form.jit, steps, form.lift, form.lower)
+        form.kernels[key] = for_python(_driver(form.jit, steps, form.lift, form.lower))
     process: Any = form.kernels[key]
     rounds = len(arrays[0]) - size
     out = np.zeros(rounds, form.layout.result_dtype)
@@ -189,7 +192,7 @@ def _sketch_latency(algorithm: Any, monoid: Any, values: Any, size: int, repeats
     key = (_sketch_driver, algorithm)
     if key not in form.kernels:
         steps = algorithm.wide_operations(form.jit, form.combine_into)
-        form.kernels[key] = _sketch_driver(form.jit, steps, form.lift_into)
+        form.kernels[key] = for_python(_sketch_driver(form.jit, steps, form.lift_into))
     process = form.kernels[key]
     codes = codes_of(values, monoid).codes
     out, taken = np.zeros(len(codes) - size, np.int64), np.zeros(len(codes) - size, np.int64)

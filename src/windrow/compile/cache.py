@@ -20,7 +20,7 @@ from typing import Any
 from windrow.compile.cache_folder import cache_folder
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 
-__all__ = ["attach", "is_known", "kernel", "recall", "remember"]
+__all__ = ["attach", "folder_of", "is_known", "kernel", "recall", "remember"]
 
 _MAGIC = b"windrow kernel 1\n"
 _DIGEST = 32
@@ -49,15 +49,18 @@ def attach(dispatcher: Any, print_: str | None = None) -> Any:
     return dispatcher
 
 
-def is_known(print_: str) -> bool:
-    """Whether a kernel with this fingerprint lies on disk."""
-    folder = _folder(print_)
-    return folder is not None and any(folder.glob("*.kernel"))
+def is_known(dispatcher: Any, signature: Any) -> bool:
+    """Whether the kernel of an attached dispatcher for these types lies on disk."""
+    try:
+        path = dispatcher._cache._path(signature, dispatcher.targetctx.codegen())
+    except _MOVED:
+        return False
+    return path is not None and path.exists()
 
 
 def recall(print_: str, what: str) -> Any:
     """A small JSON note saved with :func:`remember`, or None."""
-    folder = _folder(print_)
+    folder = folder_of(print_)
     if folder is None:
         return None
     try:
@@ -68,12 +71,13 @@ def recall(print_: str, what: str) -> Any:
 
 def remember(print_: str, what: str, content: Any) -> None:
     """Save a small JSON note beside the kernels; a folder that cannot be written is not an error."""
-    folder = _folder(print_)
+    folder = folder_of(print_)
     if folder is not None:
         _write(folder / f"{what}.json", json.dumps(content).encode())
 
 
-def _folder(print_: str) -> Path | None:
+def folder_of(print_: str) -> Path | None:
+    """Where what belongs to a fingerprint is kept; None: nowhere."""
     top = cache_folder()
     return None if top is None else top / print_[:2] / print_
 
@@ -114,7 +118,7 @@ class _KernelCache:
         """The file of a signature on a processor."""
         if self._print is None:
             self._print = fingerprint(self._dispatcher)
-        folder = _folder(self._print)
+        folder = folder_of(self._print)
         if folder is None:
             return None
         name = hashlib.sha256(repr((str(signature), codegen.magic_tuple())).encode()).hexdigest()[:32]

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from windrow.compile import access
-from windrow.compile.cache import attach, is_known
+from windrow.compile.cache import attach, folder_of, is_known
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
+from windrow.compile.turns import turn
 from windrow.errors import warn_caller
 from windrow.monoids.base import Monoid
 
@@ -37,13 +38,14 @@ def jit_for(checked: bool, allocates: bool = False) -> Callable[..., Any]:
 
     All is inlined into one function, so that the optimiser sees one loop with its registers.
     ``checked`` keeps Python's errors (division by zero) for functions windrow did not write. There is
-    nothing to count references of in a kernel, so counting is off.
+    nothing to count references of in a kernel, so counting is off. What it returns is a
+    :class:`~windrow.compile.steps.Step`, made for other compiled functions to call.
     """
-    import numba
-
     import windrow.compile.overloads  # noqa: F401  (registers the native forms)
+    from windrow.compile.steps import Step
 
     options: dict[str, Any] = {
+        "nopython": True,
         "error_model": "python" if checked else "numpy",
         "nogil": True,
         "forceinline": True,
@@ -55,7 +57,7 @@ def jit_for(checked: bool, allocates: bool = False) -> Callable[..., Any]:
         if not isinstance(function, types.FunctionType):
             return function
         if function not in made:
-            made[function] = numba.njit(**options)(_with_compiled_helpers(function, jit))
+            made[function] = Step(_with_compiled_helpers(function, jit), targetoptions=options)
         return made[function]
 
     return jit
@@ -181,16 +183,18 @@ def build(
     known there."""
     from numba import typeof
 
-    dispatcher = factory(jit, *functions)
+    from windrow.compile.steps import for_python
+
+    dispatcher = for_python(factory(jit, *functions))
     signature = tuple(typeof(argument) for argument in arguments)
-    known = False
+    folder = None
     with contextlib.suppress(Unfingerprintable):
         print_ = fingerprint(dispatcher)
         attach(dispatcher, print_)
-        known = is_known(print_)
-    if known:
-        return dispatcher.compile(signature)
-    with _announced():
+        if is_known(dispatcher, signature):
+            return dispatcher.compile(signature)
+        folder = folder_of(print_)
+    with _announced(), turn(folder):
         return dispatcher.compile(signature)
 
 

@@ -18,7 +18,7 @@ from windrow.compile import access
 
 __all__: list[str] = []
 
-_OPTIONS = {"forceinline": True, "_nrt": False}
+_OPTIONS = {"forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
 
 
 def _function(source: str, **names: Any) -> Any:

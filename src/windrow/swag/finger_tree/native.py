@@ -9,6 +9,7 @@ O(n).
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -72,13 +73,14 @@ class _Jit:
     """The house's compiler, which inlines all, and beside it one that calls what is large and rare."""
 
     def __init__(self, functions: NativeMonoid) -> None:
-        import numba
+        from windrow.compile.steps import Step
 
         #: see :func:`windrow.swag.finger_tree.layout.shared`
         self.memo: dict[Any, Any] = {}
         self._inlined = functions.jit
         errors = "numpy" if functions.monoid.builtin else "python"
-        self.apart: Any = numba.njit(error_model=errors, nogil=True, _nrt=False)
+        options = {"nopython": True, "error_model": errors, "nogil": True, "_nrt": False}
+        self.apart: Any = functools.partial(Step, targetoptions=options)
 
     def __call__(self, function: Function) -> Function:
         return self._inlined(function)

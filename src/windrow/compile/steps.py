@@ -1,0 +1,58 @@
+"""Compiled functions that other compiled functions call.
+
+Numba gives each function that it compiles two entry points: one for Python and one for C. Each repeats all
+of the inlined code, and a kernel has a dozen functions that only the kernel calls. A :class:`Step` has
+neither, so kernels compile faster. A call from Python still works: it goes to a form with an entry point,
+compiled at the first such call. Importing this module imports Numba.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from numba.core.registry import CPUDispatcher
+
+__all__ = ["NO_ENTRY_POINTS", "Step", "for_python"]
+
+#: Numba's options: no entry point for Python, none for C
+NO_ENTRY_POINTS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class Step(CPUDispatcher):
+    """A function for compiled functions to call.
+
+    Invariant: Numba's dispatch of calls from Python never sees a compiled form of it: none has an address to
+    jump to, and a jump would end the process.
+
+    >>> @functools.partial(Step, targetoptions={"nopython": True})
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None, **others: Any) -> None:
+        super().__init__(py_func, locals, {**(targetoptions or {}), **NO_ENTRY_POINTS}, **others)
+
+    @functools.cached_property
+    def callable_form(self) -> Any:
+        """The same function, for Python to call."""
+        options = {**self.targetoptions, "no_cpython_wrapper": False}
+        return CPUDispatcher(self.py_func, locals=self.locals, targetoptions=options)
+
+    def add_overload(self, cres: Any) -> None:
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def compile(self, sig: Any) -> None:
+        """Compile for these types. There is nothing to return, as Python cannot call what was compiled."""
+        super().compile(sig)
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """What Numba asks for when it has no compiled form for a call from Python."""
+        return self.callable_form._compile_for_args(*args, **kws)
+
+
+def for_python(function: Any) -> Any:
+    """The form of a compiled function that Python calls without a detour."""
+    return function.callable_form if isinstance(function, Step) else function
