@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from chaos import RUNS
 from support.budget import SHARES, examples
 from support.redis_server import redis_program
 
@@ -41,7 +42,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-p
 
 SPARK = f"{ROOT / 'tests' / 'spark'}{os.sep}"
 #: kill processes, damage disks, forge state: ``make chaos`` does more of it
-CHAOS = {"test_cluster", "test_crashes", "test_disks", "test_exactly_once", "test_forged_state"}
+CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -54,11 +55,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         if "spark" in fixtures:
             item.add_marker(pytest.mark.xdist_group("spark"))
-        if fixtures & {"redis_server", "start_redis"} or _parameters(item).get("make_store") == "redis":
+        if fixtures & {"redis_server", "start_redis"} or "redis" in _named_parameters(item):
             item.add_marker("redis")
-        if item.path.stem in CHAOS:
+        if item.path.name in CHAOS:
             item.add_marker("chaos")
 
 
-def _parameters(item: pytest.Item) -> dict[str, object]:
-    return getattr(getattr(item, "callspec", None), "params", {})
+def _named_parameters(item: pytest.Item) -> set[str]:
+    parameters: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    return {value for value in parameters.values() if isinstance(value, str)}

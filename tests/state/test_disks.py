@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from support.budget import examples
 from support.chaos_counts import counted, how_many
 from windrow.state import CorruptState, RocksDBStore
 
-DAMAGES = how_many("WINDROW_CHAOS_DAMAGES", 25)
+DAMAGES = how_many("WINDROW_CHAOS_DAMAGES", examples(25))
 FULL = how_many("WINDROW_CHAOS_FULL", 5)
 Content = list[tuple[bytes, bytes]]
 Damage = Callable[[bytearray, int, random.Random], None]

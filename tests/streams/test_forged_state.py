@@ -14,13 +14,14 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from support.budget import examples
 from support.chaos_counts import counted, how_many
 from windrow.compile.cache_folder import cache_folder
 from windrow.errors import CorruptState
 from windrow.state.codec import pack, unpack
 
 TESTS = Path(__file__).parents[1]
-CASES = how_many("WINDROW_CHAOS_FORGED", 600)
+CASES = how_many("WINDROW_CHAOS_FORGED", examples(600))
 _AT_ONCE = 300
 #: the share of each kind of state, see forged_state.py
 KINDS = {"operators": 0.4, "windows": 0.4, "streams": 0.2}
