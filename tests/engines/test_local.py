@@ -207,8 +207,19 @@ def test_explain_tells_what_runs() -> None:
     assert "Threshold('late'): the rows of windows that are not complete" in late
 
 
-@pytest.mark.parametrize("count", [2, 40])
-def test_windows_together_give_what_each_gives_alone(count: int) -> None:
+def test_explain_says_what_windows_by_time_are_ranges_of_and_why() -> None:
+    query, two = wr.query(time="ts", empty="emit"), {"a": wr.Tumbling(10), "b": wr.Sliding(9, slide=4)}
+    alone = query.window(a=wr.Tumbling(10), visit=wr.Session(3)).agg(s=wr.sum("v")).explain()
+    assert "ranges of rows: there is no second window" in alone
+    together = query.window(**two, visit=wr.Session(3)).agg(s=wr.sum("v")).explain()
+    assert "ranges of slices: rows are folded into them once, for all of these windows" in together
+    neither = query.window(visit=wr.Session(3)).agg(s=wr.sum("v")).explain()
+    assert "windows by time" not in neither
+
+
+@pytest.mark.parametrize("empty", ["skip", "emit"])
+@pytest.mark.parametrize("count", [2, 40, 120])
+def test_windows_together_give_what_each_gives_alone(count: int, empty: Any) -> None:
     rng = np.random.default_rng(count)
     moments = rng.integers(-500, 3_000, 400)
     table = pa.table({"ts": moments, "key": rng.integers(0, 3, 400), "v": rng.integers(0, 99, 400)})
@@ -217,7 +228,7 @@ def test_windows_together_give_what_each_gives_alone(count: int) -> None:
         for k in range(count)
     }
     chosen |= {"visit": wr.Session(4), "steps": wr.Cumulative(100, step=10), "band": wr.Fixed(50, 200)}
-    asked = wr.query(time="ts", by="key")
+    asked = wr.query(time="ts", by="key", empty=empty)
     aggregates = {
         "s": wr.sum("v"),
         "n": wr.count(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from windrow.engines.found_windows import members_of
 from windrow.monoids.base import Aggregate
 from windrow.partials.picked import picked_input
 from windrow.spec import Spec
@@ -26,6 +27,7 @@ def explain(query: Spec) -> str:
     >>> q = wr.query(time="ts", by="region").window(wr.Sliding("24h", slide="1m")).agg(n=wr.sum("len"))
     >>> print(q.explain())
     rows: sorted by region, then ts; each window is a range of neighbouring rows
+    windows by time are ranges of rows: there is no second window of this kind to share slices with
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
       n = sum('len'): Two-Stacks Lite over the rows of all windows, at most 2 combines per row and 1 per \
 window; native code where sum compiles for the data
@@ -36,13 +38,16 @@ have partials of their own)
     """
     order = [*query.by, query.time, *query.order]
     lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
-    sliced = [name for name, window in query.windows if window.decided_by == "time"]
-    if len(sliced) > 1:
+    members = members_of(query)
+    sliced = [name for name, window in query.windows if decided_by_time(window) and members.kind == "slices"]
+    if sliced:
         lines.append(f"slices: the time line is cut at the edges of {', '.join(sliced)}, shared edges once")
+    if query.time_windows:
+        lines.append(f"windows by time are ranges of {members.kind}: {members.reason}")
     for name, window in query.windows:
         label = f"{name} = {window!r}" if name else repr(window)
         lines.append(f"{label}: {window.shape}")
-        cost = _SLICED if len(sliced) > 1 and name in sliced else _cost(window)
+        cost = _SLICED if name in sliced else _cost(window)
         lines += [f"  {result} = {a!r}: {_how(a, cost, window)}" for result, a in query.aggregates]
     if query.rolling_over is not None:
         over = query.rolling_over

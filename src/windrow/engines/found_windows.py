@@ -1,0 +1,173 @@
+"""The windows of a table: what they are ranges of, and which there are.
+
+frame -> members (rows, or slices that several windows share) -> windows found, as ranges of members -> one
+column for each aggregate. Every query with windows goes this way, however many windows it has and whether or
+not empty ones come out: :func:`members_of` decides between rows and slices, and says why.
+
+Invariant: windows come out as the query names them, then by key as keys first appear, then by time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
+from windrow.engines.kinds import strategy_of
+from windrow.engines.kinds.strategy import Decided
+from windrow.partials.inputs import aggregate_column
+from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices
+from windrow.rows.frame import Frame
+from windrow.slicing import Slicer
+from windrow.slicing.finder.sorted_rows import Ranges, session_ranges, time_ranges
+from windrow.slicing.finder.time_windows import TimeWindows
+from windrow.spec import Spec
+from windrow.windows import TimeWindow, Window, decided_by_gaps, decided_by_time
+
+__all__ = ["FoundWindows", "MemberKind", "find_windows", "members_of"]
+
+#: from so many kinds on, windows are searched for, rather than met in a pass over all members for each kind
+_MANY = 100
+
+
+@dataclass(frozen=True)
+class MemberKind:
+    """What the windows that time decides are ranges of, and why."""
+
+    kind: Literal["rows", "slices"]
+    reason: str
+
+
+def members_of(query: Spec) -> MemberKind:
+    """Rows or slices, by the query alone.
+
+    >>> import windrow as wr
+    >>> q = wr.query(time="ts")
+    >>> members_of(q.window(wr.Tumbling("1h"))).kind
+    'rows'
+    >>> members_of(q.window(hour=wr.Tumbling("1h"), day=wr.Tumbling("1d"))).kind
+    'slices'
+    """
+    if len(query.time_windows) > 1:
+        return MemberKind("slices", "rows are folded into them once, for all of these windows")
+    return MemberKind("rows", "there is no second window of this kind to share slices with")
+
+
+@dataclass(frozen=True)
+class FoundWindows:
+    """Windows, and what each of them holds of a frame."""
+
+    frame: Frame
+    #: that of all, or of each
+    names: str | pa.Array
+    ranges: Ranges
+    over: Over
+    #: their results, where they were needed to find them
+    columns: list[Any] | None = None
+
+    def results(self, query: Spec) -> list[Any]:
+        """One column for each aggregate of the query."""
+        if self.columns is not None:
+            return self.columns
+        return [aggregate_column(self.frame, a, self.over, query.min_count) for _, a in query.aggregates]
+
+
+def find_windows(query: Spec, frame: Frame) -> Iterator[FoundWindows]:
+    """All windows of a query; neighbours that time decides come together."""
+    members = _Members.of(query, frame)
+    for is_timed, group in itertools.groupby(query.windows, lambda each: decided_by_time(each[1])):
+        if is_timed:
+            yield _timed(query, members, list(group))
+        else:
+            yield from (_single(query, frame, name, window) for name, window in group)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """Rows or slices by key, then by time; ``runs`` says where those of each key start, and the end."""
+
+    frame: Frame
+    slices: Slices | None
+
+    @staticmethod
+    def of(query: Spec, frame: Frame) -> _Members:
+        if members_of(query).kind == "rows":
+            return _Members(frame, None)
+        return _Members(frame, Slicer(query.time_windows).slices(frame.times, frame.run_starts))
+
+    @property
+    def times(self) -> Ints:
+        return self.frame.times if self.slices is None else self.slices.times
+
+    @property
+    def runs(self) -> Ints:
+        return self.frame.run_starts if self.slices is None else self.slices.runs
+
+    def over(self, found: Ranges) -> Over:
+        if self.slices is None:
+            return RowRanges(found.fronts, found.stops, found.disjoint)
+        return SliceRanges(self.slices, found.fronts, found.stops, found.disjoint)
+
+
+def _timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any]]) -> FoundWindows:
+    """Windows that time decides, aggregated together however many they are."""
+    seeks = len(windows) >= _MANY and query.empty == "skip"
+    ranges, counts = (_sought if seeks else _met)(query, members, [window for _, window in windows])
+    names = _repeated([name for name, _ in windows], counts) if query.names_windows else ""
+    return FoundWindows(members.frame, names, ranges, members.over(ranges))
+
+
+def _met(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple[Ranges, list[int]]:
+    """Windows kind by kind, each in one pass over the members; and how many there are of each kind."""
+    found = (
+        time_ranges(members.times, members.runs, window, query.empty == "emit", query.max_windows)
+        for window in windows
+    )
+    if len(windows) == 1:
+        only = next(found)
+        return only, [len(only)]
+    # each is copied when it is found: the room that was made for it serves the next
+    columns = [np.stack((each.keys, each.starts, each.ends, each.fronts, each.stops)) for each in found]
+    keys, starts, ends, fronts, stops = np.concatenate(columns, axis=1)
+    counts = [each.shape[1] for each in columns]
+    return Ranges(keys, starts, ends, fronts, stops, disjoint=False), counts
+
+
+def _sought(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple[Ranges, list[int]]:
+    """The same without empty windows, in O(log members) per window and not O(members) per kind."""
+    slices, times = members.slices, members.frame.times
+    assert slices is not None
+    asked = TimeWindows(list(enumerate(windows)), query.max_windows)
+    columns = (slices.times, times[slices.rows[1:] - 1], slices.ends)
+    keys, kinds = np.arange(len(slices.runs) - 1), asked.kinds(slices.times)
+    due = asked.due_in_runs(kinds, keys, slices.runs, columns, START_OF_TIME, END_OF_TIME)
+    found = due.found
+    ranges = Ranges(found.keys, found.starts, found.ends, due.fronts, due.stops, disjoint=False)
+    return ranges, np.bincount(found.windows, minlength=len(windows)).tolist()
+
+
+def _single(query: Spec, frame: Frame, name: str, window: Window) -> FoundWindows:
+    """A window that gaps or data decide: a range of rows."""
+    if decided_by_gaps(window):
+        return _over_rows(frame, name, Decided(session_ranges(frame.times, frame.run_starts, window)))
+    strategy = strategy_of(window)
+    strategy.check(frame.table)
+    held = strategy.held(*map(frame.column, window.columns))
+    if held is not None:
+        frame = frame.only(held)
+    return _over_rows(frame, name, strategy.find(query, frame))
+
+
+def _over_rows(frame: Frame, name: str, decided: Decided) -> FoundWindows:
+    ranges = decided.ranges
+    over = RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
+    return FoundWindows(frame, name, ranges, over, decided.columns)
+
+
+def _repeated(names: list[str], counts: list[int]) -> pa.Array:
+    return pa.concat_arrays([pa.repeat(pa.scalar(n), count) for n, count in zip(names, counts, strict=True)])
