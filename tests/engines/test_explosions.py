@@ -368,6 +368,12 @@ def test_late_pairs_of_a_tiny_step_are_counted_and_not_listed(window: Any) -> No
     assert operator.metrics.late_pairs == {"window_fired": late}
 
 
+def test_late_pairs_of_a_period_that_ends_at_the_epoch_are_not_those_of_the_next() -> None:
+    """Its end is 0, which is an end like any other."""
+    window = wr.Cumulative("1mo", step="5h")
+    assert TimeWindows([(0, window)]).count_ended(np.array([-HOUR // 2]), 5 * HOUR).tolist() == [1]
+
+
 @given(WINDOWS, TIMES, st.integers(-2_000, 4_000))
 def test_late_pairs_are_those_of_the_windows_of_each_row(window: Any, times: Any, watermark: int) -> None:
     by = watermark * HOUR // 2

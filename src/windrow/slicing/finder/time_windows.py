@@ -361,9 +361,9 @@ def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
         highs = np.minimum(times - (times - anchor) % size + size, by)
         return np.maximum((highs - anchor) // step - (times - anchor) // step, 0)
     moments, places = np.unique(times, return_inverse=True)
-    counts = [
-        window.count_ending_in(time, min(window.latest_end(time) or by, by)) for time in moments.tolist()
-    ]
+    latest = [window.latest_end(time) for time in moments.tolist()]
+    highs = [by if end is None else min(end, by) for end in latest]
+    counts = [window.count_ending_in(*each) for each in zip(moments.tolist(), highs, strict=True)]
     return np.array(counts, np.int64)[places]
 
 
