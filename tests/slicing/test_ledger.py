@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.budget import examples
-from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.found import Found
+from windrow.slicing.ledger import Ledger
 
 WINDOWS = st.sets(st.tuples(*[st.integers(0, 2)] * 4), max_size=8)
 

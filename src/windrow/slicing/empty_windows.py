@@ -14,7 +14,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.finder.time_windows import TimeWindows
-from windrow.slicing.ledger import Found
+from windrow.slicing.found import Found
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 

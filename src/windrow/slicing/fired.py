@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.slicing.ledger import Found
+from windrow.slicing.found import Found
 
 __all__ = ["Piece"]
 

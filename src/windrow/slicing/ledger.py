@@ -13,57 +13,10 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.compile.cache import kernel
+from windrow.slicing.found import Found
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
-__all__ = ["Found", "Ledger"]
-
-
-@dataclass(frozen=True)
-class Found:
-    """Windows by what they are: number in the query, key, edges."""
-
-    windows: Ints
-    keys: Ints
-    starts: Ints
-    ends: Ints
-
-    def __len__(self) -> int:
-        return len(self.windows)
-
-    def take(self, places: Any) -> Found:
-        return Found(self.windows[places], self.keys[places], self.starts[places], self.ends[places])
-
-    def joined(self, other: Found) -> Found:
-        return Found(
-            np.concatenate([self.windows, other.windows]),
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.starts, other.starts]),
-            np.concatenate([self.ends, other.ends]),
-        )
-
-    def order(self) -> Ints:
-        return np.lexsort([self.ends, self.starts, self.keys, self.windows])
-
-    def is_sorted(self) -> bool:
-        return bool(_are_sorted(self.windows, self.keys, self.starts, self.ends))
-
-    def same_as_before(self) -> Mask:
-        """Which are equal to the one before; they are sorted."""
-        same = np.zeros(len(self), np.bool_)
-        if len(self) > 1:
-            same[1:] = (
-                (self.windows[1:] == self.windows[:-1])
-                & (self.keys[1:] == self.keys[:-1])
-                & (self.starts[1:] == self.starts[:-1])
-                & (self.ends[1:] == self.ends[:-1])
-            )
-        return same
-
-    @staticmethod
-    def none() -> Found:
-        nothing = np.empty(0, np.int64)
-        return Found(nothing, nothing, nothing, nothing)
+__all__ = ["Ledger"]
 
 
 @dataclass(frozen=True)
@@ -133,12 +86,3 @@ class Ledger:
 
     def with_keys(self, renumbered: Ints) -> Ledger:
         return replace(self, found=replace(self.found, keys=renumbered[self.found.keys]))
-
-
-@kernel
-def _are_sorted(windows: Ints, keys: Ints, starts: Ints, ends: Ints) -> bool:
-    for i in range(1, len(windows)):
-        before = (windows[i - 1], keys[i - 1], starts[i - 1], ends[i - 1])
-        if (windows[i], keys[i], starts[i], ends[i]) < before:
-            return False
-    return True

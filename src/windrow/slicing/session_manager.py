@@ -16,7 +16,8 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.batch import Batch
 from windrow.slicing.fired import Piece
-from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.found import Found
+from windrow.slicing.ledger import Ledger
 from windrow.slicing.sessions import SessionSpans, SessionStore
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec

@@ -27,7 +27,8 @@ from windrow.slicing.blocks import Block, SliceStore
 from windrow.slicing.empty_windows import Fillings
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.fired import Piece
-from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.found import Found
+from windrow.slicing.ledger import Ledger
 from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices

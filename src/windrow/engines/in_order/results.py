@@ -25,7 +25,7 @@ from windrow.partials.inputs import aggregate_column
 from windrow.partials.partials import Partials
 from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import null_where_unseen
-from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.slicing.found import Ranges
 from windrow.spec import Rolling, Spec
 
 __all__ = ["completed_windows", "last_rows", "policy_columns", "rolling_columns"]

@@ -21,7 +21,7 @@ from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.engines.kinds.strategy import Decided, Strategy, reported, value_type
 from windrow.rows.frame import Frame
-from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.slicing.found import Ranges
 from windrow.slicing.limits import add_windows, most_windows
 from windrow.spec import Spec
 from windrow.windows import Delta

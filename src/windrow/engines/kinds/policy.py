@@ -27,7 +27,7 @@ from windrow.partials.inputs import (
 )
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import Frame
-from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.slicing.found import Ranges
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Policy

@@ -7,7 +7,7 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_behind
 from windrow.rows.frame import Frame
-from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.slicing.found import Ranges
 from windrow.spec import Spec
 from windrow.windows import Rows
 

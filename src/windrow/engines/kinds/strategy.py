@@ -21,7 +21,7 @@ from windrow.partials.inputs import aggregate_column
 from windrow.partials.ranges import RowRanges
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame
-from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.slicing.found import Ranges
 from windrow.spec import Spec
 from windrow.windows import Window
 
@@ -45,7 +45,7 @@ class Decided:
         columns = self.columns
         if columns is not None:
             columns = [column.filter(pa.array(chosen)) for column in columns]
-        return Decided(self.ranges.where(chosen), columns)
+        return Decided(self.ranges.take(chosen), columns)
 
     def results(self, query: Spec, frame: Frame) -> list[Any]:
         """One column for each aggregate of the query."""

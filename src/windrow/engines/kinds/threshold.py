@@ -9,7 +9,7 @@ from windrow.arrays import Ints
 from windrow.engines.kinds.flags import check_flags, flags_of, table_flags
 from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_behind
 from windrow.rows.frame import Frame
-from windrow.slicing.finder.sorted_rows import Ranges
+from windrow.slicing.found import Ranges
 from windrow.spec import Spec
 from windrow.windows import Threshold
 

@@ -26,7 +26,8 @@ from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.blocks import Block
 from windrow.slicing.empty_windows import Fillings
-from windrow.slicing.ledger import Found, Ledger
+from windrow.slicing.found import Found
+from windrow.slicing.ledger import Ledger
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 from windrow.state.checks import making_sense, require, whole

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.arrays import START_OF_TIME, Ints
+from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import run_in_pieces
 
@@ -37,6 +37,8 @@ __all__ = [
 _ENDLESS = 2**62
 #: the number of no window: all come after it
 _BEFORE = -(2**62)
+#: places that are looked at one by one before a search
+_NEAR = 8
 
 
 def found_in_pieces(find: Callable[..., Any], *arguments: Any) -> int:
@@ -65,13 +67,13 @@ def _last_starting_by(
 
 
 @kernel
-def _from(values: Ints, low: int, high: int, wanted: int) -> Any:
-    """The first place in [low, high) with a value above the wanted one, near low more often than not."""
-    step = 1
-    while low + step < high and values[low + step] <= wanted:
+def _first_at(times: Ints, low: int, high: int, edge: int) -> Any:
+    """The first place in [low, high) with a time at an edge or later; searched in steps that double."""
+    step = _NEAR
+    while low + step < high and times[low + step] < edge:
         low += step
         step *= 2
-    return low + np.searchsorted(values[low : min(low + step + 1, high)], wanted, side="right")
+    return low + np.searchsorted(times[low : min(low + step + 1, high)], edge)
 
 
 @kernel
@@ -83,18 +85,22 @@ def find_due(
     tails: Ints,
     list_starts: Ints,
     list_ends: Ints,
+    fills: Mask,
     runs: Ints,
     times: Ints,
-    lasts: Ints,
-    ends: Ints,
     low: int,
     high: int,
+    until: Ints,
     out: Any,
     reached: Ints,
     units: int,
 ) -> bool:
-    """Columns (kind, run, start, end, front, stop); ends with one more than there is room for. Reached: the
-    kind, the run, the number of the window before, and the slices that it held."""
+    """Columns (run, start, end, front, stop), kind after kind; ``until``: where those of each end. Ends
+    with one more than there is room for. Reached: the kind, the run, the number of the window before, and
+    what it held.
+
+    ``times`` are those of rows, or any time inside each slice. Of a kind that ``fills``, windows that hold
+    nothing come out, too, between the first and the last of their run."""
     count, kind, run, before = reached[0], reached[1], reached[2], reached[3]
     front, stop = reached[4], reached[5]
     while kind < len(sizes) and count <= out.shape[1]:
@@ -105,22 +111,31 @@ def find_due(
             run = len(runs) - 1
         while run < len(runs) - 1 and units > 0 and count <= out.shape[1]:
             first, last = runs[run], runs[run + 1]
-            k = max(earliest, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[first]))
-            k = max(k, before + 1)
-            final = min(
-                latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, lasts[last - 1])
-            )
+            k, final = earliest, earliest - 1
+            if first < last:
+                k = max(k, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[first]))
+                k = max(k, before + 1)
+                final = min(
+                    latest, _last_starting_by(size, slide, anchor, head, tail, list_starts, times[last - 1])
+                )
             front, stop = max(front, first), max(stop, first)
             while k <= final and units > 0:
                 units -= 1
                 start = anchor + k * slide if slide > 0 else list_starts[head + k]
                 end = start + size if slide > 0 else list_ends[head + k]
-                front = _from(ends, front, last, start)
-                stop = _from(ends, max(front, stop), last, end)
-                if front == last:
-                    k = final + 1
-                elif front == stop:
-                    # the next slice decides which window is next
+                near = min(front + _NEAR, last)
+                while front < near and times[front] < start:
+                    front += 1
+                if front == near:
+                    front = _first_at(times, front, last, start)
+                stop = max(front, stop)
+                near = min(stop + _NEAR, last)
+                while stop < near and times[stop] < end:
+                    stop += 1
+                if stop == near:
+                    stop = _first_at(times, stop, last, end)
+                if front == stop and not fills[kind]:
+                    # what comes next decides which window is next
                     k = max(
                         k + 1, _first_ending_after(size, slide, anchor, head, tail, list_ends, times[front])
                     )
@@ -128,12 +143,11 @@ def find_due(
                     count += 1
                     break
                 else:
-                    out[0, count] = kind
-                    out[1, count] = run
-                    out[2, count] = start
-                    out[3, count] = end
-                    out[4, count] = front
-                    out[5, count] = stop
+                    out[0, count] = run
+                    out[1, count] = start
+                    out[2, count] = end
+                    out[3, count] = front
+                    out[4, count] = stop
                     count += 1
                     k += 1
             before = k - 1
@@ -142,6 +156,7 @@ def find_due(
                 run, before, front, stop = run + 1, _BEFORE, 0, 0
         if run < len(runs) - 1:
             break
+        until[kind] = count
         kind, run = kind + 1, 0
     reached[0], reached[1], reached[2], reached[3] = count, kind, run, before
     reached[4], reached[5] = front, stop

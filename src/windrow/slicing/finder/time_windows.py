@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -32,28 +32,13 @@ from windrow.slicing.finder.kernels import (
     found_in_pieces,
 )
 from windrow.slicing.finder.listed import windows_over
-from windrow.slicing.ledger import Found
+from windrow.slicing.found import Found, Ranges
 from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.windows import TimeWindow
 from windrow.windows.base import Progression
 
-__all__ = ["DueWindows", "Kinds", "TimeWindows"]
-
-
-@dataclass(frozen=True)
-class DueWindows:
-    """Windows, and the slices [front, stop) that each holds."""
-
-    found: Found
-    fronts: Ints
-    stops: Ints
-
-    def __len__(self) -> int:
-        return len(self.fronts)
-
-    def take(self, places: Any) -> DueWindows:
-        return DueWindows(self.found.take(places), self.fronts[places], self.stops[places])
+__all__ = ["Kinds", "TimeWindows"]
 
 
 #: room is made for so many windows without counting them first
@@ -82,6 +67,10 @@ class TimeWindows:
 
     def __len__(self) -> int:
         return len(self.numbered)
+
+    @property
+    def _each(self) -> list[TimeWindow]:
+        return [window for _, window in self.numbered]
 
     @cached_property
     def _arithmetic(self) -> list[Progression | None]:
@@ -138,31 +127,81 @@ class TimeWindows:
         most = most_windows(self.max_windows, max(rows, len(lows)))
         return self._kinds(lambda window: windows_over(window, lows, highs, most, after, until))
 
-    def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> DueWindows:
+    def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> Ranges:
         """The windows that hold one of these slices and end in (low, high]."""
         keys, runs = runs_of(slices.keys)
         return self.due_in_runs(kinds, keys, runs, (slices.firsts, slices.lasts, slices.ends), low, high)
 
     def due_in_runs(
         self, kinds: Kinds, keys: Ints, runs: Ints, slices: tuple[Ints, Ints, Ints], low: int, high: int
-    ) -> DueWindows:
+    ) -> Ranges:
         """The same for slices by their first and last times and their ends; ``runs`` says where those of each
         key start, and the end. Windows come by kind, then key, then time."""
-        columns = (runs, *slices)
-        room = np.empty((6, _most_due(kinds, runs, slices, high - low)), np.int64)
-        count = found_in_pieces(find_due, *kinds, *columns, low, high, room)
-        most = most_windows(self.max_windows, len(slices[0]))
-        if count > min(room.shape[1], windows_left(most)):
-            # a window holds a slice if it holds the last moment before its end
-            each = np.repeat(np.arange(len(runs) - 1), np.diff(runs)), slices[2] - 1
-            counted = self._counted(kinds, most, find_holding, *each, low, high)
+        counts, found = self._due(kinds, self._fills(False), runs, slices[0], low, high)
+        return replace(found, keys=keys[found.keys], windows=np.repeat(self.numbers, counts))
+
+    def over(self, times: Ints, runs: Ints, fill: bool = False) -> Ranges:
+        """The windows over all rows or slices of a table, each by a time inside it; ``runs`` says where those
+        of each key start, and the end. With ``fill``, windows that hold nothing between the first and the
+        last of a key come out, too. Windows come by kind, then key, then time.
+
+        >>> from windrow.windows import Tumbling
+        >>> due = TimeWindows([(0, Tumbling(10))]).over(np.array([1, 2, 25]), np.array([0, 3]), fill=True)
+        >>> due.starts.tolist(), due.fronts.tolist(), due.stops.tolist()
+        ([0, 10, 20], [0, 2, 2], [2, 2, 3])
+        """
+        kinds = self._kinds_over(times, runs, fill)
+        counts, found = self._due(kinds, self._fills(fill), runs, times, START_OF_TIME, END_OF_TIME)
+        if len(self) == 1:
+            return replace(found, disjoint=self.is_disjoint)
+        return replace(found, windows=np.repeat(self.numbers, counts))
+
+    def _fills(self, fill: bool) -> Mask:
+        """Which kinds have windows that hold nothing: not those of a single window."""
+        return np.array([fill and window.repeats for _, window in self.numbered], np.bool_)
+
+    def _kinds_over(self, times: Ints, runs: Ints, fill: bool) -> Kinds:
+        if not fill or not self.has_lists:
+            return self.kinds(times)
+        most = most_windows(self.max_windows, len(times))
+        stretches, moments = _stretches(times, runs), np.unique(times)
+
+        def listed(window: TimeWindow) -> tuple[Ints, Ints]:
+            lows, highs = stretches if window.repeats else (moments, moments)
+            return windows_over(window, lows, highs, most, START_OF_TIME, END_OF_TIME)
+
+        return self._kinds(listed)
+
+    def _due(
+        self, kinds: Kinds, fills: Mask, runs: Ints, times: Ints, low: int, high: int
+    ) -> tuple[Ints, Ranges]:
+        """How many windows of each kind there are; and the windows, with the numbers of runs as keys."""
+        until = np.empty(len(self), np.int64)
+        asked = (*kinds, fills, runs, times, low, high, until)
+        room = np.empty((5, _most_due(kinds, runs, times, high - low)), np.int64)
+        count = found_in_pieces(find_due, *asked, room)
         if count > room.shape[1]:
-            room = np.empty((6, counted), np.int64)
-            count = found_in_pieces(find_due, *kinds, *columns, low, high, room)
-            assert count <= room.shape[1], "no window is due that holds no slice"
-        self._add(room[0, :count], most)
-        kind, run, starts, ends, fronts, stops = (room[k, :count] for k in range(6))
-        return DueWindows(Found(self.numbers[kind], keys[run], starts, ends), fronts, stops)
+            room = np.empty((5, self._count_due(kinds, fills, runs, times, low, high)), np.int64)
+            count = found_in_pieces(find_due, *asked, room)
+            assert count <= room.shape[1], "as many windows are due as were counted"
+        counts, most = np.diff(until, prepend=0), most_windows(self.max_windows, len(times))
+        add_windows(zip(self._each, counts.tolist(), strict=True), most)
+        run, starts, ends, fronts, stops = (room[k, :count] for k in range(5))
+        return counts, Ranges(run, starts, ends, fronts, stops)
+
+    def _count_due(self, kinds: Kinds, fills: Mask, runs: Ints, times: Ints, low: int, high: int) -> int:
+        """How many windows are due; too many are refused."""
+        most, windows = most_windows(self.max_windows, len(times)), self._each
+        owners = np.repeat(np.arange(len(runs) - 1), np.diff(runs))
+        counts = self._counts(kinds, find_holding, owners, times, low, high)
+        if fills.any():
+            lows, highs = _stretches(times, runs)
+            unknown = np.full(len(lows), END_OF_TIME), np.full(len(lows), START_OF_TIME)
+            filled = self._counts(kinds, find_filling, np.arange(len(lows)), lows, highs, *unknown, low, high)
+            counts = [f if fills[k] else n for k, (f, n) in enumerate(zip(filled, counts, strict=True))]
+            check_windows(zip(windows, counts, strict=True), most, alone=True)
+        check_windows(zip(windows, counts, strict=True), most)
+        return sum(counts)
 
     def holding(self, kinds: Kinds, keys: Ints, times: Ints, low: int, high: int) -> Found:
         """The windows with an end in (low, high] that hold one of these times, each once; sorted by key and
@@ -248,30 +287,23 @@ class TimeWindows:
         kind, key, k = (np.ascontiguousarray(room[:count, column]) for column in range(3))
         return self._found(kinds, kind, key, k)
 
-    def count_holding(self, kinds: Kinds, keys: Ints, times: Ints) -> int:
-        """How many windows hold one of these times, sorted by key and time; too many are refused."""
-        most = most_windows(self.max_windows, len(times))
-        return self._counted(kinds, most, find_holding, keys, times, START_OF_TIME, END_OF_TIME)
-
-    def count_filling(self, kinds: Kinds, firsts: Ints, lasts: Ints, rows: int) -> int:
-        """How many windows lie between the first and the last row of each key; too many are refused."""
-        keys, most = np.arange(len(firsts)), most_windows(self.max_windows, rows)
-        unknown = np.full(len(firsts), END_OF_TIME), np.full(len(firsts), START_OF_TIME)
-        stretch = keys, firsts, lasts, *unknown, START_OF_TIME, END_OF_TIME
-        return self._counted(kinds, most, find_filling, *stretch)
-
     def _counted(self, kinds: Kinds, most: int, find: Callable[..., int], *asked: Any) -> int:
         """How many windows a kernel finds; too many are refused. Of those that it fills in, some may not come
         out: they are counted by themselves here, and fixed bands not at all."""
+        counts = self._counts(kinds, find, *asked)
+        each, fills = zip(self.numbered, counts, strict=True), find is find_filling
+        checked = [(w, n) for (_, w), n in each if w.repeats or not fills]
+        check_windows(checked, most, alone=fills)
+        return sum(counts)
+
+    def _counts(self, kinds: Kinds, find: Callable[..., int], *asked: Any) -> list[int]:
+        """How many windows of each kind a kernel finds."""
         sizes, slides, anchors, heads, tails, starts, ends = kinds
         nowhere, counts = np.empty((0, 3), np.int64), []
         for k in range(len(self)):
             only = (column[k : k + 1] for column in (sizes, slides, anchors, heads, tails))
             counts.append(found_in_pieces(find, *only, starts, ends, *asked, nowhere))
-        each, fills = zip(self.numbered, counts, strict=True), find is find_filling
-        checked = [(w, n) for (_, w), n in each if w.repeats or not fills]
-        check_windows(checked, most, alone=fills)
-        return sum(counts)
+        return counts
 
     def _add(self, kinds: Ints, most: int) -> None:
         """These windows, by their kinds, are given."""
@@ -367,13 +399,20 @@ def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
     return np.array(counts, np.int64)[places]
 
 
-def _most_due(kinds: Kinds, runs: Ints, slices: tuple[Ints, Ints, Ints], within: int) -> int:
+def _stretches(times: Ints, runs: Ints) -> tuple[Ints, Ints]:
+    """The first and the last time of each run that is not empty."""
+    some = np.flatnonzero(np.diff(runs))
+    return times[runs[some]], times[runs[some + 1] - 1]
+
+
+def _most_due(kinds: Kinds, runs: Ints, times: Ints, within: int) -> int:
     """Room for windows that end within a time and hold a slice: for all of them, unless that is very many."""
     sizes, slides, _, heads, tails, _, _ = kinds
-    few = 64 + 2 * len(slices[0])
-    if not len(slices[0]):
+    few = 64 + 2 * len(times)
+    if not len(times):
         return few
-    spans = np.minimum(int(slices[1].max()) - int(slices[0].min()) + sizes, min(within, END_OF_TIME))
+    firsts, lasts = _stretches(times, runs)
+    spans = np.minimum(int(lasts.max()) - int(firsts.min()) + sizes, min(within, END_OF_TIME))
     most = np.where(slides > 0, spans // np.maximum(slides, 1) + 2, tails - heads).astype(np.float64)
     everything = float(most.sum()) * (len(runs) - 1)
     return int(everything) if everything < _MOST_ROOM else few

@@ -25,7 +25,8 @@ from windrow.rows.columns import plain_array
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis
-from windrow.slicing.finder.sorted_rows import Ranges, time_ranges
+from windrow.slicing.finder.sorted_rows import time_ranges
+from windrow.slicing.found import Ranges
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
