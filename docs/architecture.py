@@ -46,7 +46,7 @@ LANES = (
             Stop(("rows.tables", "rows.frame"), "sorted by key and time"),
             Stop(("slicing.slicer",), "every shared edge cut once"),
             Stop(("slicing.finder", "engines.kinds"), "windows as ranges of slices or rows"),
-            Stop(("partials.inputs", "swag.native"), "folded, or slid through Two-Stacks"),
+            Stop(("partials.aggregate", "swag.native"), "folded, or slid through Two-Stacks"),
             Stop(("engines.result_tables",), "Arrow, pandas or Polars"),
         ),
     ),

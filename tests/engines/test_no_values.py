@@ -95,7 +95,7 @@ def test_one_window_of_nulls_keeps_a_lower_that_divides_in_native_code(rows, mon
     def refuse(*_):
         raise AssertionError("this ran in plain Python")
 
-    monkeypatch.setattr("windrow.partials.inputs.plain_results", refuse)
+    monkeypatch.setattr("windrow.partials.aggregate.plain_results", refuse)
     monkeypatch.setattr("windrow.partials.columns.NativeColumn.as_plain", refuse)
     monkeypatch.setattr("windrow.swag.base.Swag._roll_plainly", refuse)
     monkeypatch.setattr("windrow.swag.base.Swag._roll_time_plainly", refuse)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.kinds import strategy_of
 from windrow.engines.kinds.strategy import Decided
-from windrow.partials.inputs import aggregate_column
+from windrow.partials.aggregate import aggregate_column
 from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices
 from windrow.rows.frame import Frame
 from windrow.slicing import Slicer

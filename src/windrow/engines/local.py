@@ -18,7 +18,7 @@ from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
 from windrow.errors import RejectedRows, warn_caller
-from windrow.partials.inputs import aggregate_column
+from windrow.partials.aggregate import aggregate_column
 from windrow.result_names import check_table_names
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame, build_frame

@@ -21,16 +21,11 @@ from windrow.compile.native import NativeMonoid, native
 from windrow.errors import Raised, StateError, calling
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
-from windrow.partials.inputs import (
-    array_of,
-    as_moments,
-    first_beyond,
-    result_array,
-    without_values,
-)
+from windrow.partials.inputs import without_values
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
 from windrow.partials.plain_tree import PlainTree
+from windrow.partials.results import array_of, as_moments, first_beyond, result_array
 from windrow.state.checks import check_column, require
 from windrow.state.codec import Codec, records_in
 from windrow.swag.two_stacks_lite import TwoStacksLite

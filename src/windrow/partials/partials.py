@@ -24,9 +24,9 @@ from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
 from windrow.partials.columns import Column, UnseenColumn, column_from, join
 from windrow.partials.fold import fold_rows
-from windrow.partials.inputs import count_column, with_nulls
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges
+from windrow.partials.results import count_column, with_nulls
 from windrow.partials.unseen import Unseen, joined_unseen, null_where_unseen, summed
 from windrow.rows.columns import plain_type
 from windrow.rows.frame import Frame

@@ -21,7 +21,7 @@ from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.strategy import Strategy, starts_behind
 from windrow.engines.result_tables import result_table
-from windrow.partials.inputs import aggregate_column
+from windrow.partials.aggregate import aggregate_column
 from windrow.partials.partials import Partials
 from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import null_where_unseen

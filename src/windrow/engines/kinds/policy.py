@@ -17,15 +17,9 @@ from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_b
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.together import part_of, product_of, record_of
-from windrow.partials.inputs import (
-    check_integers,
-    count_column,
-    result_array,
-    skipped_rows,
-    value_counts,
-    with_nulls,
-)
+from windrow.partials.inputs import skipped_rows, value_counts
 from windrow.partials.ranges import RowRanges
+from windrow.partials.results import check_integers, count_column, result_array, with_nulls
 from windrow.rows.frame import Frame
 from windrow.slicing.found import Ranges
 from windrow.spec import Spec

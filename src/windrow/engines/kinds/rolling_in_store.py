@@ -25,17 +25,11 @@ from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
 from windrow.monoids.together import Part, part_of, product_of, record_of
-from windrow.partials.inputs import (
-    aggregate_column,
-    as_integers,
-    as_moments,
-    check_integers,
-    is_extreme_moment,
-    result_array,
-    with_nulls,
-)
+from windrow.partials.aggregate import aggregate_column
+from windrow.partials.inputs import as_integers, is_extreme_moment
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges
+from windrow.partials.results import as_moments, check_integers, result_array, with_nulls
 from windrow.rows.frame import Frame, build_frame
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole

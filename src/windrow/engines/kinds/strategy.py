@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.partials.inputs import aggregate_column
+from windrow.partials.aggregate import aggregate_column
 from windrow.partials.ranges import RowRanges
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame

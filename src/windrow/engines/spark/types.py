@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from windrow.compile.native import native
 from windrow.monoids.base import Aggregate, Monoid
-from windrow.partials.inputs import array_of, is_extreme_moment, native_inputs, result_array
+from windrow.partials.inputs import is_extreme_moment, native_inputs
 from windrow.partials.picked import picked_input
+from windrow.partials.results import array_of, result_array
 from windrow.rows.columns import plain_type
 
 __all__ = ["result_type", "storable"]

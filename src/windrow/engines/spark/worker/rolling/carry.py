@@ -24,16 +24,10 @@ from windrow.engines.spark.worker.rolling.kernels import slide_on
 from windrow.engines.spark.worker.rolling.tails import ArrowTail
 from windrow.errors import Loop, Raised, calling
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import (
-    array_of,
-    as_moments,
-    check_integers,
-    is_extreme_moment,
-    native_inputs,
-    result_array,
-)
+from windrow.partials.inputs import is_extreme_moment, native_inputs
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
+from windrow.partials.results import array_of, as_moments, check_integers, result_array
 from windrow.swag.queue import ChunkedArrayQueue
 from windrow.swag.two_stacks_lite import TwoStacksLite, operations
 

@@ -20,8 +20,9 @@ from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
 from windrow.engines.spark.worker.sorted_rows import SortedRows, columns_of
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import check_integers, count_column, result_array, skipped_values, with_nulls
+from windrow.partials.inputs import skipped_values
 from windrow.partials.ranges import RowRanges
+from windrow.partials.results import check_integers, count_column, result_array, with_nulls
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Policy

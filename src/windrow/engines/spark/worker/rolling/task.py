@@ -26,8 +26,9 @@ from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
 from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, columns_of
 from windrow.errors import naming_row
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import count_column, skipped_values, with_nulls
+from windrow.partials.inputs import skipped_values
 from windrow.partials.ranges import RowRanges
+from windrow.partials.results import count_column, with_nulls
 from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.engines.result_tables import result_table
 from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.windows.assembly import ranges_where
-from windrow.partials.inputs import aggregate_column
+from windrow.partials.aggregate import aggregate_column
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import build_frame
 from windrow.slicing.finder.sorted_rows import session_ranges

@@ -1,0 +1,100 @@
+"""One aggregate over ranges of a frame: its columns in, its result column out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Mask
+from windrow.errors import naming_row, rows_named
+from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import (
+    is_extreme_moment,
+    is_unsigned_extreme,
+    native_inputs,
+    skipped_values,
+    value_counts,
+    without_values,
+)
+from windrow.partials.over_ranges import native_results, plain_results
+from windrow.partials.picked import picked_input
+from windrow.partials.ranges import Over, RowRanges
+from windrow.partials.results import (
+    array_of,
+    as_moments,
+    check_integers,
+    count_column,
+    result_array,
+    with_nulls,
+)
+from windrow.rows.frame import Frame
+
+__all__ = ["aggregate_column"]
+
+
+def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: int) -> Any:
+    """The result for each range; where ranges belong to rows, for each row of the table, null if it has no
+    time."""
+    monoid = aggregate.monoid
+    a_row = over.one_a_row
+    if not aggregate.columns:  # count(): rows, nulls included
+        counts = count_column(over.as_ranges(), min_count)
+        return frame.scattered(counts) if a_row else counts
+    arrays = [frame.raw(name) for name in aggregate.columns]
+    skipped = skipped_values(monoid, arrays)
+    may_be_empty = skipped is not None or min_count > 1 or not a_row
+    counts = value_counts(frame, skipped, over.as_ranges()) if may_be_empty else None
+    column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
+    in_order = column is None
+    if column is None:
+        rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+        ranges = over.as_ranges()
+        with naming_row(frame.describe):
+            results = plain_results(monoid, rows, ranges)
+        check_integers(monoid, results, lambda place: _rows_of(frame, ranges, place))
+        column = result_array(monoid, results)
+    if counts is not None:
+        values, nulls = counts
+        if a_row and not in_order:
+            values, nulls = frame.spread(values), frame.spread(nulls)
+        column = with_nulls(monoid, column, values, nulls, min_count)
+    if is_unsigned_extreme(monoid, arrays[0]):
+        column = column.cast(pa.uint64())
+    if not a_row:
+        return column
+    return frame.scattered(column) if in_order else frame.without_rejected(column)
+
+
+def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, bare: Mask | None) -> Any:
+    """The result column by native code, or None; what stands for ``bare`` ranges is not defined."""
+    monoid = aggregate.monoid
+    columns = frame.remembered(aggregate, lambda: native_inputs(monoid, arrays))
+    if columns is None:
+        return None
+    try:
+        computed = native_results(monoid, columns, frame.permutation, over, bare)
+    except Exception:
+        if monoid.builtin:
+            raise
+        return None  # the plain form will raise again, and can name the row
+    if computed is None:
+        return None
+    out, valid = computed
+    picked = picked_input(monoid)
+    if picked is not None:
+        # a range without a value picks any row: it is made null afterwards
+        rows = np.clip(out, 0, max(len(arrays[picked]) - 1, 0))
+        return arrays[picked].take(pa.array(rows)) if len(arrays[picked]) else arrays[picked].slice(0, 0)
+    if is_extreme_moment(monoid, arrays[0]):
+        return as_moments(out, arrays[0].type)
+    return array_of(out, valid, monoid)
+
+
+def _rows_of(frame: Frame, ranges: RowRanges, place: int) -> str:
+    """Which rows a range holds, for messages."""
+    front, stop = int(ranges.fronts[place]), int(ranges.stops[place])
+    first, last = frame.axis.column(frame.times[[front, stop - 1]])
+    row = front if frame.permutation is None else int(frame.permutation[front])
+    return rows_named(first, last, [frame.table.column(name)[row].as_py() for name in frame.by])

@@ -1,0 +1,117 @@
+"""Results as Arrow columns: of native code or of Python, null where there are too few values.
+
+Invariant: a result that its type cannot hold is an error and never another number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.arrays import Ints
+from windrow.compile.columns import arrow_array
+from windrow.errors import IntegerOverflow
+from windrow.monoids.base import Monoid
+from windrow.partials.ranges import RowRanges
+
+__all__ = [
+    "array_of",
+    "as_moments",
+    "check_integers",
+    "count_column",
+    "first_beyond",
+    "result_array",
+    "with_nulls",
+]
+
+
+def check_integers(monoid: Monoid, results: list[Any], rows: Callable[[int], str]) -> None:
+    """Raise for a result that int64 cannot hold, where results are integers; ``rows`` names those of it."""
+    place = first_beyond(monoid, results)
+    if place is not None:
+        raise IntegerOverflow.of(monoid.name, results[place], rows(place))
+
+
+def first_beyond(monoid: Monoid, results: list[Any]) -> int | None:
+    """The place of the first integer that int64 cannot hold, where an aggregate's integers are int64."""
+    if not monoid.integer_results:
+        return None
+    places = (k for k, r in enumerate(results) if isinstance(r, int) and not -(2**63) <= r < 2**63)
+    return next(places, None)
+
+
+def count_column(over: RowRanges, min_count: int) -> Any:
+    """The number of rows in each range, null where it is below ``min_count``."""
+    rows = over.stops - over.fronts
+    return pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None)
+
+
+def array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
+    """Native results as an Arrow array."""
+    if out.dtype.names is not None:
+        fields = [pa.array(out[name]) for name in out.dtype.names]
+        return pa.StructArray.from_arrays(fields, list(out.dtype.names))
+    column = pa.array(out, mask=None if valid is None else ~valid)
+    return column if monoid.result_type is None else column.cast(_arrow_type(monoid.result_type))
+
+
+def result_array(monoid: Monoid, results: list[Any]) -> Any:
+    """Python results as an Arrow array; a clear error names the aggregate where Arrow cannot hold them."""
+    kind = None if monoid.result_type is None else _arrow_type(monoid.result_type)
+    try:
+        return arrow_array(results, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        raise TypeError(
+            f"the results of {monoid.name!r} make no Arrow column ({error}): "
+            f"give result_type= to wr.monoid(...), or lower to numbers, text, lists or dicts"
+        ) from error
+
+
+def _arrow_type(given: Any) -> Any:
+    return pa.type_for_alias(given) if isinstance(given, str) else given
+
+
+def as_moments(out: Any, kind: Any) -> Any:
+    """Integers as moments; what stands for no value, and is made null afterwards, may not fit 32 bits."""
+    if kind.bit_width == 32:
+        limits = np.iinfo(np.int32)
+        return pa.array(np.clip(out, limits.min, limits.max).astype(np.int32)).cast(kind)
+    return pa.array(out).cast(kind)
+
+
+def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count: int) -> Any:
+    """Null where too few values are; the aggregate's own result for none (count: 0) where it has one."""
+    missing = values < max(min_count, 1)
+    if monoid.nulls == "propagate":
+        missing = missing | (nulls > 0)
+    if not missing.any():
+        return column
+    empty = monoid.empty_result() if monoid.nulls == "skip" else None
+    if empty is not None and not min_count:
+        if not _may_hold(column.type, empty):
+            pairs = zip(column.to_pylist(), (values == 0).tolist(), strict=True)
+            return pa.array([empty if is_none else result for result, is_none in pairs])
+        return pc.if_else(pa.array(values == 0), pa.scalar(empty, column.type), column)
+    return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column)
+
+
+def _may_hold(kind: Any, result: Any) -> bool:
+    """Whether a column of this type may hold a result that the results which made the type do not show."""
+    if _is_untyped(kind):
+        return False
+    try:
+        pa.scalar(result, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return True
+
+
+def _is_untyped(kind: Any) -> bool:
+    """Whether no result shows the type of it, or of a part of it."""
+    if pa.types.is_struct(kind):
+        return any(_is_untyped(field.type) for field in kind)
+    return bool(pa.types.is_null(kind))
