@@ -232,13 +232,25 @@ def _to_arrow(results: Any, valid: Any) -> Any:
     return arrow_array(results)
 
 
+def _with_integers(result: Any) -> Any:
+    """A result with integers in place of truth values."""
+    if isinstance(result, dict):
+        return {name: _with_integers(value) for name, value in result.items()}
+    return int(result) if isinstance(result, bool) else result
+
+
 def arrow_array(results: Any, kind: Any = None) -> Any:
-    """Python results as an Arrow array; named tuples become structs."""
+    """Python results as an Arrow array; named tuples become structs, truth values among integers integers,
+    as in native code."""
     import pyarrow as pa
 
     plain = [r._asdict() if hasattr(r, "_asdict") else r for r in results]
     try:
         return pa.array(plain, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            return pa.array([_with_integers(result) for result in plain], kind)
+        raise
     except OverflowError as error:
         if kind is None:
             with contextlib.suppress(OverflowError, pa.ArrowInvalid):

@@ -40,6 +40,7 @@ count = Monoid(
     commutative=True,
     empty=0,
     arity=(1, 1),
+    result_type="int64",
     counts_rows=True,
     spark=SparkForm(members=("count({x})",), result="{0}"),
     doc="""How many rows there are; with a column, in how many of them it is not null.

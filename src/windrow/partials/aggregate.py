@@ -12,7 +12,6 @@ from windrow.errors import naming_row, rows_named
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import (
     is_extreme_moment,
-    is_unsigned_extreme,
     native_inputs,
     skipped_values,
     value_counts,
@@ -21,14 +20,8 @@ from windrow.partials.inputs import (
 from windrow.partials.over_ranges import native_results, plain_results
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import Over, RowRanges
-from windrow.partials.results import (
-    array_of,
-    as_moments,
-    check_integers,
-    count_column,
-    result_array,
-    with_nulls,
-)
+from windrow.partials.result_types import type_over
+from windrow.partials.results import array_of, as_moments, as_type, count_column, plain_column, with_nulls
 from windrow.rows.frame import Frame
 
 __all__ = ["aggregate_column"]
@@ -43,28 +36,32 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
         counts = count_column(over.as_ranges(), min_count)
         return frame.scattered(counts) if a_row else counts
     arrays = [frame.raw(name) for name in aggregate.columns]
+    kind = type_over(aggregate, [array.type for array in arrays])
     skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
     counts = value_counts(frame, skipped, over.as_ranges()) if may_be_empty else None
     column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
-    in_order = column is None
     if column is None:
-        rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
-        ranges = over.as_ranges()
-        with naming_row(frame.describe):
-            results = plain_results(monoid, rows, ranges)
-        check_integers(monoid, results, lambda place: _rows_of(frame, ranges, place))
-        column = result_array(monoid, results)
+        column = _plain(frame, aggregate, kind, over.as_ranges(), skipped, min_count)
+        return frame.scattered(column) if a_row else column
     if counts is not None:
-        values, nulls = counts
-        if a_row and not in_order:
-            values, nulls = frame.spread(values), frame.spread(nulls)
+        values, nulls = (frame.spread(count) for count in counts) if a_row else counts
         column = with_nulls(monoid, column, values, nulls, min_count)
-    if is_unsigned_extreme(monoid, arrays[0]):
-        column = column.cast(pa.uint64())
-    if not a_row:
-        return column
-    return frame.scattered(column) if in_order else frame.without_rejected(column)
+    column = as_type(column, kind)
+    return frame.without_rejected(column) if a_row else column
+
+
+def _plain(
+    frame: Frame, aggregate: Aggregate, kind: Any, ranges: RowRanges, skipped: Mask | None, min_count: int
+) -> Any:
+    """The result column by Python functions, in processing order."""
+    counts = value_counts(frame, skipped, ranges)
+    rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+    with naming_row(frame.describe):
+        results = plain_results(aggregate.monoid, rows, ranges)
+    return plain_column(
+        aggregate.monoid, kind, results, counts, min_count, lambda place: _rows_of(frame, ranges, place)
+    )
 
 
 def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, bare: Mask | None) -> Any:
@@ -87,7 +84,7 @@ def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, b
         # a range without a value picks any row: it is made null afterwards
         rows = np.clip(out, 0, max(len(arrays[picked]) - 1, 0))
         return arrays[picked].take(pa.array(rows)) if len(arrays[picked]) else arrays[picked].slice(0, 0)
-    if is_extreme_moment(monoid, arrays[0]):
+    if is_extreme_moment(monoid, arrays[0].type):
         return as_moments(out, arrays[0].type)
     return array_of(out, valid, monoid)
 

@@ -71,7 +71,7 @@ def _fold_natively(
             raise
         return None  # the plain form will raise again, and can name the row
     if picked is None:
-        moments = arrays[0].type if is_extreme_moment(monoid, arrays[0]) else None
+        moments = arrays[0].type if is_extreme_moment(monoid, arrays[0].type) else None
         return NativeColumn(aggregate, skipped, form, members, moments)
     rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
     values = arrays[picked].take(pa.array(rows))

@@ -6,6 +6,7 @@ and structs are picked natively too; largest and smallest moments go through as 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns, native_columns
+from windrow.compile.native import NativeMonoid, native
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges
@@ -22,7 +24,7 @@ from windrow.rows.frame import Frame
 __all__ = [
     "as_integers",
     "is_extreme_moment",
-    "is_unsigned_extreme",
+    "native_form",
     "native_inputs",
     "skipped_rows",
     "skipped_values",
@@ -38,19 +40,24 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     if picked is not None:
         numbers = pa.array(np.arange(len(arrays[0]), dtype=np.int64))
         inputs[picked] = pc.if_else(pc.is_valid(arrays[picked]), numbers, pa.scalar(None, pa.int64()))
-    if is_extreme_moment(monoid, arrays[0]) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
+    if is_extreme_moment(monoid, arrays[0].type) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
         inputs[0] = as_integers(arrays[0])
     return native_columns(tuple(inputs), monoid)
 
 
-def is_extreme_moment(monoid: Monoid, array: Any) -> bool:
+def native_form(monoid: Monoid, kinds: Sequence[Any]) -> NativeMonoid | None:
+    """The native form over columns of these Arrow types; None where there is none."""
+    columns = native_inputs(monoid, [pa.nulls(0, kind) for kind in kinds]) if _may_compile(monoid) else None
+    return None if columns is None else native(monoid, columns.dtypes)
+
+
+def _may_compile(monoid: Monoid) -> bool:
+    return bool(monoid.compiles_for) and monoid.wide is None
+
+
+def is_extreme_moment(monoid: Monoid, kind: Any) -> bool:
     """Whether the largest or smallest of moments is asked for, which are compared as integers."""
-    return monoid.is_extreme and bool(pa.types.is_temporal(array.type))
-
-
-def is_unsigned_extreme(monoid: Monoid, array: Any) -> bool:
-    """Whether the largest or smallest of unsigned integers of 64 bits is asked for, which is one itself."""
-    return monoid.is_extreme and bool(pa.types.is_uint64(array.type))
+    return monoid.is_extreme and bool(pa.types.is_temporal(kind))
 
 
 def as_integers(array: Any) -> Any:

@@ -20,10 +20,13 @@ from windrow.partials.ranges import RowRanges
 
 __all__ = [
     "array_of",
+    "arrow_type",
     "as_moments",
+    "as_type",
     "check_integers",
     "count_column",
     "first_beyond",
+    "plain_column",
     "result_array",
     "with_nulls",
 ]
@@ -56,12 +59,13 @@ def array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
         fields = [pa.array(out[name]) for name in out.dtype.names]
         return pa.StructArray.from_arrays(fields, list(out.dtype.names))
     column = pa.array(out, mask=None if valid is None else ~valid)
-    return column if monoid.result_type is None else column.cast(_arrow_type(monoid.result_type))
+    return column if monoid.result_type is None else column.cast(arrow_type(monoid.result_type))
 
 
-def result_array(monoid: Monoid, results: list[Any]) -> Any:
-    """Python results as an Arrow array; a clear error names the aggregate where Arrow cannot hold them."""
-    kind = None if monoid.result_type is None else _arrow_type(monoid.result_type)
+def result_array(monoid: Monoid, results: list[Any], kind: Any = None) -> Any:
+    """Python results as an Arrow array, of this type or the one that the aggregate declares (None: inferred);
+    a clear error names the aggregate where Arrow cannot hold them."""
+    kind = kind if monoid.result_type is None else arrow_type(monoid.result_type)
     try:
         return arrow_array(results, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
@@ -71,8 +75,34 @@ def result_array(monoid: Monoid, results: list[Any]) -> Any:
         ) from error
 
 
-def _arrow_type(given: Any) -> Any:
+def arrow_type(given: Any) -> Any:
+    """An Arrow type, or the one of this name."""
     return pa.type_for_alias(given) if isinstance(given, str) else given
+
+
+def plain_column(
+    monoid: Monoid,
+    kind: Any,
+    results: list[Any],
+    counts: tuple[Ints, Ints],
+    min_count: int,
+    rows: Callable[[int], str],
+) -> Any:
+    """Results of Python functions, one per range, as a column of the type that is known of them (null:
+    results show it). ``counts``: how many values and nulls each range holds; ``rows`` names its rows."""
+    check_integers(monoid, results, rows)
+    column = result_array(monoid, results, None if monoid.picks is None else kind)
+    return as_type(with_nulls(monoid, column, *counts, min_count), kind)
+
+
+def as_type(column: Any, kind: Any) -> Any:
+    """A result column in the type that is known of its results (null: none is)."""
+    if column.type == kind or pa.types.is_null(kind):
+        return column
+    try:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return column  # integers that no longer fit, say
 
 
 def as_moments(out: Any, kind: Any) -> Any:

@@ -19,7 +19,8 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.together import part_of, product_of, record_of
 from windrow.partials.inputs import skipped_rows, value_counts
 from windrow.partials.ranges import RowRanges
-from windrow.partials.results import check_integers, count_column, result_array, with_nulls
+from windrow.partials.result_types import type_over
+from windrow.partials.results import count_column, plain_column
 from windrow.rows.frame import Frame
 from windrow.slicing.found import Ranges
 from windrow.spec import Spec
@@ -93,13 +94,23 @@ def _inputs(k: int, row: Any) -> Any:
     return row[0][k]
 
 
-def lowered(monoid: Monoid, partials: list[Any], values: Ints, describe: Callable[[int], str]) -> list[Any]:
-    """The results of partials, None where they hold no value; ``describe`` names the row of each."""
+def lowered(
+    monoid: Monoid,
+    kind: Any,
+    partials: list[Any],
+    counts: tuple[Ints, Ints],
+    min_count: int,
+    describe: Callable[[int], str],
+) -> Any:
+    """The result column of partials, of this type (null: results show it); ``counts``: how many values and
+    nulls each of them holds; ``describe`` names the row of each."""
     results: list[Any] = []
     with naming_row(describe), calling(monoid) as loop:
-        for loop.place, (partial, count) in enumerate(zip(partials, values.tolist(), strict=True)):
+        for loop.place, (partial, count) in enumerate(zip(partials, counts[0].tolist(), strict=True)):
             results.append(monoid.lower(partial) if count else None)
-    return results
+    return plain_column(
+        monoid, kind, results, counts, min_count, lambda place: f"the window up to {describe(place)}"
+    )
 
 
 def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
@@ -115,6 +126,9 @@ def _lowered(
     if not aggregate.columns:
         return count_column(RowRanges(fronts, stops), min_count)
     counts = value_counts(frame, skipped_rows(frame, aggregate), RowRanges(fronts, stops))
-    results = lowered(monoid, partials, counts[0], lambda place: frame.describe(int(stops[place]) - 1))
-    check_integers(monoid, results, lambda place: f"the window up to {frame.describe(int(stops[place]) - 1)}")
-    return with_nulls(monoid, result_array(monoid, results), *counts, min_count)
+
+    def describe(place: int) -> str:
+        return frame.describe(int(stops[place]) - 1)
+
+    kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.columns])
+    return lowered(monoid, kind, partials, counts, min_count, describe)

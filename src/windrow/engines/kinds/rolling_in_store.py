@@ -15,22 +15,21 @@ import itertools
 import operator
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
 from windrow.monoids.together import Part, part_of, product_of, record_of
-from windrow.partials.aggregate import aggregate_column
-from windrow.partials.inputs import as_integers, is_extreme_moment
-from windrow.partials.picked import picked_input
+from windrow.partials.inputs import as_integers
 from windrow.partials.ranges import RowRanges
-from windrow.partials.results import as_moments, check_integers, result_array, with_nulls
-from windrow.rows.frame import Frame, build_frame
+from windrow.partials.result_types import type_over
+from windrow.partials.results import as_moments, count_column, plain_column, with_nulls
+from windrow.rows.frame import Frame
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole
 from windrow.state.store import Store
@@ -81,8 +80,6 @@ class StoredFold:
         if over.policy is not None:
             self._record = record_of([name for name, _ in query.aggregates], "Partials")
         self.monoid = _shared_monoid(query)
-        #: the last table's schema, and the types of its results
-        self._known: tuple[Any, list[Any]] = (None, [])
 
     def open(self, store: Store, window_id: str, **options: Any) -> Any:
         return open_window(AMTA, store, window_id, self.monoid, check=self._check, **options)
@@ -147,31 +144,26 @@ class StoredFold:
     # -- results ---------------------------------------------------------------------------------------------
 
     def _columns(self, frame: Frame, found: _Found) -> list[Any]:
-        columns = []
         rows = np.array(found.rows, np.int64)
-        min_count = self._query.min_count
-        types = self._types(frame.table)
-        for k, aggregate in enumerate(self._aggregates):
-            values = np.array(found.values[k], np.int64)
-            if not aggregate.columns:
-                columns.append(pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None))
-                continue
-            results = found.results[k]
-            check_integers(aggregate.monoid, results, lambda i: f"the window up to {frame.describe(i)}")
-            column = _result_column(frame, aggregate, results)
-            column = with_nulls(aggregate.monoid, column, values, rows - values, min_count)
-            columns.append(_as_type(column, types[k]))
-        return columns
+        return [self._column(frame, k, found, rows) for k in range(self._count)]
 
-    def _types(self, table: pa.Table) -> list[Any]:
-        """The types of results as they are without a store; null where only results tell."""
-        if table.schema != self._known[0]:
-            query = replace(self._query, by=(), order=())
-            frame, none = build_frame(query, table.slice(0, 0)), np.empty(0, np.int64)
-            over = RowRanges(none, none)
-            found = [aggregate_column(frame, a, over, query.min_count).type for a in self._aggregates]
-            self._known = table.schema, found
-        return self._known[1]
+    def _column(self, frame: Frame, k: int, found: _Found, rows: Ints) -> Any:
+        aggregate, min_count = self._aggregates[k], self._query.min_count
+        if not aggregate.columns:
+            return count_column(RowRanges(np.zeros(len(rows), np.int64), rows), min_count)
+        kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.columns])
+        values = np.array(found.values[k], np.int64)
+        if _goes_in_as_number(aggregate.monoid, kind):
+            column = _moments(found.results[k], kind)
+            return with_nulls(aggregate.monoid, column, values, rows - values, min_count)
+        return plain_column(
+            aggregate.monoid,
+            kind,
+            found.results[k],
+            (values, rows - values),
+            min_count,
+            lambda place: f"the window up to {frame.describe(place)}",
+        )
 
 
 class _Found:
@@ -225,43 +217,17 @@ def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
     if not aggregate.columns:  # count(): every row counts
         return [(True,)] * len(frame)
     arrays = [frame.column(name) for name in aggregate.columns]
-    numbers = [
-        as_integers(array) if _counts(aggregate, arrays, k) else array for k, array in enumerate(arrays)
-    ]
-    return list(zip(*(array.to_pylist() for array in numbers), strict=True))
+    counts = [_goes_in_as_number(aggregate.monoid, array.type) for array in arrays]
+    inputs = [as_integers(a) if as_number else a for a, as_number in zip(arrays, counts, strict=True)]
+    return list(zip(*(array.to_pylist() for array in inputs), strict=True))
 
 
-def _counts(aggregate: Aggregate, arrays: list[Any], k: int) -> bool:
-    """Whether an input is a moment that goes in as a number: one that is compared or picked."""
-    if not pa.types.is_temporal(arrays[k].type):
-        return False
-    monoid = aggregate.monoid
-    return is_extreme_moment(monoid, arrays[0]) or picked_input(monoid) is not None
-
-
-def _result_column(frame: Frame, aggregate: Aggregate, results: list[Any]) -> Any:
-    monoid = aggregate.monoid
-    kind = frame.raw(aggregate.columns[0]).type
-    picked = picked_input(monoid)
-    if picked is not None:
-        kind = frame.raw(aggregate.columns[picked]).type
-    if pa.types.is_temporal(kind) and (
-        picked is not None or is_extreme_moment(monoid, frame.raw(aggregate.columns[0]))
-    ):
-        return _moments(results, kind)
-    return pa.array(results, kind) if picked is not None else result_array(monoid, results)
+def _goes_in_as_number(monoid: Monoid, kind: Any) -> bool:
+    """Whether an input of this type is a moment that is compared or picked as a number."""
+    return bool(pa.types.is_temporal(kind)) and (monoid.is_extreme or monoid.picks is not None)
 
 
 def _moments(results: list[Any], kind: Any) -> Any:
     missing = np.array([result is None for result in results], np.bool_)
     numbers = np.array([0 if result is None else result for result in results], np.int64)
     return pa.compute.if_else(pa.array(missing), pa.scalar(None, kind), as_moments(numbers, kind))
-
-
-def _as_type(column: Any, kind: Any) -> Any:
-    if pa.types.is_null(kind) or column.type == kind:
-        return column
-    try:
-        return column.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return column  # integers that no longer fit, say

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.in_order.rows import REVISION
-from windrow.engines.local import run
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.output import piece_table
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.result_types import result_type
 from windrow.engines.stream.state import State
+from windrow.partials.result_types import result_type
+from windrow.partials.results import as_type
 from windrow.result_names import extra_columns
+from windrow.rows.columns import plain_type
 from windrow.rows.times import concat_results
-from windrow.windows import Rows
 
 __all__ = ["result_table"]
 
+_NO_EDGES: Ints = np.empty(0, np.int64)
 _EXTRA_TYPES = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
 
@@ -47,22 +48,24 @@ def _settle(plan: Plan, state: State, known: dict[str, Any]) -> None:
     have changed which there are."""
     before = dict(known)
     known.clear()
-    for field in _template(plan, state).schema:
-        known[field.name] = before.get(field.name, pa.null()) if pa.types.is_null(field.type) else field.type
+    for name, kind in _types(plan, state).items():
+        known[name] = before.get(name, kind) if pa.types.is_null(kind) else kind
 
 
-def _template(plan: Plan, state: State) -> pa.Table:
-    """What the query gives for a table without rows; the kinds of its windows make no difference."""
+def _types(plan: Plan, state: State) -> dict[str, Any]:
+    """The type of each column of results; null: only results show it."""
     assert state.columns is not None
-    query = plan.query
-    if query.windows:
-        query = replace(query, windows=((query.windows[0][0], Rows(1)),))
-    found = run(query, state.columns.schema.empty_table())
-    for place, field in enumerate(found.schema):
-        if pa.types.is_null(field.type) and field.name in dict(query.aggregates):
-            kind = result_type(dict(query.aggregates)[field.name], state.columns.schema)
-            found = found.set_column(place, field.name, pa.nulls(0, kind))
-    return _with_extras(plan, found, is_final=True)
+    assert state.axis is not None
+    query, schema = plan.query, state.columns.schema
+    if query.is_rolling:
+        found = {field.name: field.type for field in schema}
+    else:
+        found = {name: plain_type(schema.field(name).type) for name in query.by}
+        found |= {"window": pa.string()} if query.names_windows else {}
+        edges = state.axis.edges(_NO_EDGES, _NO_EDGES)
+        found |= {name: column.type for name, column in edges.items()}
+    found |= {name: result_type(aggregate, schema) for name, aggregate in query.aggregates}
+    return found | {name: _EXTRA_TYPES[name] for name in extra_columns(query)}
 
 
 def _nothing(plan: Plan) -> pa.Table:
@@ -104,7 +107,4 @@ def _typed(table: pa.Table, known: dict[str, Any]) -> pa.Table:
 def _cast(column: Any, wanted: Any) -> Any:
     if pa.types.is_timestamp(wanted) and pa.types.is_timestamp(column.type):
         return column  # microseconds, for an edge that the unit of the time column cannot hold
-    try:
-        return column.cast(wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return column  # a wider type than before, such as integers that no longer fit
+    return as_type(column, wanted)

@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.columns import Columns
-from windrow.compile.native import NativeMonoid, build, native
+from windrow.compile.native import NativeMonoid, build
 from windrow.engines.spark.worker.rolling.kernels import slide_on
 from windrow.engines.spark.worker.rolling.tails import ArrowTail
 from windrow.errors import Loop, Raised, calling
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import is_extreme_moment, native_inputs
+from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
 from windrow.partials.results import array_of, as_moments, check_integers, result_array
@@ -129,7 +128,7 @@ class NativeCarry:
             assert self._plain is not None
             return self._plain.push(arrays, batch)
         out, valid = self.slide(columns, batch)
-        if is_extreme_moment(self._aggregate.monoid, arrays[0]):
+        if is_extreme_moment(self._aggregate.monoid, arrays[0].type):
             return as_moments(out, arrays[0].type)
         return array_of(out, valid, self._aggregate.monoid)
 
@@ -220,10 +219,7 @@ def _kernel(form: NativeMonoid, arguments: tuple[Any, ...]) -> Any:
 def carry_for(aggregate: Aggregate, kinds: list[Any]) -> Carry:
     """The carry of an aggregate over columns of these Arrow types."""
     monoid = aggregate.monoid
-    if not monoid.compiles_for or monoid.wide is not None:
-        return PlainCarry(aggregate)
-    columns = native_inputs(monoid, [pa.nulls(0, kind) for kind in kinds])
-    form = None if columns is None else native(monoid, columns.dtypes)
+    form = native_form(monoid, kinds)
     if form is None:
         return PlainCarry(aggregate)
     picked = picked_input(monoid)

@@ -22,7 +22,8 @@ from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import skipped_values
 from windrow.partials.ranges import RowRanges
-from windrow.partials.results import check_integers, count_column, result_array, with_nulls
+from windrow.partials.result_types import type_over
+from windrow.partials.results import count_column
 from windrow.spec import Spec
 from windrow.swag.amta import AMTA
 from windrow.windows import Policy
@@ -74,11 +75,9 @@ class PolicyCarry:
         if not aggregate.columns:
             return count_column(RowRanges(batch.fronts, batch.stops), min_count)
         arrays = columns_of(rows.table, aggregate.columns)
-        values, nulls = self._skipped[k].push(skipped_values(monoid, arrays), batch)
-        results = lowered(monoid, partials, values, batch.describe)
-        check_integers(monoid, results, lambda place: f"the window up to {batch.describe(place)}")
-        column = conformed(result_array(monoid, results), self._kinds[k])
-        return with_nulls(monoid, column, values, nulls, min_count)
+        counts = self._skipped[k].push(skipped_values(monoid, arrays), batch)
+        kind = type_over(aggregate, [array.type for array in arrays])
+        return conformed(lowered(monoid, kind, partials, counts, min_count, batch.describe), self._kinds[k])
 
 
 def _inputs(rows: SortedRows, aggregate: Aggregate) -> list[tuple[Any, ...]]:

@@ -113,7 +113,7 @@ class SliceTable:
         if sums_integers(form):
             return _summed(aggregate, skipped, form, members, _integers(table.column(f"a{k}_high")))
         kind = self._kinds[k][0]
-        moments = kind if is_extreme_moment(aggregate.monoid, pa.nulls(0, kind)) else None
+        moments = kind if is_extreme_moment(aggregate.monoid, kind) else None
         return NativeColumn(aggregate, skipped, form, members, moments)
 
 
