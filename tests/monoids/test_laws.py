@@ -319,6 +319,7 @@ INTEGERS = [3, -1, 0, 7, 2**40]
 INFINITE = [math.inf, 1.0, 2.0]
 TEXTS = ["b", "a", "", "zz", "é"]
 NUMERIC = ["count", "sum", "product", "mean", "geo_mean", "var", "stddev", "range", "quantile", "median"]
+NUMERIC += ["skew", "kurtosis"]
 ORDERED = ["max", "min", "max_count", "min_count", "m4", "first", "last", "longest_run"]
 ANYTHING = [
     *ORDERED,
@@ -332,11 +333,12 @@ ANYTHING = [
     "count_min",
 ]
 TWO_INPUTS = ["arg_max", "arg_min"]
+TWO_NUMBERS = ["cov", "corr", "slope"]
 
 
 def test_no_aggregate_is_forgotten():
     aggregates = {name for name in wr.monoids.__all__ if isinstance(getattr(wr.monoids, name), Monoid)}
-    assert aggregates == {*NUMERIC, *ANYTHING, *TWO_INPUTS, "concat", "exp_decay"}
+    assert aggregates == {*NUMERIC, *ANYTHING, *TWO_INPUTS, *TWO_NUMBERS, "concat", "exp_decay"}
 
 
 @pytest.mark.parametrize("samples", [FLOATS, INTEGERS], ids=["floats", "integers"])
@@ -355,6 +357,12 @@ def test_laws_of_aggregates_of_text(name):
 def test_laws_of_aggregates_of_two_inputs(name, samples):
     rows = list(zip(samples, itertools.cycle([1, 2, 3]), strict=False))
     assert check(getattr(wr, name), [*rows, (samples[0], 9)])
+
+
+@pytest.mark.parametrize("name", TWO_NUMBERS)
+@pytest.mark.parametrize("samples", [FLOATS, INTEGERS], ids=["floats", "integers"])
+def test_laws_of_aggregates_of_two_numbers(name, samples):
+    assert check(getattr(wr, name), [*zip(samples, samples[::-1], strict=True), (1, 2.5)])
 
 
 @pytest.mark.parametrize("name", ["max", "min", "first", "last", "quantile", "longest_run", "count", "sum"])

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.monoids import laws
 from windrow.monoids.base import Aggregate, Monoid, monoid
+from windrow.monoids.comoments import corr, cov, slope
 from windrow.monoids.decay import exp_decay
 from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, min_count, range
+from windrow.monoids.higher_moments import kurtosis, skew
 from windrow.monoids.logic import all, any
 from windrow.monoids.moments import stddev, var
 from windrow.monoids.numbers import count, geo_mean, mean, product, sum
@@ -37,11 +39,14 @@ __all__ = [
     "collect",
     "collect_distinct",
     "concat",
+    "corr",
     "count",
     "count_min",
+    "cov",
     "exp_decay",
     "first",
     "geo_mean",
+    "kurtosis",
     "last",
     "laws",
     "longest_run",
@@ -57,6 +62,8 @@ __all__ = [
     "quantile",
     "range",
     "share",
+    "skew",
+    "slope",
     "stddev",
     "sum",
     "together",
