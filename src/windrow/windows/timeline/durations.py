@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
+from windrow.duration_text import counted_units
 from windrow.windows.base import Window
-from windrow.windows.timeline.duration_text import counted_units
 from windrow.windows.timeline.integers import DAY_US, as_integer, fit_int64
 from windrow.windows.timeline.numpy_scalars import NumpyScalar, count_and_unit, is_timedelta64
 
