@@ -319,8 +319,8 @@ INTEGERS = [3, -1, 0, 7, 2**40]
 INFINITE = [math.inf, 1.0, 2.0]
 TEXTS = ["b", "a", "", "zz", "é"]
 NUMERIC = ["count", "sum", "product", "mean", "geo_mean", "var", "stddev", "range", "quantile", "median"]
-NUMERIC += ["skew", "kurtosis"]
-ORDERED = ["max", "min", "max_count", "min_count", "m4", "first", "last", "longest_run"]
+NUMERIC += ["skew", "kurtosis", "increase"]
+ORDERED = ["max", "min", "max_count", "min_count", "m4", "ohlc", "first", "last", "longest_run"]
 ANYTHING = [
     *ORDERED,
     "collect",
@@ -333,12 +333,12 @@ ANYTHING = [
     "count_min",
 ]
 TWO_INPUTS = ["arg_max", "arg_min"]
-TWO_NUMBERS = ["cov", "corr", "slope"]
+TWO_NUMBERS = ["cov", "corr", "slope", "weighted_mean", "time_weighted_mean"]
 
 
 def test_no_aggregate_is_forgotten():
     aggregates = {name for name in wr.monoids.__all__ if isinstance(getattr(wr.monoids, name), Monoid)}
-    assert aggregates == {*NUMERIC, *ANYTHING, *TWO_INPUTS, *TWO_NUMBERS, "concat", "exp_decay"}
+    assert aggregates == {*NUMERIC, *ANYTHING, *TWO_INPUTS, *TWO_NUMBERS, "concat", "exp_decay", "rate"}
 
 
 @pytest.mark.parametrize("samples", [FLOATS, INTEGERS], ids=["floats", "integers"])
@@ -376,5 +376,6 @@ def test_laws_of_aggregates_that_need_parameters():
     assert check(wr.concat, [b"a", b"", b"bc"])
     assert check(wr.exp_decay(half_life=3), [(1.5, 0), (-2.0, 4.5), (NAN, 2), (7, -3)])
     assert check(wr.exp_decay(half_life=3, mean=True), [(1.5, 0), (-2.0, 4.5), (7, -3)])
+    assert check(wr.rate(per=3), [(1.5, 0), (-2.0, 4.5), (NAN, 2), (7, -3)])
     assert check(wr.stddev(ddof=0), FLOATS)
     assert check(wr.together(n=wr.count, top=wr.max, total=wr.sum), FLOATS)

@@ -70,7 +70,8 @@ def layout_of(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], jit: Any) -> La
     """The layout for these inputs, from the disk where it is known there; raises NotCompilable."""
     identity = native_identity(monoid, dtypes)
     try:
-        key = fingerprint(monoid.lift, monoid.combine, monoid.lower, identity, [d.str for d in dtypes])
+        lift = monoid.native_lift or monoid.lift
+        key = fingerprint(lift, monoid.combine, monoid.lower, identity, [d.str for d in dtypes])
     except Unfingerprintable:
         return _infer(monoid, dtypes, identity, jit)
     noted = recall(key, "layout")
@@ -97,9 +98,9 @@ def _infer(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], identity: Any, jit
         raise NotCompilable(
             f"the identity {identity!r} is not a number or a flat tuple of numbers"
         ) from error
-    inputs = tuple(from_dtype(d) for d in dtypes)
+    inputs, lift = tuple(from_dtype(d) for d in dtypes), monoid.native_lift or monoid.lift
     partial = _numbers(identity_type, "the identity")
-    partial = _wider(partial, _numbers(_returned(monoid.lift, inputs, jit, "lift"), "lift"))
+    partial = _wider(partial, _numbers(_returned(lift, inputs, jit, "lift"), "lift"))
     for _ in range(_ROUNDS):
         argument = _numba_type(partial)
         combined = _numbers(_returned(monoid.combine, (argument, argument), jit, "combine"), "combine")

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 from windrow.monoids import laws
 from windrow.monoids.base import Aggregate, Monoid, monoid
 from windrow.monoids.comoments import corr, cov, slope
+from windrow.monoids.counters import increase, rate
 from windrow.monoids.decay import exp_decay
 from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, min_count, range
 from windrow.monoids.higher_moments import kurtosis, skew
 from windrow.monoids.logic import all, any
 from windrow.monoids.moments import stddev, var
 from windrow.monoids.numbers import count, geo_mean, mean, product, sum
+from windrow.monoids.ohlc import ohlc
 from windrow.monoids.positional import collect, collect_distinct, concat, first, last
 from windrow.monoids.runs import longest_run
 from windrow.monoids.share import share
 from windrow.monoids.together import together
+from windrow.monoids.weighted import time_weighted_mean, weighted_mean
 
 if TYPE_CHECKING:
     from windrow.monoids.quantiles import median, quantile
@@ -46,6 +49,7 @@ __all__ = [
     "exp_decay",
     "first",
     "geo_mean",
+    "increase",
     "kurtosis",
     "last",
     "laws",
@@ -58,16 +62,20 @@ __all__ = [
     "min",
     "min_count",
     "monoid",
+    "ohlc",
     "product",
     "quantile",
     "range",
+    "rate",
     "share",
     "skew",
     "slope",
     "stddev",
     "sum",
+    "time_weighted_mean",
     "together",
     "var",
+    "weighted_mean",
 ]
 
 _LAZY = {

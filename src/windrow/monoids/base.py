@@ -86,6 +86,13 @@ class Monoid:
     #: identity for a native partial, from the dtypes of the inputs, where ``identity`` itself is not a native
     #: number
     typed_identity: Callable[..., Any] | None = None
+    #: the inputs that may be moments or durations: a native form gets their integer microseconds, and lift
+    #: what Python has for them
+    moments: tuple[int, ...] = ()
+    #: these inputs may not be numbers
+    only_moments: bool = False
+    #: lift of the native form, where lift itself knows Python's moments; None: lift
+    native_lift: Callable[..., Any] | None = None
     #: kinds of input (numpy's letters) for which a native form may be tried; empty: never
     compiles_for: str = "biuf"
     #: partials add integers up, so that a native form must prove that 64 bits suffice

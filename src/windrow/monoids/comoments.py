@@ -109,7 +109,7 @@ def _corr(a: Corr) -> float | None:
     return -1.0 if found < -1.0 else found
 
 
-def _make_cov(ddof: int = 1) -> Monoid:
+def _make_cov(ddof: Any = 1) -> Monoid:
     if not isinstance(ddof, int) or ddof < 0:
         raise ValueError(
             f"ddof={ddof!r}: give a whole number, 1 for a sample (the default) or 0 for a population"

@@ -42,6 +42,10 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
         inputs[picked] = pc.if_else(pc.is_valid(arrays[picked]), numbers, pa.scalar(None, pa.int64()))
     if is_extreme_moment(monoid, arrays[0].type) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
         inputs[0] = as_integers(arrays[0])
+    for place in monoid.moments:
+        inputs[place] = as_microseconds(arrays[place])
+        if monoid.only_moments and inputs[place] is arrays[place]:
+            return None  # lift refuses numbers
     return native_columns(tuple(inputs), monoid)
 
 
@@ -62,6 +66,24 @@ def is_extreme_moment(monoid: Monoid, kind: Any) -> bool:
 
 def as_integers(array: Any) -> Any:
     return array.cast(pa.int32()).cast(pa.int64()) if array.type.bit_width == 32 else array.cast(pa.int64())
+
+
+def as_microseconds(array: Any) -> Any:
+    """Moments, dates and durations as integer microseconds, rounded down; other columns as they are.
+
+    >>> as_microseconds(pa.array([-1, 2000, None], pa.timestamp("ns"))).to_pylist()
+    [-1, 2, None]
+    """
+    kind = array.type
+    if pa.types.is_date(kind):
+        array, kind = array.cast(pa.timestamp("ms")), pa.timestamp("ms")
+    if not (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)):
+        return array
+    if kind.unit == "ns":
+        whole = np.floor_divide(np.asarray(pc.fill_null(array.cast(pa.int64()), 0)), 1_000)
+        return pa.array(whole, mask=np.asarray(pc.is_null(array)))
+    is_duration = pa.types.is_duration(kind)
+    return array.cast(pa.duration("us") if is_duration else pa.timestamp("us", kind.tz)).cast(pa.int64())
 
 
 def skipped_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:

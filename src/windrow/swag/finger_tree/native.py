@@ -47,7 +47,7 @@ def native_times(times: Any) -> np.ndarray[Any, Any] | None:
 
 def native_input(values: Any, monoid: Monoid) -> tuple[Columns, NativeMonoid] | None:
     """A batch as columns, and the monoid compiled for them; None where either is impossible."""
-    if not monoid.compiles_for or monoid.wide is not None:
+    if not monoid.compiles_for or monoid.wide is not None or monoid.only_moments:
         return None
     columns = native_columns(values, monoid)
     if columns is None or not monoid.arity[0] <= len(columns.arrays) <= monoid.arity[1]:

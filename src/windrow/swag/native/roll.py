@@ -30,7 +30,7 @@ _SMALLEST_RING = 64
 def prepared(window: FifoSwag, values: Any, longest: int | None, out: Any = None) -> NativeBatch | None:
     """The batch in native form, or None where it must go through in plain Python."""
     monoid = window.monoid
-    if not monoid.compiles_for or monoid.wide is not None:
+    if not monoid.compiles_for or monoid.wide is not None or monoid.only_moments:
         return None
     columns = native_columns(values, monoid)
     if columns is None or not monoid.arity[0] <= len(columns.arrays) <= monoid.arity[1]:
