@@ -20,6 +20,7 @@ def test_rolling(spark: Any) -> None:
     assert "sorted by region, then ts, then arrival" in text
     assert "m = max('len'): native code; int64" in text
     assert "c = concat('note'): plain Python; string" in text
+    assert "int64; TwoStacksLite: amortised constant time, the highest throughput" in text
     assert "MapInArrow" in text.split("Spark's plan:")[1]
 
 
@@ -29,6 +30,7 @@ def test_windows_by_slices_and_in_order(spark: Any) -> None:
     sliced = query.agg(m=wr.mean("len")).explain(frame)
     assert "windows by slices: Sliding(10, slide=2)" in sliced
     assert "shuffle: partials only, by region" in sliced
+    assert "TwoStacksLite: amortised constant time, the highest throughput" in sliced
     ordered = query.agg(c=wr.collect("len")).explain(frame)
     assert "why: c = collect('len') depends on the order of rows" in ordered
     by_rows = wr.query(time="ts").window(r=wr.Rows(3)).agg(n=wr.count()).explain(frame)

@@ -3,21 +3,17 @@ what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from windrow.engines.found_windows import members_of
+from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_algorithm
+from windrow.engines.found_windows import members_of, window_groups
 from windrow.monoids.base import Aggregate
 from windrow.partials.picked import picked_input
-from windrow.spec import Spec
+from windrow.spec import Rolling, Spec
+from windrow.swag import Choice, choose
 from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["explain"]
-
-_FOLD = "one fold per window, 1 combine per row"
-_SLIDE = "Two-Stacks Lite over the rows of all windows, at most 2 combines per row and 1 per window"
-_SLICED = "1 combine per row into its slice, once for all sliced windows; then Two-Stacks Lite over slices"
-_POLICY = "AMTA, amortised O(1) per row; the policy searches O(log n) prefixes"
-_STORED = "AMTA in the store, one window per key for all aggregates, amortised O(1) per row; plain Python"
 
 
 def explain(query: Spec) -> str:
@@ -29,41 +25,95 @@ def explain(query: Spec) -> str:
     rows: sorted by region, then ts; each window is a range of neighbouring rows
     windows by time are ranges of rows: there is no second window of this kind to share slices with
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
-      n = sum('len'): Two-Stacks Lite over the rows of all windows, at most 2 combines per row and 1 per \
-window; native code where sum compiles for the data
+      n = sum('len'): TwoStacksLite over rows: amortised constant time, the highest throughput; subtracting \
+floats would need compensation: not asked for; native code where sum compiles for the data
     state: none is kept after the table is done
     on endless input, open() keeps:
       time windows: up to 1440 slices a key and window length, one partial each (eager: blocks of slices \
 have partials of their own)
+        Sliding('24h', slide='1m'): TwoStacksLite over slices
     """
     order = [*query.by, query.time, *query.order]
     lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
     members = members_of(query)
-    sliced = [name for name, window in query.windows if decided_by_time(window) and members.kind == "slices"]
-    if sliced:
-        lines.append(f"slices: the time line is cut at the edges of {', '.join(sliced)}, shared edges once")
     if query.time_windows:
         lines.append(f"windows by time are ranges of {members.kind}: {members.reason}")
-    for name, window in query.windows:
-        label = f"{name} = {window!r}" if name else repr(window)
-        lines.append(f"{label}: {window.shape}")
-        cost = _SLICED if name in sliced else _cost(window)
-        lines += [f"  {result} = {a!r}: {_how(a, cost, window)}" for result, a in query.aggregates]
+    if members.kind == "slices":
+        edges = ", ".join(name for name, window in query.windows if decided_by_time(window))
+        lines.append(f"slices: the time line is cut at the edges of {edges}, shared edges once")
+    for group in window_groups(query):
+        for name, window in group:
+            lines.append(f"{name} = {window!r}: {window.shape}" if name else f"{window!r}: {window.shape}")
+            is_sliced = decided_by_time(window) and members.kind == "slices"
+            how = _over_slices(len(group)) if is_sliced else _over_rows
+            lines += [f"  {result} = {a!r}: {how(a, window)}" for result, a in query.aggregates]
     if query.rolling_over is not None:
-        over = query.rolling_over
-        what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
-        lines.append(f"rolling: a result per row, over {'what the policy leaves' if over.policy else what}")
-        cost = _POLICY if over.policy else _SLIDE
-        for result, a in query.aggregates:
-            how = _how(a, cost, over.policy) if over.store is None else _STORED
-            lines.append(f"  {result} = {a!r}: {how}")
+        lines += _rolling(query, query.rolling_over)
     lines.append("state: none is kept after the table is done")
     return "\n".join([*lines, *_endless(query)])
 
 
+def _rolling(query: Spec, over: Rolling) -> Iterator[str]:
+    what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
+    yield f"rolling: a result per row, over {'what the policy leaves' if over.policy else what}"
+    for result, aggregate in query.aggregates:
+        choice = rolling_algorithm(aggregate.monoid, over)
+        if over.store is not None or over.policy is not None:
+            how = _in_one_window(choice)
+        else:
+            how = f"{_named(choice, 'rows')}; {_native(aggregate)}" if aggregate.columns else _COUNTED
+        yield f"  {result} = {aggregate!r}: {how}"
+
+
+_COUNTED = "counted from the ranges alone"
+
+
+def _over_rows(aggregate: Aggregate, window: Window) -> str:
+    """How an aggregate runs over ranges of rows."""
+    if window.is_per_row:
+        return _in_one_window(window_algorithm(aggregate.monoid, window))
+    if not aggregate.columns:
+        return _COUNTED
+    choice = algorithm_run(aggregate.monoid, window, _compiles(aggregate))
+    return f"{_named(choice, 'rows')}; {_native(aggregate)}"
+
+
+def _over_slices(kinds: int) -> Callable[[Aggregate, Window], str]:
+    """How an aggregate runs over slices, for windows of so many kinds together."""
+
+    def how(aggregate: Aggregate, window: Window) -> str:
+        if not aggregate.columns or not _compiles(aggregate):
+            return _over_rows(aggregate, window)
+        monoid = aggregate.monoid
+        choices = [choose(monoid), choose(monoid, ranges="any")]
+        choices = choices if kinds > 1 else [window_algorithm(monoid, window)]
+        then = ", or ".join(_named(choice, "slices") for choice in choices)
+        return f"1 combine per row into its slice; then {then}; {_native(aggregate)}"
+
+    return how
+
+
+def _named(choice: Choice, members: str) -> str:
+    return f"{choice.name} over {members}: {choice.why}"
+
+
+def _in_one_window(choice: Choice) -> str:
+    return f"{_named(choice, 'rows')}; one window for all aggregates of a key; plain Python"
+
+
+def _compiles(aggregate: Aggregate) -> bool:
+    return bool(aggregate.monoid.compiles_for) and aggregate.monoid.wide is None
+
+
+def _native(aggregate: Aggregate) -> str:
+    if not _compiles(aggregate):
+        return "plain Python"
+    return f"native code where {aggregate.monoid.name} compiles for the data"
+
+
 def _endless(query: Spec) -> Iterator[str]:
     """What an operator keeps, for the same query on endless input."""
-    from windrow.slicing.time_manager import MOST_LAZY, Kind, Kinds
+    from windrow.slicing.time_manager import FEW_KINDS, MOST_LAZY, Kind, Kinds
 
     yield "on endless input, open() keeps:"
     timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if decided_by_time(w)]
@@ -74,6 +124,8 @@ def _endless(query: Spec) -> Iterator[str]:
         which = "a slice for every moment" if ordered else f"up to {count} slices"
         why = f"; {ordered[0]} depends on order" if ordered else ""
         yield f"  time windows: {which} a key and window length, one partial each ({store}{why})"
+        jumps = len(timed) > FEW_KINDS or query.empty == "emit"
+        yield from _endless_algorithms(query, jumps)
     for name, window in query.windows:
         if decided_by_gaps(window):
             single = not ordered and window.is_sliced
@@ -87,20 +139,18 @@ def _endless(query: Spec) -> Iterator[str]:
         yield f"  rolling: {here if query.rolling_over.store is None else in_store}"
 
 
+def _endless_algorithms(query: Spec, jumps: bool) -> Iterator[str]:
+    """What windows by time are aggregated with, over slices; ``jumps``: windows of many kinds at once."""
+    for name, window in query.windows:
+        if decided_by_time(window):
+            choices = [
+                choose(a.monoid, ranges="any") if jumps else algorithm_run(a.monoid, window, _compiles(a))
+                for _, a in query.aggregates
+                if a.columns
+            ]
+            names = ", ".join(dict.fromkeys(choice.name for choice in choices))
+            yield f"    {name or repr(window)}: {names or 'counted'} over slices"
+
+
 def _remembers_time(aggregate: Aggregate, query: Spec) -> bool:
     return picked_input(aggregate.monoid) is not None and not query.order
-
-
-def _cost(window: Window) -> str:
-    if window.is_per_row:
-        return _POLICY
-    return _SLIDE if window.overlaps else _FOLD
-
-
-def _how(aggregate: Aggregate, cost: str, window: Window | None) -> str:
-    monoid, is_per_row = aggregate.monoid, window is not None and window.is_per_row
-    if not aggregate.columns and not is_per_row:
-        return "counted from the ranges alone"
-    if is_per_row or not monoid.compiles_for or monoid.wide is not None:
-        return f"{cost}; plain Python"
-    return f"{cost}; native code where {monoid.name} compiles for the data"

@@ -29,7 +29,7 @@ from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.spec import Spec
 from windrow.windows import TimeWindow, Window, decided_by_gaps, decided_by_time
 
-__all__ = ["FoundWindows", "MemberKind", "find_windows", "members_of"]
+__all__ = ["FoundWindows", "MemberKind", "find_windows", "members_of", "window_groups"]
 
 #: from so many kinds on, windows are searched for, rather than met in a pass over all members for each kind
 _MANY = 100
@@ -78,13 +78,19 @@ class FoundWindows:
 
 
 def find_windows(query: Spec, frame: Frame) -> Iterator[FoundWindows]:
-    """All windows of a query; neighbours that time decides come together."""
+    """All windows of a query, group by group."""
     members = _Members.of(query, frame)
+    for group in window_groups(query):
+        name, first = group[0]
+        is_timed = decided_by_time(first)
+        yield _timed(query, members, group) if is_timed else _single(query, frame, name, first)
+
+
+def window_groups(query: Spec) -> Iterator[list[tuple[str, Window]]]:
+    """The windows of a query by name: neighbours that time decides together, each other one alone."""
     for is_timed, group in itertools.groupby(query.windows, lambda each: decided_by_time(each[1])):
-        if is_timed:
-            yield _timed(query, members, list(group))
-        else:
-            yield from (_single(query, frame, name, window) for name, window in group)
+        windows = list(group)
+        yield from [windows] if is_timed else [[each] for each in windows]
 
 
 @dataclass(frozen=True)

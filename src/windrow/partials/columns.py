@@ -25,10 +25,11 @@ from windrow.partials.inputs import without_values
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
 from windrow.partials.plain_tree import PlainTree
+from windrow.partials.ranges import Shape
 from windrow.partials.results import array_of, as_moments, first_beyond, result_array
 from windrow.state.checks import check_column, require
 from windrow.state.codec import Codec, records_in
-from windrow.swag.two_stacks_lite import TwoStacksLite
+from windrow.swag.sliding import sliding_window
 
 __all__ = [
     "Column",
@@ -75,7 +76,7 @@ class Column(ABC):
     def folded(self, starts: Ints) -> Column: ...
 
     @abstractmethod
-    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         """Lowered, as an Arrow array; ``values`` says how many values each range holds, and what stands for
         ranges without one is not defined."""
 
@@ -131,7 +132,7 @@ class NativeColumn(Column):
             return self._plain_instead().folded(starts)
         return replace(self, members=members, skipped=self._skipped_folded(starts))
 
-    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
             return self.as_plain().results(fronts, stops, shape, values)
         try:
@@ -205,7 +206,7 @@ class PickColumn(Column):
             skipped=self._skipped_folded(starts),
         )
 
-    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         members, bare = self._with_references(), without_values(values)
         references, _ = partial_results(self.form, members, fronts, stops, shape, bare)
         return self._values_at(references)
@@ -256,7 +257,7 @@ class PlainColumn(Column):
     def _fold(self, front: int, stop: int) -> Any:
         return functools.reduce(self.aggregate.monoid.combine, self.objects[front:stop])
 
-    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         answer = self._slide if shape != "any" else self._ask
         held = np.flatnonzero(values)
         found: list[Any] = [None] * len(fronts)
@@ -277,13 +278,13 @@ class PlainColumn(Column):
         return self.aggregate.monoid.lower(self._fold(front, stop))
 
     def _slide(self, fronts: list[int], stops: list[int]) -> list[Any]:
-        """Two-Stacks over the slices: each in once, out once."""
+        """One window over the slices: each in once, out once."""
         monoid = _of_partials(self.aggregate.monoid)
-        window, first, last = TwoStacksLite(monoid), 0, 0
+        window, first, last = sliding_window(monoid), 0, 0
         found = []
         for front, stop in zip(fronts, stops, strict=True):
             if front >= last:
-                window, first, last = TwoStacksLite(monoid), front, front
+                window, first, last = sliding_window(monoid), front, front
             for i in range(last, stop):
                 window.insert((self.objects[i],))
             last = max(last, stop)
@@ -337,7 +338,7 @@ class UnseenColumn(Column):
     def folded(self, starts: Ints) -> Column:
         return replace(self, skipped=np.add.reduceat(self.skipped, starts[:-1]))
 
-    def results(self, fronts: Ints, stops: Ints, shape: str, values: Ints) -> Any:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         return self.like(None).results(fronts, stops, shape, values)
 
     def like(self, other: Column | None) -> Column:

@@ -1,9 +1,9 @@
 """Aggregates over ranges of rows, natively where they compile.
 
-Disjoint ranges are folded; overlapping ones go through Two-Stacks Lite, each row in once and out once. The
-drivers are closure factories like those of :mod:`windrow.swag`, whose steps they use. Rows are read where
-they lie in the table: ``places`` says which row of the table is the i-th in processing order. What does not
-compile runs through the same algorithm in plain Python.
+:func:`~windrow.swag.choose` says how: disjoint ranges are folded, overlapping ones slide, each row in once
+and out once, and for ranges in any order there is a tree. The drivers are closure factories like those of
+:mod:`windrow.swag`, whose steps they use. Rows are read where they lie in the table: ``places`` says which
+row of the table is the i-th in processing order. What does not compile slides in plain Python.
 
 A driver does at most about so many ``units`` of work (rows and ranges) in a call, keeps where it is in
 ``reached`` and the partial at hand in ``kept``, and says whether all is done (:mod:`windrow.compile.pieces`).
@@ -23,10 +23,13 @@ from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
 from windrow.errors import calling
 from windrow.monoids.base import Monoid, itself
-from windrow.partials.ranges import LastRows, Over, RowRanges, SliceRanges, Slices
+from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
+from windrow.swag.choose import choose
+from windrow.swag.flat_fat import FlatFAT
 from windrow.swag.native.drivers import Jit, Operations
 from windrow.swag.native.integer_sums import extreme_integers, sums_fit
-from windrow.swag.two_stacks_lite import TwoStacksLite, operations
+from windrow.swag.recalc import Recalc
+from windrow.swag.sliding import sliding_steps, sliding_window
 
 __all__ = [
     "fold_partials",
@@ -245,7 +248,7 @@ def native_results(
         return partial_results(form, members, over.fronts, over.stops, over.shape, bare)
     count = len(columns) if over.one_a_row else len(over)
     out, valid = _outputs(form, count, bare)
-    if isinstance(over, RowRanges) and over.disjoint:
+    if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
         _run(form, fold_ranges, (*rows, over.fronts, over.stops, bare, out, valid))
         return out, valid
     capacity = 1 << max(6, (over.widest - 1).bit_length())
@@ -299,24 +302,25 @@ def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints
 
 
 def partial_results(
-    form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints, shape: str, bare: Any = None
+    form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints, shape: Shape, bare: Any = None
 ) -> Results:
     """Results over ranges of partials, and which are valid (None: all); ``bare`` ranges are left out.
 
-    ``shape``: "disjoint" ranges are folded, "sliding" ones (neither fronts nor stops fall) go through
-    Two-Stacks, and for "any" a tree over the partials answers in O(log n) combines each."""
+    ``shape`` is what :func:`~windrow.swag.choose` is asked with: "disjoint" ranges, "sliding" ones (neither
+    fronts nor stops fall), or "any"."""
     out, valid = _outputs(form, len(fronts), bare)
     rows = (form.identity, members, None, None)
     form = _of_partials(form)
-    if shape == "disjoint":
+    algorithm = choose(form.monoid, ranges=shape).algorithm
+    if algorithm is Recalc:
         _run(form, fold_ranges, (*rows, fronts, stops, bare, out, valid))
-    elif shape == "sliding":
+    elif algorithm is FlatFAT:
+        tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
+        _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
+    else:
         capacity = 1 << max(6, int((stops - fronts).max(initial=1) - 1).bit_length())
         ring = np.zeros(capacity, form.layout.partial_dtype)
         _run(form, slide_ranges, (ring, capacity - 1, *rows, fronts, stops, None, bare, out, valid))
-    else:
-        tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
-        _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
     return out, valid
 
 
@@ -344,7 +348,7 @@ def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
     key = (driver, *(argument is None for argument in arguments))
     if key not in form.kernels:
         slides = driver in (slide_ranges, slide_rows)
-        first = operations(form.jit, form.combine) if slides else form.combine
+        first = sliding_steps(form) if slides else form.combine
 
         def factory(jit: Any, lift: Any, lower: Any) -> Any:
             return driver(jit, first, lift, lower)
@@ -364,13 +368,13 @@ def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) 
     """The same in plain Python, for any objects; rows and results are in processing order. What a user's
     function raises is :class:`~windrow.errors.Raised` at the place of the row."""
     results: list[Any] = []
-    window = TwoStacksLite(monoid)
+    window = sliding_window(monoid)
     first = last = 0
     with calling(monoid, rows) as loop:
         for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
             # the window before shares nothing with this one, or reaches beyond it
             if front >= last or front < first or stop < last:
-                window = TwoStacksLite(monoid)
+                window = sliding_window(monoid)
                 first = last = front
             for loop.place in range(last, stop):
                 window.insert(*rows[loop.place])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ from windrow.monoids.base import Aggregate
 from windrow.partials.columns import Column, UnseenColumn, column_from, join
 from windrow.partials.fold import fold_rows
 from windrow.partials.picked import picked_input
-from windrow.partials.ranges import RowRanges
+from windrow.partials.ranges import RowRanges, Shape
 from windrow.partials.results import count_column, with_nulls
 from windrow.partials.unseen import Unseen, joined_unseen, null_where_unseen, summed
 from windrow.rows.columns import plain_type
@@ -33,9 +33,6 @@ from windrow.rows.frame import Frame
 from windrow.state.checks import check_column, check_numbers, require
 
 __all__ = ["Partials", "Shape", "needs_order"]
-
-#: how ranges lie: no slice in two; neither fronts nor stops fall; or as they come
-Shape = Literal["disjoint", "sliding", "any"]
 
 
 @dataclass(frozen=True)

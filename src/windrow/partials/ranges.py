@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from windrow.arrays import Ints
 
-__all__ = ["LastRows", "Over", "RowRanges", "SliceRanges", "Slices"]
+__all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices"]
+
+#: how ranges lie: no slice in two; neither fronts nor stops fall; or as they come
+Shape = Literal["disjoint", "sliding", "any"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class RowRanges:
     #: there is one range a row, and its result belongs where the row lies
     one_a_row: bool = False
 
+    @property
+    def shape(self) -> Shape:
+        return "disjoint" if self.disjoint else "sliding"
+
     def __len__(self) -> int:
         return len(self.fronts)
 
@@ -70,7 +77,7 @@ class SliceRanges:
     one_a_row: ClassVar[bool] = False
 
     @cached_property
-    def shape(self) -> str:
+    def shape(self) -> Shape:
         """How :func:`partial_results` should read the slices: whatever takes the fewest combines."""
         if self.disjoint or not len(self):
             return "disjoint"

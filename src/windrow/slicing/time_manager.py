@@ -35,7 +35,7 @@ from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 from windrow.windows import TimeWindow
 
-__all__ = ["MOST_LAZY", "Kind", "Kinds", "TimePart"]
+__all__ = ["FEW_KINDS", "MOST_LAZY", "Kind", "Kinds", "TimePart"]
 
 
 #: windows of more slices than this read whole blocks from an eager store
@@ -43,7 +43,7 @@ MOST_LAZY = 64
 #: windows of at most so many slices are read together with much shorter ones
 MOST_TOGETHER = 256
 #: more kinds of windows than this in a group ask a tree instead of sliding one by one
-_FEW_KINDS = 4
+FEW_KINDS = 4
 #: where each window sees slices of its own, windows are read together that hold about so many
 _SEEN_TOGETHER = 1 << 20
 
@@ -284,7 +284,7 @@ class TimePart:
         slices = self.store.between(start, high, windows.common(low, high))
         if slices is None:
             return
-        for few in [windows] if len(windows) > _FEW_KINDS else windows.one_by_one():
+        for few in [windows] if len(windows) > FEW_KINDS else windows.one_by_one():
             due = few.due(few.kinds(slices.firsts, low, high), slices, low, high)
             complete = self.kinds.complete(due.found)
             due = due if complete is None else due.take(complete)

@@ -1,7 +1,9 @@
-"""Which algorithm for which window, with reasons.
+"""Which algorithm for which window, with reasons: what engines ask, and what ``explain`` prints.
 
 The order of the questions is that of what an algorithm cannot do: rows out of order rule out everything but
-FiBA, bulk eviction everything but the trees; what is left is a choice between throughput and the worst case.
+FiBA, windows that do not overlap need no more than a fold, and ranges in any order need a tree; bulk eviction
+and stores rule out everything but [MTA]'s trees; what is left is a choice between throughput and the worst
+case.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from windrow.swag.amta import AMTA
 from windrow.swag.base import Swag
 from windrow.swag.daba_lite import DABALite
 from windrow.swag.fiba import FiBA
+from windrow.swag.flat_fat import FlatFAT
+from windrow.swag.recalc import Recalc
 from windrow.swag.subtract_on_evict import SubtractOnEvict
 from windrow.swag.two_stacks_lite import TwoStacksLite
 
@@ -48,40 +52,60 @@ def choose(
     in_order: bool = True,
     bulk: bool = False,
     latency: Literal["throughput", "worst-case"] | bool = "throughput",
+    ranges: Literal["sliding", "disjoint", "any"] = "sliding",
+    stored: bool = False,
 ) -> Choice:
     """Pick an algorithm.
 
-    ``in_order``: values come and go first in, first out. ``bulk``: many values leave at once (time windows
-    over irregular arrivals, slide policies). ``latency="worst-case"`` (or True): no single operation may be
-    slow.
+    ``in_order``: values come and go first in, first out. ``bulk``: many values leave at once, in less time
+    than one by one (slide policies, time windows after a pause). ``latency="worst-case"`` (or True): no
+    single operation may be slow. ``ranges``: how windows follow each other: neither end ever goes back
+    (``"sliding"``), no value is in two (``"disjoint"``), or as they come (``"any"``), over values that are
+    all known. ``stored``: the window is kept in a store.
 
     >>> import windrow as wr
     >>> print(wr.swag.choose(wr.max))
     TwoStacksLite: amortised constant time, the highest throughput; any associative aggregate
     >>> wr.swag.choose(wr.max, latency="worst-case").name
     'DABALite'
+    >>> print(wr.swag.choose(wr.max, ranges="disjoint"))
+    Recalc: windows do not overlap, so each is folded once; 1 combine per value
     """
-    if latency not in ("throughput", "worst-case", True, False):
-        raise ValueError(f"latency={latency!r}: use 'throughput' or 'worst-case'")
+    _check(in_order, latency, ranges, stored)
     what = as_monoid(monoid)
     if not in_order:
         return Choice(
             FiBA, ("values may arrive out of order: O(log d) for d places back", "bulk eviction is O(log m)")
         )
-    if bulk:
-        return Choice(
-            AMTA, ("many values leave at once: bulk eviction is O(log n)", "amortised constant otherwise")
-        )
+    if bulk or stored:
+        return Choice(AMTA, (_IN_STORE if stored else _AT_ONCE, "amortised constant otherwise"))
+    if ranges == "disjoint":
+        return Choice(Recalc, ("windows do not overlap, so each is folded once", "1 combine per value"))
+    if ranges == "any":
+        return Choice(FlatFAT, ("windows come in any order: a tree answers each in O(log n) combines",))
     if _exactly_invertible(what):
         return Choice(
             SubtractOnEvict,
-            ("its inverse is exact, so the oldest value is subtracted", "1 combine a change, O(1)"),
+            ("its inverse is exact, so the oldest value is subtracted", "1 combine per change, O(1)"),
         )
     if latency in ("worst-case", True):
         return Choice(
-            DABALite, ("constant time in the worst case: at most 3 combines an operation", _why_not(what))
+            DABALite, ("constant time in the worst case: at most 3 combines per operation", _why_not(what))
         )
     return Choice(TwoStacksLite, ("amortised constant time, the highest throughput", _why_not(what)))
+
+
+_AT_ONCE = "many values leave at once: bulk eviction is O(log n)"
+_IN_STORE = "kept in a store: O(log n) of the window is in memory, and bulk eviction is O(log n)"
+
+
+def _check(in_order: bool, latency: Any, ranges: Any, stored: bool) -> None:
+    if latency not in ("throughput", "worst-case", True, False):
+        raise ValueError(f"latency={latency!r}: use 'throughput' or 'worst-case'")
+    if ranges not in ("sliding", "disjoint", "any"):
+        raise ValueError(f"ranges={ranges!r}: use 'sliding', 'disjoint' or 'any'")
+    if stored and not in_order:
+        raise ValueError("stored=True, in_order=False: a window in a store takes values in order: sort them")
 
 
 def _exactly_invertible(monoid: Monoid) -> bool:

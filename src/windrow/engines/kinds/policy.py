@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
+from windrow.engines.algorithms import policy_algorithm
 from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_behind
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
@@ -24,7 +25,6 @@ from windrow.partials.results import count_column, plain_column
 from windrow.rows.frame import Frame
 from windrow.slicing.found import Ranges
 from windrow.spec import Spec
-from windrow.swag.amta import AMTA
 from windrow.windows import Policy
 
 __all__ = ["PolicyStrategy", "lowered", "policy_results", "shared_monoid"]
@@ -64,6 +64,7 @@ def policy_results(
 def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[Ints, list[Any]]:
     """For the rows of each key from its ``firsts`` on: how many rows the policy leaves, and the partials."""
     shared = shared_monoid(query)
+    algorithm = policy_algorithm(shared)
     inputs = [_rows(frame, a) for _, a in query.aggregates]
     sizes: list[int] = []
     partials: list[Any] = []
@@ -71,7 +72,7 @@ def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[I
     runs = itertools.pairwise(frame.run_starts.tolist())
     with naming_row(frame.describe), calling() as loop:
         for (begin, end), first in zip(runs, firsts.tolist(), strict=True):
-            rows = AMTA(shared)
+            rows: Any = algorithm(shared)
             for loop.place in range(begin if first < end else end, end):
                 rows.insert([column[loop.place] for column in inputs])
                 if loop.place >= first:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.engines.algorithms import stored_algorithm
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
@@ -33,7 +34,7 @@ from windrow.rows.frame import Frame
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole
 from windrow.state.store import Store
-from windrow.swag.amta import AMTA
+from windrow.swag.mta import MonoidTree
 from windrow.swag.mta_open import delete_window, open_window
 
 __all__ = ["StoredFold", "rolled_in_store"]
@@ -82,7 +83,9 @@ class StoredFold:
         self.monoid = _shared_monoid(query)
 
     def open(self, store: Store, window_id: str, **options: Any) -> Any:
-        return open_window(AMTA, store, window_id, self.monoid, check=self._check, **options)
+        algorithm = stored_algorithm(self.monoid).algorithm
+        assert issubclass(algorithm, MonoidTree)
+        return open_window(algorithm, store, window_id, self.monoid, check=self._check, **options)
 
     def _check(self, partial: Any) -> None:
         """Of a partial that comes from a store."""

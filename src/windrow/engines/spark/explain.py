@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.engines.algorithms import algorithm_run, rolling_algorithm
 from windrow.engines.spark.frames import arrow_schema, ties_matter
 from windrow.engines.spark.plan import native_form, plan_of
 from windrow.engines.spark.rolling.skew import why_not_split
@@ -32,7 +33,7 @@ def explain(query: Spec, frame: DataFrame) -> str:
     schema = arrow_schema(frame)
     of = _rolling if query.is_rolling else _windows
     lines = of(query, frame, schema)
-    lines += [f"  {name} = {a!r}: {_how(a, schema)}" for name, a in query.aggregates]
+    lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
     own = io.StringIO()
     with contextlib.redirect_stdout(own):
         run(query, frame).explain()
@@ -94,7 +95,7 @@ def _folding(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
 def _assembly(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
     if spark_folds(query, schema) and spark_finishes(query, schema):
         return "each slice is a window, and Spark makes its results; no row goes to Python"
-    return "partials of a slice are fused, windows assembled by Two-Stacks Lite, O(1) combines each"
+    return "partials of a slice are fused, and windows assembled from slices, O(1) combines each"
 
 
 def _arrangement(query: Spec, schema: pa.Schema) -> str:
@@ -107,9 +108,20 @@ def _keys(query: Spec) -> str:
     return ", ".join(query.by) or "nothing: there is no key"
 
 
-def _how(aggregate: Aggregate, schema: pa.Schema) -> str:
+def _how(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
     if not aggregate.columns:
         return "counted from the ranges alone; bigint"
     kind = result_type(aggregate, schema)
     form = native_form(aggregate, schema)
-    return f"{'plain Python' if form is None else 'native code'}; {kind}"
+    code = "plain Python" if form is None else "native code"
+    return "; ".join([f"{code}; {kind}", *_algorithms(query, aggregate, schema, form is not None)])
+
+
+def _algorithms(query: Spec, aggregate: Aggregate, schema: pa.Schema, compiles: bool) -> list[str]:
+    """The algorithm of an aggregate and why, for each window; none where Spark makes the results."""
+    if query.rolling_over is not None:
+        return [str(rolling_algorithm(aggregate.monoid, query.rolling_over))]
+    if spark_folds(query, schema) and spark_finishes(query, schema):
+        return []
+    pairs = [(name, algorithm_run(aggregate.monoid, window, compiles)) for name, window in query.windows]
+    return [f"{name} by {choice}" if name else str(choice) for name, choice in pairs]

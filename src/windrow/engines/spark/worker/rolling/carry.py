@@ -4,8 +4,8 @@ A *carry* is what one aggregate keeps of the rows it has seen: the partials of t
 nothing else, so that memory does not grow with the rows of a key. ``push`` takes the columns of a batch and
 the ranges [front, stop) of its windows, in absolute positions that never fall, and gives a result per window.
 
-The native carry is a ring of partials under Two-Stacks Lite. It becomes a plain one, for good, when integers
-might leave 64 bits.
+The native carry is a ring of partials under the algorithm that is chosen for sliding windows. It becomes a
+plain one, for good, when integers might leave 64 bits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
 from windrow.partials.results import array_of, as_moments, check_integers, result_array
 from windrow.swag.queue import ChunkedArrayQueue
-from windrow.swag.two_stacks_lite import TwoStacksLite, operations
+from windrow.swag.sliding import own_registers, sliding_steps, sliding_window
 
 __all__ = ["Batch", "Carry", "carry_for"]
 
@@ -64,7 +64,7 @@ class PlainCarry:
 
     def __init__(self, aggregate: Aggregate) -> None:
         self._monoid = aggregate.monoid
-        self._window = TwoStacksLite(self._monoid)
+        self._window = sliding_window(self._monoid)
         self._front = self._stop = 0
 
     @classmethod
@@ -75,9 +75,10 @@ class PlainCarry:
         queue = ChunkedArrayQueue(front)
         for position in range(front, end):
             queue[position] = carry.form.to_plain(carry.ring[position & carry.mask])
-        window = plain._window
+        window: Any = plain._window
         window._queue, window._size, window._evicted = queue, end - front, front
-        window._registers = (front, end, back, carry.form.to_plain(total))
+        registers = (front, end, back, carry.form.to_plain(total))
+        window._registers = own_registers(plain._monoid, registers)
         window._null_positions.extend(carry.nulls.tolist())
         plain._front, plain._stop = front, end
         return plain
@@ -95,7 +96,7 @@ class PlainCarry:
     def _slide(self, rows: list[tuple[Any, ...]], loop: Loop, base: int, front: int, stop: int) -> Any:
         loop.place = last = stop - 1 - base
         if front >= self._stop:
-            self._window = TwoStacksLite(self._monoid)
+            self._window = sliding_window(self._monoid)
             self._front = self._stop = front
         self._window.evict_many(front - self._front)
         self._front = front
@@ -207,7 +208,7 @@ class PickCarry:
 def _kernel(form: NativeMonoid, arguments: tuple[Any, ...]) -> Any:
     key = (slide_on, arguments[-1] is None)
     if key not in form.kernels:
-        steps = operations(form.jit, form.combine)
+        steps = sliding_steps(form)
 
         def factory(jit: Any, lift: Any, lower: Any) -> Any:
             return slide_on(jit, steps, lift, lower)

@@ -1,4 +1,4 @@
-"""Kernels that go on from batch to batch: fronts of rolling windows, and Two-Stacks Lite with its registers
+"""Kernels that go on from batch to batch: fronts of rolling windows, and a sliding window with its registers
 handed in and out.
 
 Positions are absolute: they count the rows of a partition. A new key needs no reset of its own: the windows

@@ -1,6 +1,6 @@
 """Policy windows from batch to batch: after each row the longest prefix that the policy gives up is evicted.
 
-One AMTA holds the partials of all aggregates of the present key ([MTA] 4.1.3). Plain Python; memory is the
+One window holds the partials of all aggregates of the present key ([MTA] 4.1.3). Plain Python; memory is the
 window's.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
+from windrow.engines.algorithms import policy_algorithm
 from windrow.engines.kinds.policy import lowered, shared_monoid
 from windrow.engines.spark.worker.chunks import conformed
 from windrow.engines.spark.worker.rolling.carry import Batch
@@ -25,7 +26,6 @@ from windrow.partials.ranges import RowRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import count_column
 from windrow.spec import Spec
-from windrow.swag.amta import AMTA
 from windrow.windows import Policy
 
 __all__ = ["PolicyCarry"]
@@ -39,7 +39,8 @@ class PolicyCarry:
         self._evicts = functools.partial(call_user, policy, policy.fn)
         self._kinds = kinds
         self._monoid = shared_monoid(query)
-        self._window = AMTA(self._monoid)
+        self._algorithm = policy_algorithm(self._monoid)
+        self._window: Any = self._algorithm(self._monoid)
         self._base = 0
         self._skipped = [SkippedRows() for _ in query.aggregates]
 
@@ -61,7 +62,7 @@ class PolicyCarry:
         with naming_row(functools.partial(rows.describe, self._query)), calling() as loop:
             for loop.place, starts in enumerate(rows.starts.tolist()):
                 if starts:
-                    self._window = AMTA(self._monoid)
+                    self._window = self._algorithm(self._monoid)
                 self._window.insert([column[loop.place] for column in inputs])
                 self._window.evict_while(self._evicts)
                 partials.append(self._window.query_partial())
