@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 from windrow.arguments import check_window, named_aggregates
 from windrow.monoids.base import Aggregate
 from windrow.names import check_keywords
+from windrow.query_settings import check_settings, checked_store, checked_waits, column_names, waiting
 from windrow.result_names import check_names
 from windrow.spec import Rolling, Spec
-from windrow.windows import Policy, Window, parse_duration
-from windrow.windows.timeline.durations import Duration, fixed_duration
+from windrow.windows import Policy, Window
+from windrow.windows.timeline.durations import fixed_duration
 from windrow.words import KEYWORDS
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Query(Spec):
             size=None if size is None else fixed_duration(size, "size"),
             rows=rows,
             policy=None if policy is None else Policy.of(policy),
-            store=_checked_store(store),
+            store=checked_store(store),
         )
         return _with_free_names(replace(self, rolling_over=over))
 
@@ -327,43 +328,15 @@ def query(
     >>> q.by
     ('region',)
     """
-    if not isinstance(time, str):
-        raise TypeError(f"time={time!r}: give the name of the time column")
-    for what, value, allowed in (
-        ("late", late, ("count", "emit")),
-        ("empty", empty, ("skip", "emit")),
-        ("emit", emit, ("final", "update")),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, allowed))}")
-    if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 0:
-        raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
-    if max_windows is not None and (
-        isinstance(max_windows, bool) or not isinstance(max_windows, int) or max_windows < 1
-    ):
-        raise ValueError(f"max_windows={max_windows!r}: give a whole number of at least 1")
-    delay = None if watermark is None else _waiting(watermark, "watermark")
-    idle = None if idle_timeout is None else fixed_duration(idle_timeout, "idle_timeout")
-    if idle is not None and (
-        delay is None or idle.kind == "integer" or (delay.kind == "integer" and delay.amount)
-    ):
-        raise ValueError(
-            f"idle_timeout={idle_timeout!r} lets event time go on with the clock: it needs timestamps, a "
-            f"duration such as '30s', and watermark='...'"
-        )
-    ahead = None if max_ahead is None else _waiting(max_ahead, "max_ahead")
-    if ahead is not None and delay is not None and delay.amount and ahead.kind != delay.kind:
-        raise ValueError(
-            f"max_ahead={max_ahead!r} and watermark={watermark!r} count time differently: use integers in "
-            f"both or in neither"
-        )
+    check_settings(time, min_count, max_windows, late=late, empty=empty, emit=emit)
+    delay, idle, ahead = checked_waits(watermark, idle_timeout, max_ahead)
     return Query(
         time=time,
-        by=_columns(by, "by"),
+        by=column_names(by, "by"),
         watermark=delay,
-        allowed_lateness=_waiting(allowed_lateness, "allowed_lateness") if allowed_lateness else None,
+        allowed_lateness=waiting(allowed_lateness, "allowed_lateness") if allowed_lateness else None,
         late=late,
-        order=_columns(order, "order"),
+        order=column_names(order, "order"),
         empty=empty,
         min_count=min_count,
         emit=emit,
@@ -376,39 +349,6 @@ def query(
 def _with_free_names(query: Query) -> Query:
     check_names(query)
     return query
-
-
-def _waiting(value: Any, name: str) -> Duration:
-    """How long to wait for rows: a duration of fixed length, 0 or more."""
-    found = parse_duration(value, name)
-    if found.is_calendar:
-        raise ValueError(f"{name}={value!r} has no fixed length: give it in weeks, days or below")
-    if found.units < 0:
-        raise ValueError(f"{name}={value!r} is negative: give 0 or more")
-    return found
-
-
-def _checked_store(store: Any) -> Any:
-    if store is not None:
-        from windrow.state.store import Store
-
-        if not isinstance(store, Store):
-            raise TypeError(
-                f"store={store!r} is not a store: use MemoryStore, RocksDBStore or RedisStore of "
-                f"windrow.state"
-            )
-    return store
-
-
-def _columns(names: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
-    if names is None:
-        return ()
-    found = (names,) if isinstance(names, str) else tuple(names)
-    if not all(isinstance(name, str) for name in found):
-        raise TypeError(f"{what}={names!r}: give a column name or a list of them")
-    if len(set(found)) != len(found):
-        raise ValueError(f"{what}={names!r}: a column is named twice")
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,13 @@
 
 All share one store of slices. Windows that are due are found and assembled for all kinds and keys together:
 kinds of similar size in one group, so that the eager store can give whole blocks for what all of a group have
-in common. A few kinds slide Two-Stacks over the slices, many ask a tree.
-
-A kind that was added to a running operator has a time ``since`` which all rows from before are behind: its
-windows that start earlier may lack rows, and do not come out.
+in common. A few kinds slide over the slices, each by itself; many ask a tree.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,106 +25,19 @@ from windrow.slicing.fired import Piece
 from windrow.slicing.found import Found
 from windrow.slicing.ledger import Ledger
 from windrow.slicing.limits import add_windows, most_windows
-from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
+from windrow.slicing.time_kinds import Kind, Kinds
 from windrow.spec import Spec
-from windrow.windows import TimeWindow
 
-__all__ = ["FEW_KINDS", "MOST_LAZY", "Kind", "Kinds", "TimePart"]
+__all__ = ["FEW_KINDS", "MOST_LAZY", "TimePart"]
 
 
 #: windows of more slices than this read whole blocks from an eager store
 MOST_LAZY = 64
-#: windows of at most so many slices are read together with much shorter ones
-MOST_TOGETHER = 256
 #: more kinds of windows than this in a group ask a tree instead of sliding one by one
 FEW_KINDS = 4
 #: where each window sees slices of its own, windows are read together that hold about so many
 _SEEN_TOGETHER = 1 << 20
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A window of the query: its number, and from which start on it comes out."""
-
-    number: int
-    window: TimeWindow
-    since: int = START_OF_TIME
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """The windows of a query, made ready once."""
-
-    each: tuple[Kind, ...]
-    #: that of the query
-    max_windows: int | None = None
-
-    def __iter__(self) -> Iterator[Kind]:
-        return iter(self.each)
-
-    def __len__(self) -> int:
-        return len(self.each)
-
-    @property
-    def numbers(self) -> list[int]:
-        return [kind.number for kind in self.each]
-
-    def with_since(self, since: Mapping[int, int]) -> Kinds:
-        return self.changed(replace(kind, since=since[kind.number]) for kind in self.each)
-
-    def changed(self, each: Iterable[Kind]) -> Kinds:
-        return replace(self, each=tuple(each))
-
-    def complete(self, found: Found) -> Mask | None:
-        """Which windows come out (None: all): those that hold no row from before they were added."""
-        if self._since is None:
-            return None
-        is_complete: Mask = found.starts >= self._since[found.windows]
-        return None if is_complete.all() else is_complete
-
-    @cached_property
-    def _since(self) -> Ints | None:
-        """By the number of a window; None: all were there from the beginning."""
-        if all(kind.since == START_OF_TIME for kind in self.each):
-            return None
-        since = np.full(max(kind.number for kind in self.each) + 1, START_OF_TIME)
-        since[[kind.number for kind in self.each]] = [kind.since for kind in self.each]
-        return since
-
-    @cached_property
-    def windows(self) -> TimeWindows:
-        return self._read_together(self.each)
-
-    def _read_together(self, kinds: Iterable[Kind]) -> TimeWindows:
-        return TimeWindows([(kind.number, kind.window) for kind in kinds], self.max_windows)
-
-    @cached_property
-    def slices_a_window(self) -> int:
-        """How many slices the longest window is cut into, at most."""
-        return _cuts(self.edges, self.windows.longest)
-
-    @cached_property
-    def edges(self) -> Slicer:
-        return Slicer(kind.window for kind in self.each)
-
-    @cached_property
-    def starts(self) -> Slicer | None:
-        """Where windows start; None: they end nowhere else, or at so few other places that slices are not
-        worth fusing."""
-        starts = Slicer(kind.window.at_starts for kind in self.each)
-        return starts if 4 * _cuts(starts, self.windows.longest) <= 3 * self.slices_a_window else None
-
-    @cached_property
-    def groups(self) -> list[TimeWindows]:
-        """Kinds that are read together: where there are many slices, those of similar size."""
-        found: dict[int, list[Kind]] = {}
-        for kind in self.each:
-            size = 0
-            if self.slices_a_window > MOST_TOGETHER:
-                size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
-            found.setdefault(size, []).append(kind)
-        return [self._read_together(kinds) for kinds in found.values()]
 
 
 @dataclass(frozen=True)
@@ -374,13 +282,6 @@ class TimePart:
         kinds = self.kinds.changed(kind for kind in self.kinds if kind.number != number)
         ledger = self.ledger.only(self.ledger.found.windows != number)
         return replace(self, kinds=kinds, ledger=ledger, filling=self.filling.without(number))
-
-
-def _cuts(slicer: Slicer, span: int) -> int:
-    """Into how many slices a span of time is cut, at most: by each progression, or by the grid of all."""
-    cuts = slicer.progressions
-    grid = math.gcd(*(cut.period for cut in cuts), *(cut.anchor - cuts[0].anchor for cut in cuts))
-    return min(sum(-(-span // cut.period) for cut in cuts), -(-span // max(grid, 1))) or 1
 
 
 def _joined_results(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:

@@ -21,10 +21,9 @@ from time import monotonic
 from time import time as wall_clock
 from typing import Any, TypeVar, cast
 
-import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import END_OF_TIME, START_OF_TIME
+from windrow.arrays import END_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
@@ -34,15 +33,14 @@ from windrow.engines.stream.results import result_table
 from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
-from windrow.engines.stream.watermark import Judge, check_judge
+from windrow.engines.stream.watermark import Judge, check_judge, idle_watermark
+from windrow.engines.stream.watermark_values import is_integer_time, moment_of, shown_watermark
 from windrow.engines.stream.window_changes import with_window, without_window
 from windrow.rows.keys import Keys
 from windrow.rows.tables import read_table
-from windrow.rows.times import TimeAxis
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 from windrow.windows import Window
-from windrow.windows.timeline.times import to_us
 
 __all__ = ["Operator"]
 
@@ -137,7 +135,7 @@ class Operator:
         <Operator of wr.query(time='t', by='k', watermark=2).window(Tumbling(10)).agg(n=count()):
         2 keys, 2 slices, watermark 6>
         """
-        state, watermark = self._state, self._watermark
+        state, watermark = self._state, shown_watermark(self._state)
         held = [_counted(len(state.keys), "key"), _counted(state.slices, "slice")]
         held += [f"{state.rows_held:,} rows held"] if state.rows_held else []
         held.append("no watermark yet" if watermark is None else f"watermark {watermark}")
@@ -204,9 +202,9 @@ class Operator:
         [1]
         """
         self._check_open()
-        moment, state = self._moment(watermark), self._state
+        moment, state = moment_of(watermark, self._plan, self._state), self._state
         if state.axis is None:
-            state = replace(state, advanced_by_integer=_is_whole(watermark))
+            state = replace(state, advanced_by_integer=is_integer_time(watermark))
         return self._advanced(moment, state)
 
     @_one_at_a_time
@@ -224,7 +222,8 @@ class Operator:
         [1]
         """
         self._check_open()
-        return self._advanced(self._idle_watermark(), self._state)
+        waited = self._clock() - self._last_row
+        return self._advanced(idle_watermark(self.query, self._state, waited), self._state)
 
     @_one_at_a_time
     def finish(self) -> pa.Table:
@@ -302,26 +301,6 @@ class Operator:
         if self._saved is not None:
             self._saved.check()
 
-    # -- the watermark ---------------------------------------------------------------------------------------
-
-    def _moment(self, watermark: Any) -> int:
-        """A watermark that the user gives, as the query counts time."""
-        axis, is_integer = self._state.axis, _is_whole(watermark)
-        asked = self._plan.counts_integers if axis is None else axis.is_integer
-        asked = self._state.advanced_by_integer if asked is None else asked
-        if asked not in (None, is_integer):
-            wanted = "an integer" if asked else "a datetime or ISO 8601 text"
-            raise TypeError(f"watermark {watermark!r}: column {self.query.time!r} asks for {wanted}")
-        moment = int(watermark) if is_integer else to_us(watermark, "watermark")
-        return max(START_OF_TIME, min(moment, END_OF_TIME - 1))
-
-    def _idle_watermark(self) -> int:
-        idle, delay, largest = self.query.idle_timeout, self.query.watermark, self._state.largest
-        if idle is None or delay is None or largest == START_OF_TIME:
-            return self._state.watermark
-        waited = round((self._clock() - self._last_row) * 1e6)
-        return largest - delay.units + waited if waited >= idle.units else self._state.watermark
-
     # -- state -----------------------------------------------------------------------------------------------
 
     @property
@@ -344,16 +323,8 @@ class Operator:
             rows_held=state.rows_held,
             keys=len(state.keys),
             state_bytes=state.nbytes,
-            watermark=self._watermark,
+            watermark=shown_watermark(state),
         )
-
-    @property
-    def _watermark(self) -> Any:
-        """The watermark as a value of the time column; None before there is one, and after the last."""
-        state = self._state
-        if not START_OF_TIME < state.watermark < END_OF_TIME:
-            return None
-        return _shown(state.watermark, state.axis)
 
     @_one_at_a_time
     def snapshot(self) -> bytes:
@@ -410,20 +381,6 @@ class Operator:
         """
         self._check_open()
         self._take(*without_window(self._plan, self._state, name))
-
-
-def _is_whole(watermark: Any) -> bool:
-    return isinstance(watermark, (int, np.integer)) and not isinstance(watermark, bool)
-
-
-def _shown(watermark: int, axis: TimeAxis | None) -> Any:
-    """The watermark as a value of the time column; as a number where Python has no such time."""
-    if axis is None:
-        return watermark
-    try:
-        return axis.column(np.array([watermark]))[0].as_py()
-    except (OverflowError, ValueError):
-        return watermark
 
 
 def _counted(count: int, what: str) -> str:

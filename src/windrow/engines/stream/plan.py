@@ -23,7 +23,8 @@ from windrow.rows.times import check_time_kind, read_times
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.slicer import Slicer
-from windrow.slicing.time_manager import Kind, TimePart
+from windrow.slicing.time_kinds import Kind
+from windrow.slicing.time_manager import TimePart
 from windrow.spec import Spec
 from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
 

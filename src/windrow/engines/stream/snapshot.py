@@ -1,8 +1,8 @@
 """An operator's state as bytes, and back.
 
 One value in the codec of :mod:`windrow.state`: versioned, checksummed, no pickle. It says of which query it
-is. A query that differs is refused, with all differences named; windows and aggregates may have been added:
-they see the rows that come from now on, and give nothing over those from before.
+is, and :mod:`windrow.engines.stream.stored_query` refuses another one. Windows and aggregates may have been
+added: they see the rows that come from now on, and give nothing over those from before.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.stored_query import check_query, check_shape, described, known_windows
 from windrow.engines.stream.window_changes import with_window
-from windrow.errors import ChangedQuery
-from windrow.monoids.base import Aggregate
 from windrow.partials.partials import Partials
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
@@ -29,15 +28,12 @@ from windrow.slicing.empty_windows import Fillings
 from windrow.slicing.found import Found
 from windrow.slicing.ledger import Ledger
 from windrow.slicing.slices import HeldSlices
-from windrow.spec import Spec
 from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
-from windrow.windows import Window
 
 __all__ = [
     "Elsewhere",
     "check_order",
-    "check_query",
     "read_places",
     "read_slices",
     "restored",
@@ -78,43 +74,7 @@ def snapshot_value(plan: Plan, state: State, *, whole: bool = True) -> dict[str,
     if whole and state.time is not None:
         blocks = state.time.store.blocks
         stored["time"]["blocks"] = {number: slices_state(block.slices) for number, block in blocks.items()}
-    return {"query": _described(plan.query), "numbers": list(plan.numbers), "state": stored}
-
-
-def _described(query: Spec) -> dict[str, Any]:
-    """What a query is, as text: enough to tell two apart."""
-    return {
-        "settings": {
-            "time": query.time,
-            "by": repr(query.by),
-            "order": repr(query.order),
-            "watermark": _shown(query.watermark),
-            "allowed_lateness": _shown(query.allowed_lateness),
-            "late": query.late,
-            "empty": query.empty,
-            "min_count": str(query.min_count),
-            "emit": query.emit,
-            "idle_timeout": _shown(query.idle_timeout),
-            "rolling": _rolling(query),
-        },
-        "windows": {name: repr(window) for name, window in query.windows},
-        "aggregates": {name: _told(aggregate) for name, aggregate in query.aggregates},
-    }
-
-
-def _shown(duration: Any) -> str:
-    return "none" if duration is None or not duration.amount else str(duration)
-
-
-def _rolling(query: Spec) -> str:
-    over = query.rolling_over
-    return repr(over) + (" in a store" if over is not None and over.store is not None else "")
-
-
-def _told(aggregate: Aggregate) -> str:
-    monoid = aggregate.monoid
-    rules = f", nulls={monoid.nulls}" if monoid.nulls != "skip" else ""
-    return aggregate.identity_text + rules + (f", nan={monoid.nan}" if monoid.nan != "propagate" else "")
+    return {"query": described(plan.query), "numbers": list(plan.numbers), "state": stored}
 
 
 def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
@@ -200,9 +160,9 @@ def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
     """The reverse of :func:`snapshot_value`."""
     query = plan.query
-    _check_shape(stored)
+    check_shape(stored)
     check_query(query, stored["query"])
-    known = _known_windows(query, stored["query"])
+    known = known_windows(query, stored["query"])
     old = replace(
         plan,
         query=replace(query, windows=tuple(known.items())),
@@ -223,30 +183,6 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
     return old, state
 
 
-def check_query(query: Spec, stored: dict[str, Any]) -> None:
-    """Raise if state is of another query than this one, by what is stored of it."""
-    _check_same(stored, _described(query))
-    known = _known_windows(query, stored)
-    added = {name for name, _ in query.aggregates} - set(stored["aggregates"])
-    _check_policies(replace(query, windows=tuple(known.items())), added)
-
-
-def _known_windows(query: Spec, stored: dict[str, Any]) -> dict[str, Window]:
-    """The windows of a query that were there when its state was stored."""
-    windows = dict(query.windows)
-    return {name: windows[name] for name in stored["windows"]}
-
-
-def _check_shape(stored: Any) -> None:
-    """What says which query a state is of can be compared with another."""
-    with making_sense("the query of the state"):
-        query = stored["query"]
-        for part in ("settings", "windows", "aggregates"):
-            require(type(query[part]) is dict, f"{part} of the query: not by name")
-            require(all(type(name) is str for name in query[part]), f"{part} of the query: not by name")
-        require(type(stored["state"]["moments"]) is bool, "moments: neither true nor false")
-
-
 def _read_numbers(stored: dict[str, Any], count: int) -> tuple[int, ...]:
     """The numbers of windows, which only grow."""
     with making_sense("the numbers of windows"):
@@ -255,43 +191,6 @@ def _read_numbers(stored: dict[str, Any], count: int) -> tuple[int, ...]:
         require(len(numbers) == count, f"{len(numbers)} numbers for {count} windows")
         require(numbers == tuple(sorted(set(numbers))), f"numbers of windows: {numbers} are not in order")
     return numbers
-
-
-def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
-    settings = given["settings"]
-    changes = [
-        f"{name} was {value}, is {settings.get(name)}"
-        for name, value in was["settings"].items()
-        if settings.get(name) != value
-    ]
-    for what in ("windows", "aggregates"):
-        for name, value in was[what].items():
-            found = given[what].get(name)
-            shown = f"{what[:-1]} {name!r}" if name else "the window"
-            if found is None:
-                changes.append(f"{shown} ({value}) is missing")
-            elif found != value:
-                changes.append(f"{shown} was {value}, is {found}")
-    if changes:
-        raise ChangedQuery(
-            f"the snapshot is of another query: {'; '.join(changes)}. Restore it with the query it was made "
-            f"of; windows and aggregates may be added to that, and nothing else changed"
-        )
-
-
-def _check_policies(query: Spec, added: set[str]) -> None:
-    """A policy that reads an aggregate which the state does not have is another one than before."""
-    over = query.rolling_over
-    rolling = [] if over is None or over.policy is None else [("", over.policy)]
-    for name, window in [*query.windows, *rolling]:
-        read = sorted(added & window.aggregates_read)
-        if read:
-            where = f"the policy of window {name!r}" if name else "the policy"
-            raise ChangedQuery(
-                f"the snapshot is of another query: {where} reads {', '.join(map(repr, read))}, which was "
-                f"not there when it decided on the rows before. Add a window with that policy under another "
-                f"name, or leave it as it was"
-            )
 
 
 class _Reader:

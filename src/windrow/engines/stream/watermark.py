@@ -17,7 +17,7 @@ from windrow.engines.stream.state import State
 from windrow.spec import Spec
 from windrow.windows import Duration
 
-__all__ = ["Judge", "as_clock", "check_judge", "delay_ms", "reached", "watermark_of"]
+__all__ = ["Judge", "as_clock", "check_judge", "delay_ms", "idle_watermark", "reached", "watermark_of"]
 
 Judge = Literal["push", "spark"]
 
@@ -51,6 +51,15 @@ def reached(query: Spec, state: State, judge: Judge) -> int:
     is_integer = state.axis.is_integer
     milliseconds = as_clock(largest, is_integer) // 1000 - delay_ms(delay)
     return max(state.watermark, watermark_of(milliseconds, is_integer))
+
+
+def idle_watermark(query: Spec, state: State, waited: float) -> int:
+    """The watermark after so many seconds without rows, which ``idle_timeout`` lets go on with the clock."""
+    idle, delay, largest = query.idle_timeout, query.watermark, state.largest
+    if idle is None or delay is None or largest == START_OF_TIME:
+        return state.watermark
+    passed = round(waited * 1e6)
+    return largest - delay.units + passed if passed >= idle.units else state.watermark
 
 
 # -- how Spark counts ----------------------------------------------------------------------------------------

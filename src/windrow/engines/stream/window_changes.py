@@ -10,7 +10,8 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.result_names import check_names
 from windrow.rows.times import check_time_kind
-from windrow.slicing.time_manager import Kind, TimePart
+from windrow.slicing.time_kinds import Kind
+from windrow.slicing.time_manager import TimePart
 from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["with_window", "without_window"]

@@ -27,13 +27,13 @@ from windrow.engines.stream.persistence.stored_rows import StoredRows, chunk_num
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_order,
-    check_query,
     read_slices,
     restored_value,
     slices_state,
     snapshot_value,
 )
 from windrow.engines.stream.state import State
+from windrow.engines.stream.stored_query import check_query
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.slicing.blocks import Block, check_block
 from windrow.slicing.slices import HeldSlices

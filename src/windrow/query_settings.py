@@ -1,0 +1,89 @@
+"""The settings that ``wr.query(...)`` and ``.rolling(...)`` were given, checked: each error names the setting
+and the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from windrow.windows import parse_duration
+from windrow.windows.timeline.durations import Duration, fixed_duration
+
+__all__ = ["check_settings", "checked_store", "checked_waits", "column_names", "waiting"]
+
+_WORDS = {"late": ("count", "emit"), "empty": ("skip", "emit"), "emit": ("final", "update")}
+
+
+def check_settings(time: Any, min_count: Any, max_windows: Any, **words: Any) -> None:
+    """Refuse a time column without a name, words that are not known, and numbers that are none."""
+    if not isinstance(time, str):
+        raise TypeError(f"time={time!r}: give the name of the time column")
+    for what, value in words.items():
+        if value not in _WORDS[what]:
+            raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, _WORDS[what]))}")
+    if not _is_whole(min_count) or min_count < 0:
+        raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
+    if max_windows is not None and (not _is_whole(max_windows) or max_windows < 1):
+        raise ValueError(f"max_windows={max_windows!r}: give a whole number of at least 1")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def checked_waits(
+    watermark: Any, idle_timeout: Any, max_ahead: Any
+) -> tuple[Duration | None, Duration | None, Duration | None]:
+    """The same three as durations that go together."""
+    delay = None if watermark is None else waiting(watermark, "watermark")
+    idle = None if idle_timeout is None else fixed_duration(idle_timeout, "idle_timeout")
+    if idle is not None and (
+        delay is None or idle.kind == "integer" or (delay.kind == "integer" and delay.amount)
+    ):
+        raise ValueError(
+            f"idle_timeout={idle_timeout!r} lets event time go on with the clock: it needs timestamps, a "
+            f"duration such as '30s', and watermark='...'"
+        )
+    ahead = None if max_ahead is None else waiting(max_ahead, "max_ahead")
+    if ahead is not None and delay is not None and delay.amount and ahead.kind != delay.kind:
+        raise ValueError(
+            f"max_ahead={max_ahead!r} and watermark={watermark!r} count time differently: use integers in "
+            f"both or in neither"
+        )
+    return delay, idle, ahead
+
+
+def waiting(value: Any, name: str) -> Duration:
+    """How long to wait for rows: a duration of fixed length, 0 or more."""
+    found = parse_duration(value, name)
+    if found.is_calendar:
+        raise ValueError(f"{name}={value!r} has no fixed length: give it in weeks, days or below")
+    if found.units < 0:
+        raise ValueError(f"{name}={value!r} is negative: give 0 or more")
+    return found
+
+
+def column_names(names: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
+    """One name or several as a tuple, each once."""
+    if names is None:
+        return ()
+    found = (names,) if isinstance(names, str) else tuple(names)
+    if not all(isinstance(name, str) for name in found):
+        raise TypeError(f"{what}={names!r}: give a column name or a list of them")
+    if len(set(found)) != len(found):
+        raise ValueError(f"{what}={names!r}: a column is named twice")
+    return found
+
+
+def checked_store(store: Any) -> Any:
+    """A store of :mod:`windrow.state`, or None."""
+    if store is not None:
+        from windrow.state.store import Store
+
+        if not isinstance(store, Store):
+            raise TypeError(
+                f"store={store!r} is not a store: use MemoryStore, RocksDBStore or RedisStore of "
+                f"windrow.state"
+            )
+    return store
