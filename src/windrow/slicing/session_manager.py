@@ -16,9 +16,9 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.batch import Batch
 from windrow.slicing.fired import Piece
-from windrow.slicing.found import Found
+from windrow.slicing.found import Found, Ranges
 from windrow.slicing.ledger import Ledger
-from windrow.slicing.sessions import SessionSpans, SessionStore
+from windrow.slicing.sessions import SessionStore
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 from windrow.windows import Session
@@ -73,12 +73,12 @@ class SessionPart:
             part, pieces = self, list(self._piece(spans, found, due, None, is_final=True))
         return part._forgotten(spans, watermark), pieces
 
-    def _found(self, spans: SessionSpans) -> Found:
+    def _found(self, spans: Ranges) -> Found:
         return Found(np.full(len(spans), self.number, np.int64), spans.keys, spans.starts, spans.ends)
 
     def _piece(
         self,
-        spans: SessionSpans,
+        spans: Ranges,
         found: Found,
         chosen: Ints,
         revisions: Ints | None,
@@ -92,7 +92,7 @@ class SessionPart:
             yield Piece(found.take(chosen), results, revisions, is_final, corrected)
 
     def _revised(
-        self, spans: SessionSpans, found: Found, touched: HeldSlices | None, watermark: int
+        self, spans: Ranges, found: Found, touched: HeldSlices | None, watermark: int
     ) -> tuple[SessionPart, list[Piece]]:
         places = self.ledger.places(found)
         stands = places >= 0
@@ -124,7 +124,7 @@ class SessionPart:
                 revisions = self.ledger.revisions[chosen] + 1
                 yield Piece(self.ledger.found.take(chosen), None, revisions, is_final=final)
 
-    def _forgotten(self, spans: SessionSpans, watermark: int) -> SessionPart:
+    def _forgotten(self, spans: Ranges, watermark: int) -> SessionPart:
         until = watermark
         if self.query.corrects and watermark < END_OF_TIME:
             assert self.query.allowed_lateness is not None
@@ -151,7 +151,7 @@ class SessionPart:
         yield self.ledger.found.keys
 
 
-def _holds_any(spans: SessionSpans, touched: Any) -> Mask:
+def _holds_any(spans: Ranges, touched: Any) -> Mask:
     """Which sessions hold one of these slices."""
     holds = np.zeros(len(spans), np.bool_)
     if touched is None or not len(touched):

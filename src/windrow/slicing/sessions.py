@@ -20,29 +20,17 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
+from windrow.slicing.finder.sorted_rows import session_ranges
+from windrow.slicing.found import Ranges
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import check_column, check_numbers, check_sorted
 from windrow.windows import Session
 
-__all__ = ["SessionSpans", "SessionStore"]
+__all__ = ["SessionStore"]
 
 
 def _nothing() -> Ints:
     return np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class SessionSpans:
-    """Sessions [start, end) and the slices [front, stop) that make them up."""
-
-    keys: Ints
-    starts: Ints
-    ends: Ints
-    fronts: Ints
-    stops: Ints
-
-    def __len__(self) -> int:
-        return len(self.keys)
 
 
 @dataclass(frozen=True)
@@ -76,16 +64,13 @@ class SessionStore:
         check_numbers("ends of closed sessions", self.closed_ends, START_OF_TIME, END_OF_TIME)
         check_sorted("closed sessions", self.closed_keys, each_once=True)
 
-    def spans(self) -> SessionSpans:
-        """The sessions as they are now."""
-        if self.slices is None or not len(self.slices):
-            return SessionSpans(*(_nothing() for _ in range(5)))
-        held = self.slices
-        found = np.empty((len(held), 4), np.int64)
-        longest = self.window.max_size_us or 0
-        count = _spans(held.keys, held.firsts, held.lasts, self.window.gap_us, longest, found)
-        fronts, stops, starts, ends = (np.ascontiguousarray(found[:count, k]) for k in range(4))
-        return SessionSpans(held.keys[fronts], starts, ends, fronts, stops)
+    def spans(self) -> Ranges:
+        """The sessions as they are now, and the slices that make them up."""
+        if self.slices is None:
+            return session_ranges(_nothing(), np.zeros(1, np.int64), self.window)
+        keys, runs = runs_of(self.slices.keys)
+        found = session_ranges(self.slices.firsts, runs, self.window, self.slices.lasts)
+        return replace(found, keys=keys[found.keys])
 
     def added(self, slices: HeldSlices) -> SessionStore:
         """With slices that join whatever they touch; they are sorted by key and time."""
@@ -129,7 +114,7 @@ class SessionStore:
             _judge(*rows, run_keys, runs, firsts, lasts, gap, longest, watermark, taken[first:stop])
         return taken
 
-    def _closed_at(self, keys: Ints, spans: SessionSpans, watermark: int) -> Ints:
+    def _closed_at(self, keys: Ints, spans: Ranges, watermark: int) -> Ints:
         """For each row, the end of the last session of its key that has fired."""
         fired = spans.ends <= watermark
         known = np.concatenate([self.closed_keys, spans.keys[fired]])
@@ -141,7 +126,7 @@ class SessionStore:
         found[mine] = ends[order][places[mine]]
         return found
 
-    def forgotten(self, spans: SessionSpans, until: int, watermark: int) -> SessionStore:
+    def forgotten(self, spans: Ranges, until: int, watermark: int) -> SessionStore:
         """Without the sessions that end at or before ``until``; what late rows need to know stays."""
         gone = spans.ends <= until
         keys = np.concatenate([self.closed_keys, spans.keys[gone]])
@@ -160,7 +145,7 @@ class SessionStore:
         return replace(self, slices=slices, closed_keys=keys[matters], closed_ends=ends[matters])
 
     @staticmethod
-    def _first_open(keys: Ints, spans: SessionSpans, watermark: int) -> Ints:
+    def _first_open(keys: Ints, spans: Ranges, watermark: int) -> Ints:
         """Where the first session that has not fired starts, of each key."""
         is_open = spans.ends > watermark
         open_keys, starts = spans.keys[is_open], spans.starts[is_open]
@@ -177,31 +162,6 @@ class SessionStore:
 
     def keys(self) -> list[Ints]:
         return [self.closed_keys] if self.slices is None else [self.closed_keys, self.slices.keys]
-
-
-@kernel
-def _spans(keys: Ints, firsts: Ints, lasts: Ints, gap: int, longest: int, out: Any) -> int:
-    """Rows of (front, stop, start, end)."""
-    count = 0
-    front = 0
-    last = lasts[0]
-    for i in range(1, len(keys) + 1):
-        is_near = i < len(keys) and keys[i] == keys[front] and firsts[i] - last <= gap
-        if is_near and (longest == 0 or firsts[i] - firsts[front] < longest):
-            last = max(last, lasts[i])
-            continue
-        end = last + gap
-        if longest > 0:
-            end = min(end, firsts[front] + longest)
-        out[count, 0] = front
-        out[count, 1] = i
-        out[count, 2] = firsts[front]
-        out[count, 3] = end
-        count += 1
-        if i < len(keys):
-            front = i
-            last = lasts[i]
-    return count
 
 
 @kernel

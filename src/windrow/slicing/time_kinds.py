@@ -16,7 +16,7 @@ import numpy as np
 
 from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.slicing.finder.time_windows import TimeWindows
-from windrow.slicing.ledger import Found
+from windrow.slicing.found import Found
 from windrow.slicing.slicer import Slicer
 from windrow.windows import TimeWindow
 

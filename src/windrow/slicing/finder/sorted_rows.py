@@ -1,10 +1,10 @@
-"""Windows as ranges of neighbouring rows.
+"""Windows as ranges of neighbouring rows or slices: time windows, sessions, and the rows behind each row.
 
-In a frame (rows by key, then time) every window is a range [front, end) of rows, and in the order in which
-windows are listed neither fronts nor ends ever fall: one pass of a FIFO aggregator over the rows serves all
-windows of all keys. The functions here only compare times; what is aggregated does not matter to them.
+In order of key and time every window is a range [front, stop), and in the order in which windows are listed
+neither fronts nor stops ever fall: one pass of a FIFO aggregator serves all windows of all keys. Functions
+here compare times and no more; what is aggregated does not matter to them.
 
-Time windows come from :mod:`windrow.slicing.finder.time_windows`, as those of slices do.
+All engines find their sessions here. Cost: one pass over the times.
 """
 
 from __future__ import annotations
@@ -42,36 +42,35 @@ def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) 
 
 
 @kernel
-def _sessions(times: Ints, runs: Ints, gap: int, longest: int, out: Any) -> int:
-    """Columns key, first row, row after the last."""
+def _sessions(firsts: Ints, lasts: Ints, runs: Ints, gap: int, longest: int, out: Any) -> int:
+    """Columns key, front, stop, end."""
     count = 0
     for run in range(len(runs) - 1):
-        first = runs[run]
-        for i in range(runs[run], runs[run + 1]):
-            near = i == first or times[i] - times[i - 1] <= gap
-            if not near or (longest > 0 and times[i] - times[first] >= longest):
-                out[0, count] = run
-                out[1, count] = first
-                out[2, count] = i
-                count += 1
-                first = i
-        if first < runs[run + 1]:
+        front = i = runs[run]
+        while front < runs[run + 1]:
+            start, last = firsts[front], lasts[front]
+            i += 1
+            while i < runs[run + 1] and firsts[i] - last <= gap:
+                if longest > 0 and firsts[i] - start >= longest:
+                    break
+                last = max(last, lasts[i])
+                i += 1
             out[0, count] = run
-            out[1, count] = first
-            out[2, count] = runs[run + 1]
+            out[1, count] = front
+            out[2, count] = i
+            out[3, count] = last + gap if longest == 0 else min(last + gap, start + longest)
             count += 1
+            front = i
     return count
 
 
-def session_ranges(times: Ints, runs: Ints, window: Session) -> Ranges:
-    found = np.empty((3, len(times)), np.int64)
-    count = _sessions(times, runs, window.gap_us, window.max_size_us or 0, found)
-    keys, fronts, stops = (found[k, :count] for k in range(3))
-    starts = times[fronts]
-    ends = times[stops - 1] + window.gap_us
-    if window.max_size_us is not None:
-        ends = np.minimum(ends, starts + window.max_size_us)
-    return Ranges(keys, starts, ends, fronts, stops, disjoint=True)
+def session_ranges(firsts: Ints, runs: Ints, window: Session, lasts: Ints | None = None) -> Ranges:
+    """The sessions of rows by their times, or of slices by the times of their first and last rows."""
+    found = np.empty((4, len(firsts)), np.int64)
+    lasts = firsts if lasts is None else lasts
+    count = _sessions(firsts, lasts, runs, window.gap_us, window.max_size_us or 0, found)
+    keys, fronts, stops, ends = (found[k, :count] for k in range(4))
+    return Ranges(keys, firsts[fronts], ends, fronts, stops, disjoint=True)
 
 
 def time_ranges(

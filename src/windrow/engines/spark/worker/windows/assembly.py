@@ -10,7 +10,7 @@ Invariant: every window of a key comes out once. Cost: one combine to fuse a sli
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,13 @@ from windrow.rows.columns import plain_array
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis
-from windrow.slicing.finder.sorted_rows import time_ranges
+from windrow.slicing.finder.sorted_rows import session_ranges, time_ranges
 from windrow.slicing.found import Ranges
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
-from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
+from windrow.windows import Window, decided_by_gaps, decided_by_time
 
-__all__ = ["Assembly", "ranges_where"]
+__all__ = ["Assembly"]
 
 _NEVER = np.iinfo(np.int64).min
 
@@ -119,7 +119,7 @@ class Assembly:
             open_still = (ranges.keys == last) & ~_ended(ranges, window, now) & (not closing)
             chosen = ~open_still & ~((ranges.keys == 0) & _ended(ranges, window, self._out))
             needed = min(needed, int(ranges.fronts[open_still].min(initial=needed)))
-            tables.append(self._table(slices, name, ranges_where(ranges, chosen)))
+            tables.append(self._table(slices, name, ranges.take(chosen)))
         self._keep(slices, needed, now, last, closing)
         return [table for table in tables if table.num_rows]
 
@@ -128,7 +128,7 @@ class Assembly:
             fill, most = self._query.empty == "emit", self._query.max_windows
             return time_ranges(slices.firsts, slices.runs, window, fill, most)
         assert decided_by_gaps(window)
-        return _sessions(slices, window)
+        return session_ranges(slices.firsts, slices.runs, window, slices.lasts)
 
     def _keep(self, slices: _Slices, needed: int, now: int, last: int, closing: bool) -> None:
         if closing:
@@ -189,30 +189,6 @@ def _reach(lasts: Ints, starts: Any) -> Ints:
     for first, stop in zip(np.flatnonzero(starts), [*np.flatnonzero(starts)[1:], len(lasts)], strict=True):
         found[first:stop] = np.maximum.accumulate(lasts[first:stop])
     return found
-
-
-def _sessions(slices: _Slices, window: Session) -> Ranges:
-    """Runs of slices with no silence longer than the gap between them."""
-    apart = np.zeros(len(slices.firsts), np.bool_)
-    apart[slices.runs[:-1]] = True
-    apart[1:] |= slices.firsts[1:] - slices.lasts[:-1] > window.gap_us
-    fronts = np.flatnonzero(apart)
-    stops = np.concatenate([fronts[1:], [len(apart)]]).astype(np.int64)
-    keys = np.searchsorted(slices.runs, fronts, side="right") - 1
-    ends = slices.lasts[stops - 1] + window.gap_us
-    return Ranges(keys, slices.firsts[fronts], ends, fronts, stops, disjoint=True)
-
-
-def ranges_where(ranges: Ranges, chosen: Any) -> Ranges:
-    """Some of the windows."""
-    return replace(
-        ranges,
-        keys=ranges.keys[chosen],
-        starts=ranges.starts[chosen],
-        ends=ranges.ends[chosen],
-        fronts=ranges.fronts[chosen],
-        stops=ranges.stops[chosen],
-    )
 
 
 def _slice(run: SliceRun, first: int, stop: int) -> SliceRun:

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from windrow.engines.result_tables import result_table
 from windrow.engines.spark.worker.sorted_rows import named_by_time
-from windrow.engines.spark.worker.windows.assembly import ranges_where
 from windrow.partials.aggregate import aggregate_column
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import build_frame
@@ -46,7 +45,7 @@ class LimitedSessions:
             begin = int(ranges.fronts[-1])
             assert frame.permutation is None, "rows of one key, in order"
             self._rows = [table.slice(begin)]
-            ranges = ranges_where(ranges, slice(0, -1))
+            ranges = ranges.take(slice(0, -1))
         over = RowRanges(ranges.fronts, ranges.stops, disjoint=True)
         columns = [aggregate_column(frame, a, over, self._query.min_count) for _, a in self._query.aggregates]
         return result_table(self._query, frame, self._name, ranges, columns) if len(ranges) else None
