@@ -7,6 +7,10 @@ row where no slice is makes one (3). Slices are never split: edges are known bef
 aggregates that depend on order every moment has a slice of its own, so that a late row finds its place
 between its neighbours.
 
+Slices in columns are of three types. :class:`HeldSlices` are folded, and know their keys by number;
+:class:`KeyedSlices` bring the values of these keys along, where slices leave what numbered them; and
+:class:`windrow.partials.ranges.Slices` say where rows that are at hand are cut, and hold no partials.
+
 *Layers* keep apart what some windows may see and others not. A row that came after the watermark W, too late
 to correct windows that had fired, goes to layer ``since`` = W: only windows that end after W see it.
 
@@ -29,7 +33,7 @@ from windrow.errors import Raised, Span
 from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
-__all__ = ["HeldSlices", "concat", "merge_order", "runs_of", "sorted_and_fused"]
+__all__ = ["HeldSlices", "KeyedSlices", "concat", "merge_order", "runs_of", "sorted_and_fused"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,26 @@ class HeldSlices:
         return replace(self, keys=renumbered[self.keys])
 
 
+@dataclass(frozen=True)
+class KeyedSlices:
+    """Slices with keys of their own: row k of ``keys`` is key number k. Without key columns there is none."""
+
+    keys: pa.Table
+    slices: HeldSlices
+
+    def __len__(self) -> int:
+        return len(self.slices)
+
+    def of_keys(self, chosen: Ints) -> KeyedSlices:
+        """The slices of some keys."""
+        renumbered = np.full(max(self.keys.num_rows, 1), -1, np.int64)
+        renumbered[chosen] = np.arange(len(chosen))
+        numbers = renumbered[self.slices.keys]
+        mine = np.flatnonzero(numbers >= 0)
+        slices = replace(self.slices.take(mine), keys=numbers[mine])
+        return KeyedSlices(self.keys.take(pa.array(chosen)), slices)
+
+
 def concat(parts: Sequence[HeldSlices]) -> HeldSlices:
     """Slices one after the other, in no order yet."""
     if len(parts) == 1:
@@ -202,7 +226,17 @@ def merge_order(keys: Ints, ends: Ints, cut: int) -> Ints:
 
 def runs_of(keys: Ints) -> tuple[Ints, Ints]:
     """The distinct keys of sorted keys, and where the slices of each start, with the end."""
-    if not len(keys):
-        return keys, np.zeros(1, np.int64)
-    heads = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
-    return keys[heads], np.append(heads, len(keys))
+    runs = _runs(keys)
+    return keys[runs[:-1]], runs
+
+
+@kernel
+def _runs(keys: Ints) -> Ints:
+    found = np.empty(len(keys) + 1, np.int64)
+    count = 0
+    for i in range(len(keys)):
+        if i == 0 or keys[i] != keys[i - 1]:
+            found[count] = i
+            count += 1
+    found[count] = len(keys)
+    return found[: count + 1].copy()

@@ -9,11 +9,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.stream.advance import Due
@@ -26,47 +25,32 @@ from windrow.engines.stream.state import State
 from windrow.rows.frame import Frame
 from windrow.rows.sorting import counting_sort
 from windrow.slicing.batch import Batch, fold_batch
-from windrow.slicing.slices import HeldSlices, concat, merge_order
+from windrow.slicing.slices import HeldSlices, KeyedSlices, concat, merge_order
 
-__all__ = ["Folded", "fold", "taken_folded"]
-
-
-@dataclass(frozen=True)
-class Folded:
-    """Slices with keys of their own: row k of ``keys`` is key number k. Without key columns there is none."""
-
-    keys: pa.Table
-    slices: HeldSlices
-
-    def state(self) -> dict[str, Any]:
-        return {"keys": self.keys, "slices": slices_state(self.slices)}
-
-    @classmethod
-    def restored(cls, plan: Plan, state: dict[str, Any]) -> Folded:
-        places = list(range(len(plan.aggregates)))
-        slices = read_slices(plan, places, state["slices"])
-        slices.check_invariants(state["keys"].num_rows, by="firsts")
-        return cls(state["keys"], slices)
-
-    def of_keys(self, chosen: Ints) -> Folded:
-        """The slices of some keys."""
-        renumbered = np.full(max(self.keys.num_rows, 1), -1, np.int64)
-        renumbered[chosen] = np.arange(len(chosen))
-        numbers = renumbered[self.slices.keys]
-        mine = np.flatnonzero(numbers >= 0)
-        slices = replace(self.slices.take(mine), keys=numbers[mine])
-        return Folded(self.keys.take(pa.array(chosen)), slices)
+__all__ = ["fold", "folded_state", "restored_folded", "taken_folded"]
 
 
-def fold(plan: Plan, frame: Frame) -> Folded:
+def folded_state(folded: KeyedSlices) -> dict[str, Any]:
+    """What travels, for the codec."""
+    return {"keys": folded.keys, "slices": slices_state(folded.slices)}
+
+
+def restored_folded(plan: Plan, state: dict[str, Any]) -> KeyedSlices:
+    places = list(range(len(plan.aggregates)))
+    slices = read_slices(plan, places, state["slices"])
+    slices.check_invariants(state["keys"].num_rows, by="firsts")
+    return KeyedSlices(state["keys"], slices)
+
+
+def fold(plan: Plan, frame: Frame) -> KeyedSlices:
     """The rows of a frame, all of which have a time, folded."""
     cuts = plan.cuts_moments or plan.query.corrects or plan.has_sessions
     numbers = np.arange(len(frame.key_rows))
     batch = fold_batch(frame, numbers, plan.slicer, plan.aggregates, START_OF_TIME, plan.query.order, cuts)
-    return Folded(frame.key_table(), batch.slices)
+    return KeyedSlices(frame.key_table(), batch.slices)
 
 
-def taken_folded(plan: Plan, state: State, parts: Sequence[Folded]) -> tuple[State, Due]:
+def taken_folded(plan: Plan, state: State, parts: Sequence[KeyedSlices]) -> tuple[State, Due]:
     """The state after slices that came together, at the same watermark; and corrections that are due."""
     renumbered = []
     keys = state.keys

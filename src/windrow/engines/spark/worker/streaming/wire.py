@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.prefolded import Folded
+from windrow.engines.stream.prefolded import folded_state, restored_folded
 from windrow.engines.stream.state import State
 from windrow.rows.keys import Keys
+from windrow.slicing.slices import KeyedSlices
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 
@@ -41,12 +42,12 @@ def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
     return Plan.of(query).begun(State(Keys(query.by), None, (), {}), schema.empty_table())
 
 
-def write_folded(folded: Folded) -> bytes:
-    return pack(_FOLDED, folded.state())
+def write_folded(folded: KeyedSlices) -> bytes:
+    return pack(_FOLDED, folded_state(folded))
 
 
-def read_folded(plan: Plan, data: bytes) -> Folded:
-    return Folded.restored(plan, unpack(_FOLDED, data))
+def read_folded(plan: Plan, data: bytes) -> KeyedSlices:
+    return restored_folded(plan, unpack(_FOLDED, data))
 
 
 def write_rows(table: pa.Table) -> bytes:

@@ -30,8 +30,8 @@ def assemble_batches(
     tables = SliceTable(query, source)
     assembly = Assembly(query, TimeAxis(source.field(query.time).type))
     for table in chunked(batches, rows):
-        run = tables.run(table)
-        for found in assembly.each_alone(run) if alone else assembly.push(run):
+        slices = tables.slices(table, alone)
+        for found in assembly.each_alone(slices) if alone else assembly.push(slices):
             yield from conformed_table(found, schema).to_batches()
     for found in assembly.finish():
         yield from conformed_table(found, schema).to_batches()

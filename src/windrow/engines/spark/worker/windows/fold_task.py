@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from windrow.engines.spark.plan import smallest_gap
 from windrow.engines.spark.worker.chunks import chunked
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.sorted_rows import named_by_time
-from windrow.engines.spark.worker.windows.slice_tables import SliceRun, SliceTable
+from windrow.engines.spark.worker.windows.slice_tables import SliceTable
 from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame, build_frame
 from windrow.slicing import Slicer
+from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 
 __all__ = ["FOLD_ROWS", "fold_batches", "folded_slices", "slicer_of"]
@@ -35,20 +38,19 @@ def fold_batches(payload: bytes, part: int, batches: Iterable[Any], rows: int = 
         if tables is None:
             tables = SliceTable(query, table.schema)
         frame = named_by_time(build_frame(query, table), query.time)
-        firsts, run = folded_slices(query, frame, slicer)
+        firsts, slices = folded_slices(query, frame, slicer)
         keys = frame.key_columns(query, frame.keys[firsts])
-        yield from tables.table(keys, run, (part << 32) + chunk).to_batches()
+        yield from tables.table(keys, slices, (part << 32) + chunk).to_batches()
 
 
 def slicer_of(query: Spec) -> Slicer:
     return Slicer(query.time_windows, gap=smallest_gap(query))
 
 
-def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> tuple[Any, SliceRun]:
-    """The slices of a frame, and for each the position of its first row."""
-    slices = slicer.slices(frame.times, frame.run_starts)
+def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> tuple[Any, HeldSlices]:
+    """The slices of a frame, by its numbers of keys, and for each the position of its first row."""
+    cut = slicer.slices(frame.times, frame.run_starts)
     aggregates = [aggregate for _, aggregate in query.aggregates]
-    partials = Partials.of_rows(frame, aggregates, slices.rows)
-    starts, times = slices.rows, frame.times
-    keys = frame.table.select([]).slice(0, 0)
-    return starts[:-1], SliceRun(keys, times[starts[:-1]], times[starts[1:] - 1], slices.ends, partials)
+    partials = Partials.of_rows(frame, aggregates, cut.rows)
+    keys, lasts = np.repeat(np.arange(len(cut.runs) - 1), np.diff(cut.runs)), frame.times[cut.rows[1:] - 1]
+    return cut.rows[:-1], HeldSlices(keys, cut.times, lasts, cut.ends, None, partials)

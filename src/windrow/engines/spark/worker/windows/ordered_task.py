@@ -20,8 +20,8 @@ from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, name
 from windrow.engines.spark.worker.windows.assembly import Assembly
 from windrow.engines.spark.worker.windows.fold_task import folded_slices, slicer_of
 from windrow.engines.spark.worker.windows.limited_sessions import LimitedSessions
-from windrow.engines.spark.worker.windows.slice_tables import SliceRun
 from windrow.rows.times import TimeAxis
+from windrow.slicing.slices import KeyedSlices
 from windrow.spec import Spec
 from windrow.windows import Window, decided_by_gaps
 
@@ -84,9 +84,9 @@ class _SortedSlices:
 
     def push(self, rows: SortedRows) -> list[pa.Table]:
         frame = rows.frame(self._query, self._axis)
-        firsts, run = folded_slices(self._query, frame, self._slicer)
-        keys = rows.table.select(list(self._query.by)).take(pa.array(firsts))
-        return self._assembly.push(SliceRun(keys, run.firsts, run.lasts, run.ends, run.partials))
+        _, slices = folded_slices(self._query, frame, self._slicer)
+        keys = rows.table.select(list(self._query.by)).take(pa.array(frame.key_rows))
+        return self._assembly.push(KeyedSlices(keys, slices))
 
     def finish(self) -> list[pa.Table]:
         return self._assembly.finish()

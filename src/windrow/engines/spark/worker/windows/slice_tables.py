@@ -12,7 +12,6 @@ whatever each of them is. A sum that fits 64 bits has ``high`` = 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,26 +26,13 @@ from windrow.partials.inputs import is_extreme_moment
 from windrow.partials.partials import Partials
 from windrow.partials.picked import picked_input
 from windrow.rows.columns import plain_type
+from windrow.rows.keys import KeyRuns
+from windrow.slicing.slices import HeldSlices, KeyedSlices
 from windrow.spec import Spec
 
-__all__ = ["SliceRun", "SliceTable", "sums_integers"]
+__all__ = ["SliceTable", "sums_integers"]
 
 _EDGES = ("first", "last", "end", "part", "rows")
-
-
-@dataclass(frozen=True)
-class SliceRun:
-    """Slices of sorted keys."""
-
-    #: the key columns, a row a slice
-    keys: pa.Table
-    firsts: Ints
-    lasts: Ints
-    ends: Ints
-    partials: Partials
-
-    def __len__(self) -> int:
-        return len(self.firsts)
 
 
 class SliceTable:
@@ -78,23 +64,27 @@ class SliceTable:
             fields.append(pa.field(f"a{k}_skipped", pa.int64()))
         return fields
 
-    def table(self, keys: Sequence[Any], run: SliceRun, part: int) -> pa.Table:
-        """Slices as a table."""
-        edges = [run.firsts, run.lasts, run.ends, np.full(len(run), part), run.partials.rows]
+    def table(self, keys: Sequence[Any], slices: HeldSlices, part: int) -> pa.Table:
+        """Slices as a table, with the values of their keys."""
+        edges = [slices.firsts, slices.lasts, slices.ends, np.full(len(slices), part), slices.partials.rows]
         columns = [*keys, *map(pa.array, edges)]
-        for column, form in zip(run.partials.columns, self._forms, strict=True):
+        for column, form in zip(slices.partials.columns, self._forms, strict=True):
             if column is not None:
                 assert form is not None
-                columns += _stored(column, form, len(run))
+                columns += _stored(column, form, len(slices))
         return pa.table(columns, schema=self.schema)
 
-    def run(self, table: pa.Table) -> SliceRun:
-        """A table as slices."""
+    def slices(self, table: pa.Table, alone: bool = False) -> KeyedSlices:
+        """A table as slices; neighbours of the same key are told by one number, unless each is ``alone``."""
         first, last, end, _, rows = (_integers(table.column(name)) for name in _EDGES)
         columns = [self._column(k, table) for k in range(len(self._aggregates))]
         partials = Partials(tuple(self._aggregates), rows, tuple(columns))
         keys = table.select(self.key_names).rename_columns(list(self._query.by))
-        return SliceRun(keys, first, last, end, partials)
+        starts = np.ones(len(first), np.bool_)
+        if not alone:
+            starts = KeyRuns(self._query.by).starts(keys) if self._query.by else np.arange(len(first)) == 0
+            keys = keys.filter(pa.array(starts)) if self._query.by else keys
+        return KeyedSlices(keys, HeldSlices(np.cumsum(starts) - 1, first, last, end, None, partials))
 
     def _column(self, k: int, table: pa.Table) -> Column | None:
         form, aggregate = self._forms[k], self._aggregates[k]
