@@ -25,6 +25,7 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
+from windrow.state.on_demand import OnDemand
 
 __all__ = ["Block", "SliceStore", "check_block"]
 
@@ -44,41 +45,38 @@ _FACTOR = 4
 
 class Block:
     """The slices that end in one stretch of time; they, and the partials of the whole block, may be loaded
-    when they are first asked for. A block that does not *keep* them loads them whenever they are asked for:
-    the caller who gives it the functions decides what stays in memory."""
+    when they are asked for."""
 
     def __init__(
         self,
         slices: HeldSlices | Callable[[], HeldSlices],
         is_fused: bool = False,
-        whole: Callable[[], HeldSlices | None] | None = None,
+        whole: Callable[[], HeldSlices] | None = None,
         *,
         keeps: bool = True,
         sizes: tuple[int, int] | None = None,
     ) -> None:
-        self._slices = slices
-        self.keeps = keeps
+        if isinstance(slices, HeldSlices):
+            self._slices = OnDemand(slices, keeps=keeps)
+        else:
+            self._slices = OnDemand(load=slices, keeps=keeps)
         #: how many slices there are and their bytes, where that is known
         self.known_sizes = sizes
         #: slices are cut where windows start and nowhere else
         self.is_fused = is_fused
-        #: the partials of the whole block are kept where the slices are
-        self.has_whole = whole is not None
-        self._load_whole = whole
-        self._whole: HeldSlices | None = None
+        self._whole = OnDemand(load=whole, keeps=keeps)
+
+    @property
+    def keeps(self) -> bool:
+        return self._slices.keeps
 
     @property
     def is_loaded(self) -> bool:
-        return isinstance(self._slices, HeldSlices)
+        return self._slices.is_loaded
 
     @property
     def slices(self) -> HeldSlices:
-        if isinstance(self._slices, HeldSlices):
-            return self._slices
-        loaded = self._slices()
-        if self.keeps:
-            self._slices = loaded
-        return loaded
+        return self._slices.get()
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -90,17 +88,10 @@ class Block:
 
     def whole(self) -> HeldSlices | None:
         """One slice a key, for all of the block; None where layers keep slices apart."""
-        if self._whole is not None:
-            return self._whole
-        whole = None if self._load_whole is None else self._load_whole()
-        if whole is None:
-            slices = self.slices
-            if slices.since is not None:
-                return None
-            whole = slices.folded(runs_of(slices.keys)[1])
-        if self.keeps:
-            self._whole, self._load_whole = whole, None
-        return whole
+        if self._whole.is_loaded or self._whole.can_load:
+            return self._whole.get()
+        slices = self.slices
+        return None if slices.since is not None else self._whole.kept(slices.folded(runs_of(slices.keys)[1]))
 
 
 @dataclass(frozen=True)

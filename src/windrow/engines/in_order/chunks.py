@@ -15,6 +15,7 @@ from typing import Any
 
 from windrow.engines.in_order.held_rows import Held
 from windrow.state.checks import require, whole
+from windrow.state.on_demand import OnDemand
 
 __all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut"]
 
@@ -31,11 +32,9 @@ class Chunk:
     not."""
 
     def __init__(self, rows: Held) -> None:
-        self._rows: Held | None = rows
-        self._load: Callable[[], Held] | None = None
+        self._rows = OnDemand(rows)
         self._load_whole: Callable[[int], Any] | None = None
         self._wholes: dict[int, Any] = {}
-        self._keeps = True
         self.count, self.nbytes = len(rows), rows.nbytes
         self.first, self.last = int(rows.times[0]), int(rows.times[-1])
         #: how many levels of wholes are kept where the rows are
@@ -62,9 +61,9 @@ class Chunk:
 
     def released(self, load: Callable[[], Held], load_whole: Callable[[int], Any], keeps: bool) -> None:
         """Rows and wholes are kept elsewhere from now on, and loaded when they are asked for; those who do
-        not ``keep`` load them each time."""
-        self._rows, self._wholes = None, {}
-        self._load, self._load_whole, self._keeps = load, load_whole, keeps
+        not ``keep`` them load them each time."""
+        self._rows, self._wholes = OnDemand(load=self._checking(load), keeps=keeps), {}
+        self._load_whole = load_whole
 
     @property
     def facts(self) -> tuple[int, int, int, int, int]:
@@ -72,28 +71,29 @@ class Chunk:
 
     @property
     def is_loaded(self) -> bool:
-        return self._rows is not None
+        return self._rows.is_loaded
 
     @property
     def rows(self) -> Held:
-        if self._rows is not None:
-            return self._rows
-        assert self._load is not None
-        rows = self._load()
-        self._check(rows)
-        if self._keeps:
-            self._rows = rows
-        return rows
+        return self._rows.get()
 
-    def _check(self, rows: Held) -> None:
+    def _checking(self, load: Callable[[], Held]) -> Callable[[], Held]:
         """Rows from elsewhere are those that were known of, and in order of time."""
-        require(len(rows) == self.count, f"a chunk of {len(rows)} rows, and the header says {self.count}")
-        rows.check_invariants()
-        ends = int(rows.times[0]), int(rows.times[-1])
-        require(ends == (self.first, self.last), f"a chunk of other rows, from {ends[0]} to {ends[1]}")
+        count, first, last = self.count, self.first, self.last
+
+        def checked() -> Held:
+            rows = load()
+            require(len(rows) == count, f"a chunk of {len(rows)} rows, and the header says {count}")
+            rows.check_invariants()
+            ends = int(rows.times[0]), int(rows.times[-1])
+            require(ends == (first, last), f"a chunk of other rows, from {ends[0]} to {ends[1]}")
+            return rows
+
+        return checked
 
     def whole(self, level: int, make: Callable[[], Any]) -> Any:
-        """The whole of a level: kept here, kept elsewhere, or made."""
+        """The whole of a level: kept here, kept elsewhere, or made. Which levels are kept elsewhere may
+        change while rows stay where they are, so that this is asked each time."""
         found = self._wholes.get(level)
         if found is not None:
             return found
@@ -101,7 +101,7 @@ class Chunk:
             found = self._load_whole(level)
         else:
             found = make()
-        if self._keeps:
+        if self._rows.keeps:
             self._wholes[level] = found
         return found
 
