@@ -1,6 +1,9 @@
 """What aggregates are computed over: ranges of rows, or of slices of rows.
 
-All ranges are [front, stop) in processing order: by key, then by time.
+All ranges are [front, stop) in processing order: by key, then by time. They know neither keys nor edges: for
+lists of windows that do, see :mod:`windrow.slicing.found`. The three types are three ways to aggregate.
+:class:`RowRanges` are over any rows, :class:`SliceRanges` over partials that windows share, and
+:class:`LastRows` over a number of rows, with no list of where each range begins and ends.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ Shape = Literal["disjoint", "sliding", "any"]
 
 @dataclass(frozen=True)
 class Slices:
-    """Slices of rows that are sorted by key and time."""
+    """Where rows that are sorted by key and time are cut into slices."""
 
     #: where the rows of each slice start, and the end
     rows: Ints

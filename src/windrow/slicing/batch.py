@@ -19,7 +19,8 @@ __all__ = ["Batch", "fold_batch"]
 
 @dataclass(frozen=True)
 class Batch:
-    """The slices of a batch, sorted by key and time. Slices before ``late_before`` are single moments."""
+    """The slices of a batch, sorted by key and time, and the rows that they came from. Slices before
+    ``late_before`` are single moments."""
 
     slices: HeldSlices
     #: rows of the frame that each slice holds: [front, stop)

@@ -1,5 +1,5 @@
 """The kernels behind :mod:`windrow.slicing.finder.time_windows`: which windows are due, hold a row, lie
-between.
+between. Tables, operators and Spark's tasks find their time windows with find_due, over rows or slices.
 
 All take the kinds of windows as columns (sizes, slides, anchors, and for kinds that are lists where each list
 begins and ends, with all starts and ends one list after the other). Those that find windows write those that
@@ -37,7 +37,8 @@ __all__ = [
 _ENDLESS = 2**62
 #: the number of no window: all come after it
 _BEFORE = -(2**62)
-#: places that are looked at one by one before a search
+#: places that are looked at one by one before a search: a million windows of about one row each take 13 ms in
+#: this way, and 21 ms with a search for each edge
 _NEAR = 8
 
 

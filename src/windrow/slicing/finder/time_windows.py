@@ -1,4 +1,5 @@
-"""The windows of a query that time alone decides, all at once: which are due, which hold a row.
+"""The windows of a query that time alone decides, all at once: which are due, which hold a row. The rows of a
+table are found like slices, each by a time inside it.
 
 The windows of one kind are numbered: window k starts at ``anchor + k * slide``, or is the k-th of a list
 where they are not an arithmetic progression (calendar windows, cumulative ones, a fixed band). Neither starts
