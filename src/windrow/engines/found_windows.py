@@ -146,12 +146,11 @@ def _met(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple
 
 def _sought(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple[Ranges, list[int]]:
     """The same without empty windows, in O(log members) per window and not O(members) per kind."""
-    slices, times = members.slices, members.frame.times
+    slices = members.slices
     assert slices is not None
     asked = TimeWindows(list(enumerate(windows)), query.max_windows)
-    columns = (slices.times, times[slices.rows[1:] - 1], slices.ends)
     keys, kinds = np.arange(len(slices.runs) - 1), asked.kinds(slices.times)
-    due = asked.due_in_runs(kinds, keys, slices.runs, columns, START_OF_TIME, END_OF_TIME)
+    due = asked.due_in_runs(kinds, keys, slices.runs, slices.times, START_OF_TIME, END_OF_TIME)
     found = due.found
     ranges = Ranges(found.keys, found.starts, found.ends, due.fronts, due.stops, disjoint=False)
     return ranges, np.bincount(found.windows, minlength=len(windows)).tolist()

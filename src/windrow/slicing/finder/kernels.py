@@ -100,8 +100,9 @@ def find_due(
     with one more than there is room for. Reached: the kind, the run, the number of the window before, and
     what it held.
 
-    ``times`` are those of rows, or any time inside each slice. Of a kind that ``fills``, windows that hold
-    nothing come out, too, between the first and the last of their run."""
+    ``times`` are those of rows, or any time inside each slice: in order but for slices between the same two
+    edges, which no window tells apart. Of a kind that ``fills``, windows that hold nothing come out, too,
+    between the first and the last of their run."""
     count, kind, run, before = reached[0], reached[1], reached[2], reached[3]
     front, stop = reached[4], reached[5]
     while kind < len(sizes) and count <= out.shape[1]:

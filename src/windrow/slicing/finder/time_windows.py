@@ -131,14 +131,12 @@ class TimeWindows:
     def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> Ranges:
         """The windows that hold one of these slices and end in (low, high]."""
         keys, runs = runs_of(slices.keys)
-        return self.due_in_runs(kinds, keys, runs, (slices.firsts, slices.lasts, slices.ends), low, high)
+        return self.due_in_runs(kinds, keys, runs, slices.firsts, low, high)
 
-    def due_in_runs(
-        self, kinds: Kinds, keys: Ints, runs: Ints, slices: tuple[Ints, Ints, Ints], low: int, high: int
-    ) -> Ranges:
-        """The same for slices by their first and last times and their ends; ``runs`` says where those of each
-        key start, and the end. Windows come by kind, then key, then time."""
-        counts, found = self._due(kinds, self._fills(False), runs, slices[0], low, high)
+    def due_in_runs(self, kinds: Kinds, keys: Ints, runs: Ints, times: Ints, low: int, high: int) -> Ranges:
+        """The same for slices by a time inside each; ``runs`` says where those of each key start, and the
+        end. Windows come by kind, then key, then time."""
+        counts, found = self._due(kinds, self._fills(False), runs, times, low, high)
         return replace(found, keys=keys[found.keys], windows=np.repeat(self.numbers, counts))
 
     def over(self, times: Ints, runs: Ints, fill: bool = False) -> Ranges:
