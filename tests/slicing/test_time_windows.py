@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,49 @@ def test_due_windows_and_their_slices(kind: str, data: st.DataObject) -> None:
     for (_, key, start, end), front, stop in zip(listed(due.found), fronts, stops, strict=True):
         inside = [k for k in range(len(slices)) if slices.keys[k] == key and start <= slices.firsts[k] < end]
         assert inside == list(range(front, stop))
+
+
+def between(windows: list[TimeWindow], keys: list[list[int]]) -> list[Any]:
+    """The windows from each key's first row to its last, with rows or not, from the definition."""
+    found = held_by(windows, keys, START_OF_TIME, END_OF_TIME)
+    for number, kind in enumerate(windows):
+        for key, times in enumerate(keys):
+            for start, end in kind.windows_ending_in(times[0], END_OF_TIME) if kind.repeats else ():
+                if start > times[-1]:
+                    break
+                found.append((number, key, start, end))
+    return sorted(set(found))
+
+
+@each_kind
+@pytest.mark.parametrize("fill", [False, True])
+@settings(max_examples=40)
+@given(data=st.data())
+def test_windows_over_the_rows_of_a_table(kind: str, fill: bool, data: st.DataObject) -> None:
+    windows, keys, _, _ = drawn(data, kind)
+    _, times = columns_of(keys)
+    # a key without rows has no windows
+    runs = np.cumsum([0, len(keys[0]), 0, len(keys[1])])
+    ranges = TimeWindows(list(enumerate(windows))).over(times, runs, fill)
+    numbered = replace(ranges, windows=np.zeros(len(ranges), np.int64)) if len(windows) == 1 else ranges
+    expected = between(windows, keys) if fill else held_by(windows, keys, START_OF_TIME, END_OF_TIME)
+    assert listed(numbered.found) == [(number, 2 * key, *edges) for number, key, *edges in expected]
+    rows = zip(ranges.keys, ranges.starts, ranges.ends, ranges.fronts, ranges.stops, strict=True)
+    for key, start, end, front, stop in rows:
+        inside = [k for k in range(runs[key], runs[key + 1]) if start <= times[k] < end]
+        assert inside == list(range(front, stop))
+
+
+def test_slices_of_one_cell_may_be_in_any_order_of_their_times() -> None:
+    """Layers of one cell are sorted by layer, whatever the times of their rows."""
+    windows, times, runs = (
+        TimeWindows([(0, Sliding(10, 5))]),
+        np.array([1, 9, 6, 14, 11, 12]),
+        np.array([0, 6]),
+    )
+    due = windows.due_in_runs(windows.kinds(times), np.array([7]), runs, times, START_OF_TIME, END_OF_TIME)
+    assert due.starts.tolist() == [-5, 0, 5, 10]
+    assert list(zip(due.fronts.tolist(), due.stops.tolist(), strict=True)) == [(0, 1), (0, 3), (1, 6), (3, 6)]
 
 
 @each_kind
