@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.support.result_types import AGGREGATES, COLUMNS, rows
 
 import windrow as wr
+from support.result_types import AGGREGATES, COLUMNS, rows
 from windrow.errors import AggregateError
 from windrow.partials.result_types import planned_type, result_type
 from windrow.state import MemoryStore
@@ -133,12 +133,14 @@ def test_the_type_of_a_users_function_is_shown_by_results_or_planned() -> None:
 
 def test_planned_decimals_hold_the_results_of_tables() -> None:
     schema = rows(["decimal"]).schema
-    planned = {n: planned_type(AGGREGATES[n]("decimal"), schema) for n in ("sum", "max", "mean", "collect")}
+    names = ("sum", "max", "mean", "collect", "together in numbers")
+    planned = {name: planned_type(AGGREGATES[name]("decimal"), schema) for name in names}
     assert planned == {
         "sum": pa.decimal128(18, 2),
         "max": pa.decimal128(8, 2),
         "mean": pa.decimal128(12, 6),
         "collect": pa.list_(pa.decimal128(8, 2)),
+        "together in numbers": pa.struct({"total": pa.decimal128(18, 2), "mean": pa.decimal128(12, 6)}),
     }
 
 

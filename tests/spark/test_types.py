@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +13,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from support import result_types
+from windrow.engines.spark.types import storable
+from windrow.errors import AggregateError
 from windrow.testing import assert_same_results
 
 N = 60
@@ -166,3 +171,28 @@ def test_all_columns_of_the_input_come_back_as_they_were(spark: Any) -> None:
     assert found.schema.fields[: len(frame.columns)] == frame.schema.fields
     kept = found.select(*(functions.col(f"`{c.replace('`', '``')}`") for c in frame.columns))
     assert sorted(map(repr, kept.collect())) == sorted(map(repr, frame.collect()))
+
+
+@pytest.mark.parametrize("rolls", [False, True])
+def test_types_of_results_are_those_of_tables_for_every_aggregate_and_type(spark: Any, rolls: bool) -> None:
+    lacking = ("uint8", "uint64", "large_string", "string_view", "dictionary", "timestamp_s", "timestamp_ns")
+    columns = [name for name in result_types.COLUMNS if name not in (*lacking, "time64")]
+    table = result_types.rows(columns)
+    query = wr.query(time="t")
+    asked = query.rolling(10) if rolls else query.window(wr.Tumbling(10))
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, of in result_types.AGGREGATES.items():
+        for column in columns:
+            with contextlib.suppress(AggregateError, TypeError):  # not a column that it takes
+                real = asked.agg(r=of(column)).run(table).schema.field("r").type
+                found[f"{name} {column}"] = of(column), real
+    named = {f"r{k}": aggregate for k, (aggregate, _) in enumerate(found.values())}
+    schema = asked.agg(**named).run(spark.createDataFrame(table)).toArrow().schema
+    for result, (name, (_, kind)) in zip(named, found.items(), strict=True):
+        assert shape(schema.field(result).type) == shape(storable(kind)), name
+
+
+def shape(kind: Any) -> str:
+    """A type as text, without the digits of decimals and the zone of a session."""
+    text = re.sub(r"decimal128\(\d+, \d+\)", "decimal", re.sub(r", tz=[^\]]*", "", str(kind)))
+    return text.replace("element", "item")

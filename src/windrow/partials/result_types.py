@@ -117,7 +117,7 @@ def _tried(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
             f"the type of {aggregate!r} is not known: give result_type= to wr.monoid(...), such as 'float64'"
         )
     decimals = [kind for kind in kinds if pa.types.is_decimal(kind)]
-    return _with_decimals(found, _decimal(aggregate.monoid, decimals[0])) if decimals else found
+    return _with_decimals(found, aggregate.monoid, decimals[0]) if decimals else found
 
 
 def _decimal(monoid: Monoid, kind: Any) -> Any:
@@ -126,14 +126,16 @@ def _decimal(monoid: Monoid, kind: Any) -> Any:
     return pa.decimal128(min(_DIGITS, kind.precision + more), min(_DIGITS, kind.scale + behind))
 
 
-def _with_decimals(kind: Any, decimal: Any) -> Any:
-    """The type with this decimal in place of those that were inferred from a value."""
+def _with_decimals(kind: Any, monoid: Monoid, given: Any) -> Any:
+    """The type of results over a decimal, with planned digits in place of those that were inferred from a
+    value; results of several aggregates together have the digits of each."""
     if pa.types.is_decimal(kind):
-        return decimal
+        return _decimal(monoid, given)
     if pa.types.is_list(kind):
-        return pa.list_(_with_decimals(kind.value_type, decimal))
+        return pa.list_(_with_decimals(kind.value_type, monoid, given))
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(f.name, _with_decimals(f.type, decimal)) for f in kind])
+        members = [(field, monoid.members.get(field.name, monoid)) for field in kind]
+        return pa.struct([field.with_type(_with_decimals(field.type, m, given)) for field, m in members])
     return kind
 
 

@@ -38,6 +38,10 @@ def conformed(column: Any, kind: Any) -> Any:
         return column
     if pa.types.is_list(column.type) and pa.types.is_struct(kind):
         return pa.array([value and tuple(value) for value in column.to_pylist()], kind)
+    if pa.types.is_struct(column.type) and pa.types.is_struct(kind):
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        members = [conformed(each, field.type) for each, field in zip(whole.flatten(), kind, strict=True)]
+        return pa.StructArray.from_arrays(members, fields=list(kind), mask=pc.is_null(whole))
     if pa.types.is_decimal(column.type) and pa.types.is_decimal(kind) and column.type.scale > kind.scale:
         column = pc.round(column, ndigits=kind.scale)
     return column.cast(kind)
