@@ -89,7 +89,7 @@ _OF_OPERATORS = {
     "Metrics": "windrow.engines.stream.metrics",
     "Operator": "windrow.engines.stream",
     "StateError": "windrow.errors",
-    "TooManyWindows": "windrow.slicing.limits",
+    "TooManyWindows": "windrow.errors",
     "WatermarkJump": "windrow.errors",
 }
 

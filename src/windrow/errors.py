@@ -26,6 +26,7 @@ __all__ = [
     "StateError",
     "StoreFull",
     "StoreUnavailable",
+    "TooManyWindows",
     "UnknownColumn",
     "UnstorableValue",
     "UnsupportedVersion",
@@ -50,6 +51,19 @@ class UnknownColumn(KeyError):
     def __str__(self) -> str:
         # KeyError would show its message in quotes
         return str(self.args[0]) if self.args else ""
+
+
+class TooManyWindows(ValueError):
+    """A step would give more windows than ``max_windows``. It has changed nothing.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> tiny = wr.query(time="t").window(wr.Sliding("1d", slide="1us")).agg(n=wr.count())
+    >>> tiny.run(pa.table({"t": pa.array([0], pa.timestamp("us"))}))
+    Traceback (most recent call last):
+    windrow.errors.TooManyWindows: one step would give 86,400,000,000 windows (Sliding('24h', slide='1us')),
+    and at most 10,000,000 are allowed: use a longer slide, filter rows far away in time, or raise
+    max_windows=
+    """
 
 
 class RejectedRows(UserWarning):

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from windrow.errors import TooManyWindows
 from windrow.windows import Window
 
 __all__ = ["TooManyWindows", "add_windows", "check_windows", "most_windows", "one_step", "windows_left"]
@@ -21,19 +22,6 @@ _MOST = 10_000_000
 _MOST_A_ROW = 4
 #: an error names so many kinds of windows
 _NAMED = 3
-
-
-class TooManyWindows(ValueError):
-    """A step would give more windows than ``max_windows``. It has changed nothing.
-
-    >>> import pyarrow as pa, windrow as wr
-    >>> tiny = wr.query(time="t").window(wr.Sliding("1d", slide="1us")).agg(n=wr.count())
-    >>> tiny.run(pa.table({"t": pa.array([0], pa.timestamp("us"))}))
-    Traceback (most recent call last):
-    windrow.slicing.limits.TooManyWindows: one step would give 86,400,000,000 windows (Sliding('24h',
-    slide='1us')), and at most 10,000,000 are allowed: use a longer slide, filter rows far away in time, or
-    raise max_windows=
-    """
 
 
 @dataclass
@@ -117,10 +105,10 @@ def _refusal(counts: dict[Window, int], most: int) -> str:
     kinds = [f"{count:,} of {window!r}" for window, count in named]
     if others:
         kinds.append(f"{sum(count for _, count in others):,} of {len(others)} other kinds")
-    told = f"at least {total:,} windows ({', '.join(kinds)})"
+    found = f"at least {total:,} windows ({', '.join(kinds)})"
     if len(ordered) == 1:
-        told = f"{total:,} windows ({largest!r})"
+        found = f"{total:,} windows ({largest!r})"
     return (
-        f"one step would give {told}, and at most {most:,} are allowed: {largest.for_fewer}, filter rows far "
-        f"away in time, or raise max_windows="
+        f"one step would give {found}, and at most {most:,} are allowed: {largest.for_fewer}, filter rows "
+        f"far away in time, or raise max_windows="
     )
