@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from windrow.engines.in_order import chunks as row_chunks
-from windrow.engines.in_order import lookback as reach
+from windrow.engines.in_order import chunks, lookback
 
 
 @contextmanager
 def small_chunks(fewest: int = 2, most: int = 5) -> Iterator[None]:
     """Rows become chunks of so many, and whole chunks are always read as partials."""
     with (
-        patch.object(row_chunks, "FEWEST_ROWS", fewest),
-        patch.object(row_chunks, "MOST_ROWS", most),
-        patch.object(reach, "PAYS", 0),
-        patch.object(reach, "FEW_ROWS", 0),
+        patch.object(chunks, "FEWEST_ROWS", fewest),
+        patch.object(chunks, "MOST_ROWS", most),
+        patch.object(lookback, "PAYS", 0),
+        patch.object(lookback, "FEW_ROWS", 0),
     ):
         yield

@@ -17,7 +17,7 @@ from windrow.engines.in_order.held_rows import Held
 from windrow.state.checks import require, whole
 from windrow.state.on_demand import OnDemand
 
-__all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut"]
+__all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut", "fewest_rows"]
 
 #: rows stay in memory, and are written with the header, up to so many; then they become chunks
 FEWEST_ROWS = 1024
@@ -104,6 +104,11 @@ class Chunk:
         if self._rows.keeps:
             self._wholes[level] = found
         return found
+
+
+def fewest_rows() -> int:
+    """So many rows are worth a chunk of their own."""
+    return FEWEST_ROWS
 
 
 def cut(rows: Held, pieces: int = 1) -> Iterator[Chunk]:

@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.in_order import chunks as row_chunks
-from windrow.engines.in_order.chunks import Chunk, cut
+from windrow.engines.in_order.chunks import Chunk, cut, fewest_rows
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.summaries import Whole, combined
 from windrow.spec import Spec
@@ -89,7 +88,7 @@ class RowLog:
         """With another tail, which becomes chunks if it is long enough."""
         if tail is None or not len(tail):
             return replace(self, tail=None)
-        if len(tail) < max(row_chunks.FEWEST_ROWS, math.isqrt(len(self))):
+        if len(tail) < max(fewest_rows(), math.isqrt(len(self))):
             return replace(self, tail=tail)
         new = tuple(cut(tail, _PIECES))
         masks = (*self.masks, *(None for _ in new))
@@ -124,6 +123,11 @@ class RowLog:
 
     # -- rows that are over key by key -----------------------------------------------------------------------
 
+    def is_worth_rewriting(self, needed: int) -> bool:
+        """Whether more rows of the chunks are over than are needed, by some margin: so each row is written
+        O(1) times."""
+        return self.chunk_rows > 2 * (needed + fewest_rows())
+
     def kept(self, rows: Held, places: Ints) -> RowLog:
         """Of ``rows``, those of this log and new ones behind them, the ones at these places, which are
         sorted."""
@@ -132,7 +136,7 @@ class RowLog:
         ]
         edges = np.cumsum([0, *needed])
         cuts = np.searchsorted(places, edges)
-        if self.chunk_rows > 2 * int(cuts[-1]) + 2 * row_chunks.FEWEST_ROWS:
+        if self.is_worth_rewriting(int(cuts[-1])):
             return self.rewritten(rows.take(places))
         chunks, masks = [], []
         for number, (chunk, mask) in enumerate(zip(self.chunks, self.masks, strict=True)):

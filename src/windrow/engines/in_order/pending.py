@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from windrow.engines.in_order import chunks as row_chunks
-from windrow.engines.in_order.chunks import Chunk, cut
+from windrow.engines.in_order.chunks import Chunk, cut, fewest_rows
 from windrow.engines.in_order.held_rows import Held, joined
 
 __all__ = ["Waiting"]
@@ -44,9 +43,9 @@ class Waiting:
 
     def chunked(self) -> Waiting:
         """The same in chunks, but for a few rows."""
-        many = [part for part in self.parts if len(part) >= row_chunks.FEWEST_ROWS]
-        few = [part for part in self.parts if len(part) < row_chunks.FEWEST_ROWS]
-        if sum(map(len, few)) >= row_chunks.FEWEST_ROWS:
+        many = [part for part in self.parts if len(part) >= fewest_rows()]
+        few = [part for part in self.parts if len(part) < fewest_rows()]
+        if sum(map(len, few)) >= fewest_rows():
             many, few = [*many, joined(few).by_time()], []
         if not many:
             return self

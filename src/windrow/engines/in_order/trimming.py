@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from windrow.engines.in_order import chunks as row_chunks
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.log import RowLog
@@ -34,7 +33,7 @@ def without_dead_chunks(query: Spec, count: int, log: RowLog) -> RowLog:
     keys, codes = distinct_keys(query.by, wholes)
     counts = np.concatenate([whole.counts for whole in wholes])
     held = np.bincount(codes, counts, minlength=1).astype(np.int64)
-    if log.chunk_rows > 2 * int(np.minimum(held, count).sum()) + 2 * row_chunks.FEWEST_ROWS:
+    if log.is_worth_rewriting(int(np.minimum(held, count).sum())):
         return _last_of_each_key(query, count, log)
     dead = 0
     while dead < len(log.chunks) - 1:
