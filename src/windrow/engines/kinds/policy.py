@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from windrow.slicing.found import Ranges
 from windrow.spec import Spec
 from windrow.windows import Policy
 
-__all__ = ["PolicyStrategy", "lowered", "policy_results", "shared_monoid"]
+__all__ = ["PolicyStrategy", "PolicyWindow", "lowered", "policy_results"]
 
 
 class PolicyStrategy(Strategy[Policy]):
@@ -63,26 +63,50 @@ def policy_results(
 
 def _evicted(query: Spec, frame: Frame, window: Policy, firsts: Ints) -> tuple[Ints, list[Any]]:
     """For the rows of each key from its ``firsts`` on: how many rows the policy leaves, and the partials."""
-    shared = shared_monoid(query)
-    algorithm = policy_algorithm(shared)
-    inputs = [_rows(frame, a) for _, a in query.aggregates]
-    sizes: list[int] = []
-    partials: list[Any] = []
-    evicts = functools.partial(call_user, window, window.fn)
-    runs = itertools.pairwise(frame.run_starts.tolist())
-    with naming_row(frame.describe), calling() as loop:
+
+    def rows() -> Iterator[tuple[int, bool, bool]]:
+        runs = itertools.pairwise(frame.run_starts.tolist())
         for (begin, end), first in zip(runs, firsts.tolist(), strict=True):
-            rows: Any = algorithm(shared)
-            for loop.place in range(begin if first < end else end, end):
-                rows.insert([column[loop.place] for column in inputs])
-                if loop.place >= first:
-                    rows.evict_while(evicts)
-                    sizes.append(len(rows))
-                    partials.append(rows.query_partial())
+            for place in range(begin if first < end else end, end):
+                yield place, place == begin, place >= first
+
+    inputs = [_rows(frame, aggregate) for _, aggregate in query.aggregates]
+    with naming_row(frame.describe):
+        sizes, partials = PolicyWindow(query, window).slide(inputs, rows())
     return np.array(sizes, np.int64), partials
 
 
-def shared_monoid(query: Spec) -> Monoid:
+class PolicyWindow:
+    """The window of one key after the other: after each row the longest prefix that the policy gives up is
+    evicted. One window holds the partials of all aggregates."""
+
+    def __init__(self, query: Spec, policy: Policy) -> None:
+        self._monoid = _shared_monoid(query)
+        self._evicts = functools.partial(call_user, policy, policy.fn)
+        self._algorithm = policy_algorithm(self._monoid)
+        self._window: Any = self._algorithm(self._monoid)
+
+    def slide(
+        self, inputs: Sequence[Sequence[Any]], rows: Iterable[tuple[int, bool, bool]]
+    ) -> tuple[list[int], list[Any]]:
+        """How many rows the policy leaves after each row that is asked for, and the partials of these.
+
+        ``inputs`` has the rows of each aggregate; ``rows`` says of each its place among them, whether it
+        is the first of a key, and whether it is asked for: others go in, and the policy is not asked."""
+        sizes, partials = [], []
+        with calling() as loop:
+            for loop.place, is_first, is_asked in rows:
+                if is_first:
+                    self._window = self._algorithm(self._monoid)
+                self._window.insert([column[loop.place] for column in inputs])
+                if is_asked:
+                    self._window.evict_while(self._evicts)
+                    sizes.append(len(self._window))
+                    partials.append(self._window.query_partial())
+        return sizes, partials
+
+
+def _shared_monoid(query: Spec) -> Monoid:
     """All aggregates of the query over one window; their partials are readable by the names of the
     results."""
     monoids = [aggregate.monoid for _, aggregate in query.aggregates]

@@ -1,8 +1,4 @@
-"""Policy windows from batch to batch: after each row the longest prefix that the policy gives up is evicted.
-
-One window holds the partials of all aggregates of the present key ([MTA] 4.1.3). Plain Python; memory is the
-window's.
-"""
+"""Policy windows from batch to batch: the window of the present key is carried on. Memory is the window's."""
 
 from __future__ import annotations
 
@@ -13,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.algorithms import policy_algorithm
-from windrow.engines.kinds.policy import lowered, shared_monoid
+from windrow.engines.kinds.policy import PolicyWindow, lowered
 from windrow.engines.spark.worker.chunks import conformed
 from windrow.engines.spark.worker.rolling.carry import Batch
 from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
 from windrow.engines.spark.worker.sorted_rows import SortedRows, columns_of
-from windrow.errors import call_user, calling, naming_row
+from windrow.errors import naming_row
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import skipped_values
 from windrow.partials.ranges import RowRanges
@@ -36,11 +31,8 @@ class PolicyCarry:
 
     def __init__(self, query: Spec, policy: Policy, kinds: Sequence[Any]) -> None:
         self._query = query
-        self._evicts = functools.partial(call_user, policy, policy.fn)
         self._kinds = kinds
-        self._monoid = shared_monoid(query)
-        self._algorithm = policy_algorithm(self._monoid)
-        self._window: Any = self._algorithm(self._monoid)
+        self._window = PolicyWindow(query, policy)
         self._base = 0
         self._skipped = [SkippedRows() for _ in query.aggregates]
 
@@ -57,17 +49,11 @@ class PolicyCarry:
 
     def _slide(self, rows: SortedRows) -> tuple[Ints, list[Any]]:
         inputs = [_inputs(rows, aggregate) for _, aggregate in self._query.aggregates]
-        fronts = np.empty(len(rows), np.int64)
-        partials: list[Any] = []
-        with naming_row(functools.partial(rows.describe, self._query)), calling() as loop:
-            for loop.place, starts in enumerate(rows.starts.tolist()):
-                if starts:
-                    self._window = self._algorithm(self._monoid)
-                self._window.insert([column[loop.place] for column in inputs])
-                self._window.evict_while(self._evicts)
-                partials.append(self._window.query_partial())
-                fronts[loop.place] = self._base + loop.place + 1 - len(self._window)
-        return fronts, partials
+        places = ((place, is_first, True) for place, is_first in enumerate(rows.starts.tolist()))
+        with naming_row(functools.partial(rows.describe, self._query)):
+            sizes, partials = self._window.slide(inputs, places)
+        stops = np.arange(self._base + 1, self._base + len(rows) + 1)
+        return stops - np.array(sizes, np.int64), partials
 
     def _lowered(
         self, k: int, aggregate: Aggregate, rows: SortedRows, batch: Batch, partials: list[Any]
