@@ -16,7 +16,7 @@ import time
 import traceback
 from typing import Any
 
-from windrow.monoids.base import monoid
+from windrow.monoids.own import monoid
 from windrow.state import RedisStore, RocksDBStore, Store
 from windrow.swag.amta import AMTA
 

@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import windrow as wr
 from support.swag_windows import Algorithm, both
-from windrow.monoids.base import monoid
+from windrow.monoids.own import monoid
 from windrow.state import (
     Store,
 )

@@ -14,7 +14,7 @@ import windrow as wr
 from support.budget import examples
 from support.stored_windows import Flaky, copied
 from support.swag_windows import TEXT, Algorithm, both, filled
-from windrow.monoids.base import monoid
+from windrow.monoids.own import monoid
 from windrow.state import (
     MemoryStore,
     StateError,

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from windrow.errors import EmptyWindow
-from windrow.monoids.base import Monoid, monoid
+from windrow.monoids.base import Monoid
+from windrow.monoids.own import monoid
 from windrow.swag.amta import AMTA
 from windrow.swag.base import Swag
 from windrow.swag.log_mta import LogMTA

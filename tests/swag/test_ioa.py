@@ -12,7 +12,7 @@ from support.swag_windows import (
     machine_for,
     running_example,
 )
-from windrow.monoids.base import monoid
+from windrow.monoids.own import monoid
 from windrow.swag.ioa import IOA, Cell
 from windrow_experiments.measure import Counter
 

@@ -18,7 +18,7 @@ from support.swag_windows import (
     machine_for,
     running_example,
 )
-from windrow.monoids.base import monoid
+from windrow.monoids.own import monoid
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import EMPTY

@@ -16,7 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from windrow.monoids.base import Monoid, monoid
+from windrow.monoids.base import Monoid
+from windrow.monoids.own import monoid
 
 __all__ = ["Counter", "least_seconds", "machine", "power", "resident_bytes", "round_counts"]
 

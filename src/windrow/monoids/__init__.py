@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from windrow.monoids import laws
-from windrow.monoids.base import Aggregate, Monoid, monoid
+from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.comoments import corr, cov, slope
 from windrow.monoids.counters import increase, rate
 from windrow.monoids.decay import exp_decay
@@ -20,6 +20,7 @@ from windrow.monoids.logic import all, any
 from windrow.monoids.moments import stddev, var
 from windrow.monoids.numbers import count, geo_mean, mean, product, sum
 from windrow.monoids.ohlc import ohlc
+from windrow.monoids.own import monoid
 from windrow.monoids.positional import collect, collect_distinct, concat, first, last
 from windrow.monoids.runs import longest_run
 from windrow.monoids.share import share

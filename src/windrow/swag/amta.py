@@ -34,7 +34,7 @@ __all__ = ["AMTA"]
 class AMTA(MonoidTree):
     """Amortised constant time; evicts any number of values at once, by count or by a policy, in O(log n).
 
-    >>> from windrow.monoids.base import monoid
+    >>> from windrow.monoids import monoid
     >>> total = monoid(lift=int, combine=lambda a, b: a + b, identity=0)
     >>> window = AMTA(total)
     >>> for value in (1, 3, 2, 1, 2, 1, 1, 0, 3, 1):

@@ -29,7 +29,7 @@ _SMALLEST = 4
 class BInt(FifoSwag):
     """O(log n) combines per query: what FlatFAT is measured against.
 
-    >>> from windrow.monoids.base import monoid
+    >>> from windrow.monoids import monoid
     >>> window = BInt(monoid(lift=str, combine=lambda a, b: a + b, identity=""))
     >>> for letter in "windrow":
     ...     window.insert(letter)

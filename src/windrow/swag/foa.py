@@ -105,7 +105,7 @@ def tail(monoid: Monoid, cell: Cons) -> Cons | None:
 class FOA(Swag):
     """Constant time in the worst case, and persistent: a snapshot costs O(1) and goes its own way.
 
-    >>> from windrow.monoids.base import monoid
+    >>> from windrow.monoids import monoid
     >>> window = FOA(monoid(lift=int, combine=max, identity=0))
     >>> for value in (2, 6, 3):
     ...     window.insert(value)

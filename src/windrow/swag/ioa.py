@@ -39,7 +39,7 @@ class Cell:
 class IOA(Swag):
     """Constant time in the worst case, on linked cells that are freed one by one.
 
-    >>> from windrow.monoids.base import monoid
+    >>> from windrow.monoids import monoid
     >>> window = IOA(monoid(lift=int, combine=max, identity=0))
     >>> for value in (2, 6, 3):
     ...     window.insert(value)

@@ -27,7 +27,7 @@ __all__ = ["LogMTA"]
 class LogMTA(MonoidTree):
     """Evicts any number of values at once in O(log n) combines, by count or by a policy.
 
-    >>> from windrow.monoids.base import monoid
+    >>> from windrow.monoids import monoid
     >>> latest = monoid(lift=int, combine=max, identity=0)
     >>> window = LogMTA(latest)
     >>> for time in (1, 2, 3, 4, 8):

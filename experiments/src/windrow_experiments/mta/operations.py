@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from windrow.monoids import geo_mean, max, mean, stddev, sum
-from windrow.monoids.base import Monoid, monoid
+from windrow.monoids.base import Monoid
+from windrow.monoids.own import monoid
 from windrow.swag.mta import Policy
 
 __all__ = ["OPERATIONS", "Operation", "largest", "rising", "sized_like"]

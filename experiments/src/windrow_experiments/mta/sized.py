@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from windrow.monoids.base import Monoid, monoid
+from windrow.monoids.base import Monoid
+from windrow.monoids.own import monoid
 
 __all__ = ["Sized", "sized", "too_large"]
 

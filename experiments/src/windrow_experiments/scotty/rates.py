@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.monoids.base import Monoid, itself, monoid
+from windrow.monoids.base import Monoid, itself
+from windrow.monoids.own import monoid
 from windrow_experiments.measure import Counter
 from windrow_experiments.scotty.workload import (
     DELAY,
