@@ -97,7 +97,7 @@ def _save(frame: Any) -> None:
 
 
 class _Saved:
-    """Looks like a DataFrame to whoever saves it."""
+    """Looks like a DataFrame to the code that saves it."""
 
     def __init__(self, save: Callable[[], None]) -> None:
         self.save = save

@@ -96,7 +96,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Ran:
-    """What Spark tells of a stream, micro-batches with rows only."""
+    """What Spark reports of a stream, micro-batches with rows only."""
 
     progresses: list[Any]
     checkpoint: Path

@@ -1,7 +1,7 @@
 """Visits to a web site, as clicks come in: a visit ends after 30 minutes of silence.
 
 Clicks of phones arrive late. With an allowance, a visit that had been given out is taken back (``retracted``)
-and comes out anew, so that whoever keeps the results always has them right.
+and comes out anew, so that kept results are always right.
 """
 
 from __future__ import annotations

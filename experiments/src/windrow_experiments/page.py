@@ -83,9 +83,9 @@ def _contents(document: Document) -> str:
             for agrees, (name, word) in VERDICTS.items()
             if any(f.agrees is agrees for f in findings)
         )
-        told = ", ".join(counts) if outcome.error is None else '<span class="no">failed</span>'
+        shown = ", ".join(counts) if outcome.error is None else '<span class="no">failed</span>'
         link = f'<a href="#{escape(outcome.name)}">{escape(outcome.name)}</a>'
-        items.append(f"<tr><td>{link}</td><td>{escape(outcome.title)}</td><td>{told}</td></tr>")
+        items.append(f"<tr><td>{link}</td><td>{escape(outcome.title)}</td><td>{shown}</td></tr>")
     return f'<div class="scroll"><table>{"".join(items)}</table></div>'
 
 

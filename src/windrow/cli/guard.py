@@ -43,24 +43,24 @@ def guarded(work: Callable[[], int], verbose: bool = False) -> int:
         try:
             return work()
         except JobError as error:
-            return _told("error", str(error), error, verbose, USAGE)
+            return _report("error", str(error), error, verbose, USAGE)
         except (JobInterrupted, KeyboardInterrupt):
             return INTERRUPTED
         except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to anyone
             sys.stderr.close()
             return FAILED
         except JobFailed as error:
-            return _told("failed", str(error), error, verbose, FAILED)
+            return _report("failed", str(error), error, verbose, FAILED)
         except OSError as error:
-            return _told("failed", _of_the_machine(error), error, verbose, FAILED)
+            return _report("failed", _of_the_machine(error), error, verbose, FAILED)
         except MemoryError as error:
             more = "the memory does not suffice: take fewer rows at a time, or a machine with more"
-            return _told("failed", more, error, verbose, FAILED)
+            return _report("failed", more, error, verbose, FAILED)
         except Exception as error:
             return _bug(error, verbose)
 
 
-def _told(kind: str, text: str, error: BaseException, verbose: bool, code: int) -> int:
+def _report(kind: str, text: str, error: BaseException, verbose: bool, code: int) -> int:
     if verbose and code == FAILED:
         say("".join(traceback.format_exception(error)), sys.stderr)
     say_line(f"{kind}: {text}", sys.stderr)

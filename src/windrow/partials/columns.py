@@ -294,7 +294,7 @@ class PlainColumn(Column):
         return found
 
     def _ask(self, fronts: list[int], stops: list[int]) -> list[Any]:
-        """A tree over the slices, or a fold a range where that is less to combine."""
+        """A tree over the slices, or a fold per range where that is less to combine."""
         if not fronts:
             return []
         begin, end = min(fronts), max(stops)

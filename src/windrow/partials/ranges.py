@@ -49,7 +49,7 @@ class RowRanges:
     stops: Ints
     #: no row is in two ranges
     disjoint: bool = False
-    #: there is one range a row, and its result belongs where the row lies
+    #: there is one range per row, and its result belongs where the row lies
     one_a_row: bool = False
 
     @property

@@ -1,8 +1,9 @@
 """Rows that came before an aggregate was added to the query: it has not seen them, so that over a window that
 holds one of them its result would be a part of the truth. It is null instead.
 
-Each aggregate has one count of such rows a slice, or a row; None: it has seen them all. Where no aggregate
-was added, there is nothing at all: ``()``. Cost: none until an aggregate is added; then one sum per window.
+Each aggregate has one count of such rows per slice, or per row; None: it has seen them all. Where no
+aggregate was added, there is nothing at all: ``()``. Cost: none until an aggregate is added; then one sum per
+window.
 """
 
 from __future__ import annotations

@@ -41,14 +41,14 @@ def checked_levels(stored: Any, block: int) -> list[Level]:
     Traceback (most recent call last):
     windrow.errors.CorruptState: level 0: blocks 4 to 2 ...
     """
-    levels = [_checked_level(told, block) for told in stored]
+    levels = [_checked_level(listed, block) for listed in stored]
     numbers = [level.level for level in levels]
     require(len(set(numbers)) == len(numbers), f"levels {numbers}: one is there twice")
     return levels
 
 
-def _checked_level(told: Any, block: int) -> Level:
-    number, head, end, runs = told
+def _checked_level(listed: Any, block: int) -> Level:
+    number, head, end, runs = listed
     whole("number of a level", number, 0, TIMES)
     require(number < _MOST_LEVELS or number in (NULLS, TIMES), f"level {number}: there are not so many")
     whole(f"head of level {number}", head, 0, _MOST)

@@ -1,6 +1,6 @@
 """The workload of [Scotty] section VII, and how it goes through windrow and through the peers.
 
-The paper replays readings of a football match. These are generated: so many rows a second of event time, a
+The paper replays readings of a football match. These are generated: so many rows per second of event time, a
 silence of 1.5 s five times a minute that parts sessions of gap 1 s, a share of rows that arrive up to 2 s
 after their time, evenly spread. Queries ask for the sum and the maximum of windows of 1 to 20 s and of
 sessions; the watermark follows the latest row at 2 s, so that no row is too late.

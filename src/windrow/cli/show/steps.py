@@ -30,7 +30,7 @@ class Steps:
         self._quiet = quiet
         self._number = 0
         self._name = ""
-        self._told = 0.0
+        self._shown_at = 0.0
         self._status: Any = None
 
     def __enter__(self) -> Steps:
@@ -52,15 +52,15 @@ class Steps:
         """Another step begins."""
         self._number += 1
         self._name = name
-        self._told = time.monotonic()
+        self._shown_at = time.monotonic()
         self._show(name)
 
     def tell(self, what: str) -> None:
         """What is done in this step now."""
         now = time.monotonic()
-        if self._status is None and now - self._told < _PAUSE:
+        if self._status is None and now - self._shown_at < _PAUSE:
             return
-        self._told = now
+        self._shown_at = now
         self._show(f"{self._name}: {what}")
 
     def note(self, text: str) -> None:

@@ -43,25 +43,25 @@ class Chunk:
     @classmethod
     def stored(
         cls,
-        told: tuple[int, int, int, int, int],
+        facts: tuple[int, int, int, int, int],
         load: Callable[[], Held],
         load_whole: Callable[[int], Any],
         keeps: bool,
     ) -> Chunk:
-        """A chunk that is kept elsewhere; ``told`` is what ``facts`` gave."""
+        """A chunk that is kept elsewhere; ``facts`` are those that the chunk had."""
         found = cls.__new__(cls)
         found._wholes = {}
         limits = ((1, MOST_STORED), (-(2**62), 2**62), (-(2**62), 2**62), (0, 2**62), (0, 64))
-        pairs = zip(told, limits, strict=True)
-        facts = [whole("what is known of a chunk", fact, *limit) for fact, limit in pairs]
-        found.count, found.first, found.last, found.nbytes, found.levels = facts
+        pairs = zip(facts, limits, strict=True)
+        checked = [whole("what is known of a chunk", fact, *limit) for fact, limit in pairs]
+        found.count, found.first, found.last, found.nbytes, found.levels = checked
         require(found.first <= found.last, "a chunk whose last row is before the first")
         found.released(load, load_whole, keeps)
         return found
 
     def released(self, load: Callable[[], Held], load_whole: Callable[[int], Any], keeps: bool) -> None:
-        """Rows and wholes are kept elsewhere from now on, and loaded when they are asked for; those who do
-        not ``keep`` them load them each time."""
+        """Rows and wholes are kept elsewhere from now on, and loaded when they are asked for: each time,
+        unless it ``keeps`` them."""
         self._rows, self._wholes = OnDemand(load=self._checking(load), keeps=keeps), {}
         self._load_whole = load_whole
 

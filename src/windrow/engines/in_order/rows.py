@@ -329,8 +329,8 @@ class OrderedRows:
         return clone
 
     def state(self, with_chunks: bool = True) -> dict[str, Any]:
-        """All that is held, as plain values, arrays and tables; without the rows in chunks for those who keep
-        them elsewhere."""
+        """All that is held, as plain values, arrays and tables; without the rows in chunks for a caller
+        that keeps them elsewhere."""
         log, pending = self._log, self._pending
         found: dict[str, Any] = {"passed": self._passed, "since": self._since, "added": self._added()}
         if with_chunks:

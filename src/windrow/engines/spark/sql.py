@@ -7,7 +7,7 @@
 Spark groups and sorts the rows as the call says and gives each key to an instance of its own; the schema is
 that of the table with the aggregates behind it. Aggregates are written as in Python, and only windrow's own
 have names here. Spark hands such functions row by row (functions over Arrow batches cannot say their schema),
-which costs some microseconds a row; ``wr.events(...)`` on a DataFrame does not.
+which costs some microseconds per row; ``wr.events(...)`` on a DataFrame does not.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _arrow_column(values: list[Any], kind: Any) -> Any:
 
 
 def _table_function() -> type:
-    """The class that Spark calls: ``analyze`` once on the driver, an instance a key on workers."""
+    """The class that Spark calls: ``analyze`` once on the driver, an instance per key on workers."""
     from pyspark.sql.types import StructType
     from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 

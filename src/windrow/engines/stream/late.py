@@ -41,8 +41,8 @@ class LateRows:
 
     def with_rows(self, rows: pa.Table, axis: TimeAxis, late_by: Ints, reasons: Sequence[str]) -> LateRows:
         """With rows as they came, how late they were, and why."""
-        told = rows.append_column("late_by", pa.array(late_by, pa.int64()).cast(_lateness(axis)))
-        return LateRows((*self.tables, told.append_column("late_reason", pa.array(reasons, pa.string()))))
+        marked = rows.append_column("late_by", pa.array(late_by, pa.int64()).cast(_lateness(axis)))
+        return LateRows((*self.tables, marked.append_column("late_reason", pa.array(reasons, pa.string()))))
 
     def joined(self, schema: pa.Schema | None, axis: TimeAxis | None = None) -> pa.Table:
         """All of them in one table."""

@@ -78,7 +78,7 @@ def _message(first: str, following: Sequence[str]) -> str:
 
 def _plain_line(lines: Sequence[str], otherwise: str) -> str:
     """The line that says most, of an error that did not come from Python."""
-    told = [line.strip().lstrip(": ") for line in lines if line.strip()]
-    told = [line for line in told if not line.startswith("An error occurred while calling")]
-    named = [line for line in told if line.split(":")[0].endswith(("Error", "Exception", "Violation"))]
-    return named[-1] if named else told[0] if told else otherwise
+    texts = [line.strip().lstrip(": ") for line in lines if line.strip()]
+    texts = [line for line in texts if not line.startswith("An error occurred while calling")]
+    named = [line for line in texts if line.split(":")[0].endswith(("Error", "Exception", "Violation"))]
+    return named[-1] if named else texts[0] if texts else otherwise

@@ -82,8 +82,8 @@ def _reader(checkpoint: str, spark: SparkSession, operator: int) -> Any:
 
 def operators_of(checkpoint: str, spark: SparkSession) -> list[int]:
     """Which stateful operators of a stream are windrow's; none: it has completed nothing yet."""
-    told = spark.read.format("state-metadata").load(checkpoint)
-    found = told.select("operatorId", "operatorName", "operatorProperties").collect()
+    metadata = spark.read.format("state-metadata").load(checkpoint)
+    found = metadata.select("operatorId", "operatorName", "operatorProperties").collect()
     own = sorted({number for number, _, properties in found if _is_own(properties)})
     if own or (not found and _is_fresh(checkpoint, spark)):
         return own

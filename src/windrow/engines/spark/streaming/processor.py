@@ -74,8 +74,8 @@ class BucketProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         self._stepped.add(bucket)
         entries = _SparkEntries(self, bucket)
-        told = (watermark_ms, rejected, self._buckets, self._query_id)
-        stepped = step(self._payload, self._schema, entries, blobs, *told)
+        about = (watermark_ms, rejected, self._buckets, self._query_id)
+        stepped = step(self._payload, self._schema, entries, blobs, *about)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if stepped.has_moved:

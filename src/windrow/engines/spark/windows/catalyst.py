@@ -129,9 +129,9 @@ def _overflow(monoid: Monoid, query: Spec, high: str, low: str, edges: list[str]
     values = ", ".join(f"CAST({key} AS STRING)" for key in edges[: len(query.by)])
     keys = f", ' of key ', concat_ws(', ', {values})" if query.by else ""
     rows = f"'the rows from ', {start}, ' to before ', {end}{keys}"
-    told = (f"IntegerOverflow: {monoid.name} = ", " does not fit int64: ")
+    words = (f"IntegerOverflow: {monoid.name} = ", " does not fit int64: ")
     remedy = "cast the column to float64 or to a decimal, or leave such rows out"
-    text = f"concat({literal(told[0])}, {total}, ' over ', {rows}, {literal(told[1] + remedy)})"
+    text = f"concat({literal(words[0])}, {total}, ' over ', {rows}, {literal(words[1] + remedy)})"
     return f"CAST(raise_error({text}) AS BIGINT)"
 
 

@@ -138,7 +138,7 @@ class Fence:
         """What a write that was refused means. If it is not for a window alone, or for a step in doubt that
         has reached the store late, this operator takes no more steps."""
         owner, fence = self._found()
-        text = self._told(owner, fence)
+        text = self._explanation(owner, fence)
         if not self._is_own(owner, fence):
             self._refusal = text
         return WindowTaken(text)
@@ -150,7 +150,7 @@ class Fence:
     def _is_own(self, owner: bytes | None, fence: bytes | None) -> bool:
         return owner == self._token and (fence in (self.known, *self._doubtful))
 
-    def _told(self, owner: bytes | None, fence: bytes | None) -> str:
+    def _explanation(self, owner: bytes | None, fence: bytes | None) -> str:
         remedy = "open it anew, with the same name, to go on from what is stored"
         if owner != self._token or self._is_own(owner, fence):
             return (

@@ -25,7 +25,7 @@ __all__ = ["RowEntries", "StoredRows", "chunk_numbers", "is_of_rows", "listed_ro
 
 _PREFIX = "c"
 #: what the header lists of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
-_TOLD = (np.int64, np.int32, np.int64, np.int64, np.int64, np.int8)
+_KINDS = (np.int64, np.int32, np.int64, np.int64, np.int64, np.int8)
 
 
 def is_of_rows(name: str) -> bool:
@@ -95,11 +95,13 @@ class StoredRows:
     def load(self, part: OrderedRows, state: dict[str, Any], is_same: bool) -> None:
         """Restore a part from what a header has of it. If aggregates were added (not ``is_same``) its chunks
         are written anew, since their wholes are of the others."""
-        found = [list(self._listed(part, k, told, is_same)) for k, told in enumerate(state.get("chunks", ()))]
+        found = [
+            list(self._listed(part, k, listed, is_same)) for k, listed in enumerate(state.get("chunks", ()))
+        ]
         part.restore(state, *found)
 
-    def _listed(self, part: OrderedRows, k: int, told: Sequence[Any], is_same: bool) -> Iterator[Chunk]:
-        for number, *facts, levels in zip(*(column.tolist() for column in told), strict=True):
+    def _listed(self, part: OrderedRows, k: int, listed: Sequence[Any], is_same: bool) -> Iterator[Chunk]:
+        for number, *facts, levels in zip(*(column.tolist() for column in listed), strict=True):
             entry = self._entry(part, number, levels, waits=k == 1)
             chunk = Chunk.stored((*facts, levels), entry.load, entry.load_whole, self.keeps)
             self._stored[chunk] = entry
@@ -125,17 +127,17 @@ class StoredRows:
     def save(self, parts: Mapping[int, OrderedRows]) -> dict[int, Any]:
         """Write chunks that are new, delete those that are gone; what the header lists of each part."""
         self._saved = {}
-        told = {}
+        found = {}
         for number, part in parts.items():
             log, first = part.log.chunks, part.log.first
             kept = [self._kept(part, chunk, first + place) for place, chunk in enumerate(log)]
             waiting = [self._kept(part, chunk, None) for chunk in part.waiting.chunks]
-            told[number] = [_told(log, kept), _told(part.waiting.chunks, waiting)]
+            found[number] = [_columns_of(log, kept), _columns_of(part.waiting.chunks, waiting)]
         for chunk, entry in self._stored.items():
             levels = self._saved[chunk].levels if chunk in self._saved else -1
             for name in entry.names(levels):
                 self.entries.delete(name)
-        return told
+        return found
 
     def _kept(self, part: OrderedRows, chunk: Chunk, place: int | None) -> _Entry:
         """A chunk where it is, with the wholes that its log can still use; a new one is written."""
@@ -168,10 +170,10 @@ class StoredRows:
                 chunk.released(entry.load, entry.load_whole, self.keeps)
 
 
-def _told(chunks: Sequence[Chunk], entries: Sequence[_Entry]) -> list[Any]:
+def _columns_of(chunks: Sequence[Chunk], entries: Sequence[_Entry]) -> list[Any]:
     facts = [(e.number, *c.facts[:-1], e.levels) for c, e in zip(chunks, entries, strict=True)]
-    columns = zip(*facts, strict=True) if facts else [()] * len(_TOLD)
-    return [np.array(column, kind) for column, kind in zip(columns, _TOLD, strict=True)]
+    columns = zip(*facts, strict=True) if facts else [()] * len(_KINDS)
+    return [np.array(column, kind) for column, kind in zip(columns, _KINDS, strict=True)]
 
 
 def _rows_name(number: int) -> str:

@@ -97,7 +97,7 @@ class _Entry:
     has_whole: bool
 
     @property
-    def told(self) -> tuple[bool, bool, int, int, str]:
+    def facts(self) -> tuple[bool, bool, int, int, str]:
         return (self.block.is_fused, self.has_whole, *self.block.sizes, self.name)
 
     @property
@@ -115,7 +115,7 @@ class _Bounds:
     key_count: int
     span: int
 
-    def check_told(self, nbytes: Any) -> None:
+    def check_size(self, nbytes: Any) -> None:
         whole(f"slices of block {self.number}", self.count, 1, 2**62)
         whole(f"bytes of block {self.number}", nbytes, 0, 2**62)
         require(type(self.name) is str, f"block {self.number}: its name is not text")
@@ -153,7 +153,7 @@ class StoredState:
     bytes_read: int = 0
     bytes_written: int = 0
     #: the header as it was loaded, in plain values
-    _told: dict[str, Any] = field(default_factory=dict[str, Any])
+    _loaded_header: dict[str, Any] = field(default_factory=dict[str, Any])
     #: the checksum of each entry, by name; also those of a save that is not settled
     _sums: dict[str, int] = field(default_factory=dict[str, int])
     #: how many keys there are, and how long blocks are, when blocks are read or written
@@ -170,10 +170,10 @@ class StoredState:
         """Raise if the state is of another query, or kept in another way; reads the header alone."""
         data = self.entries.header()
         if data is not None:
-            told = read_header(data, self.entries.place)
-            check_query(plan.query, told["query"])
+            header = read_header(data, self.entries.place)
+            check_query(plan.query, header["query"])
             # after the query, which says more: with other keys, the number of buckets differs, too
-            self._check_marks(told.get("marks", {}))
+            self._check_marks(header.get("marks", {}))
 
     def load(self, plan: Plan, check: Callable[[bytes], None] | None = None) -> tuple[Plan, State] | None:
         """The state; None: there is none yet. ``check`` may refuse the header."""
@@ -182,21 +182,23 @@ class StoredState:
             return None
         self.bytes_read += len(data)
         self._written = data
-        self._told = read_header(data, self.entries.place)
+        self._loaded_header = read_header(data, self.entries.place)
         if check is not None:
             check(data)
         with making_sense("the header"):
-            self._sums = dict(zip(sorted(_listed(self._told)), self._told["sums"].tolist(), strict=True))
+            self._sums = dict(
+                zip(sorted(_listed(self._loaded_header)), self._loaded_header["sums"].tolist(), strict=True)
+            )
             least = 1 + max(chunk_numbers(self._sums), default=-1)
-            following = self._told.get("following", 0)
+            following = self._loaded_header.get("following", 0)
             self._rows.following = whole("number of the next chunk", following, least, 2**62)
-        found = restored_value(plan, self._told, self)
+        found = restored_value(plan, self._loaded_header, self)
         with making_sense("the header"):
-            marks = dict(self._told.get("marks", {}))
+            marks = dict(self._loaded_header.get("marks", {}))
             versions = [_version_of(entry.name) for entry in self._stored.values()]
         self._check_marks(marks)
-        self._check_owner(self._told.get("owner"))
-        self._told = {}
+        self._check_owner(self._loaded_header.get("owner"))
+        self._loaded_header = {}
         self._version = 1 + max(versions, default=0)
         return found
 
@@ -204,7 +206,8 @@ class StoredState:
         """The blocks that the header lists, while it is being restored."""
         self._key_count, self._span = key_count, span
         self._stored = {
-            number: self._entry(plan, places, number, *told) for number, told in self._told["blocks"].items()
+            number: self._entry(plan, places, number, *facts)
+            for number, facts in self._loaded_header["blocks"].items()
         }
         found = {number: entry.block for number, entry in self._stored.items()}
         if self._is_same(places):
@@ -217,7 +220,7 @@ class StoredState:
         self._rows.load(part, stored, self._is_same(places))
 
     def _is_same(self, places: Sequence[int | None]) -> bool:
-        return list(places) == list(range(len(self._told["query"]["aggregates"])))
+        return list(places) == list(range(len(self._loaded_header["query"]["aggregates"])))
 
     def _check_marks(self, stored: Mapping[str, int]) -> None:
         names = [name for name in {**stored, **self.marks} if stored.get(name) != self.marks.get(name)]
@@ -256,7 +259,7 @@ class StoredState:
         name: str,
     ) -> _Entry:
         bounds = _Bounds(name, number, count, self._key_count, self._span)
-        bounds.check_told(nbytes)
+        bounds.check_size(nbytes)
         loaded = partial(self._loaded, plan, places, bounds)
         load_whole = (lambda: loaded(is_whole=True)) if has_whole else None
         block = Block(
@@ -333,8 +336,8 @@ class StoredState:
         value = snapshot_value(plan, replace(state, ordered=self._ordered), whole=False)
         for number, rows in value["state"]["ordered"].items():
             rows["chunks"] = chunks[number]
-        told = {number: entry.told for number, entry in self._saved.items()}
-        beside = {"blocks": told, "following": self._rows.following, "marks": dict(self.marks)}
+        facts = {number: entry.facts for number, entry in self._saved.items()}
+        beside = {"blocks": facts, "following": self._rows.following, "marks": dict(self.marks)}
         beside |= {} if self.owner is None else {"owner": self.owner}
         names = sorted(_listed(value | beside))
         beside["sums"] = np.array([self._sums[name] for name in names], np.uint32)
@@ -362,8 +365,8 @@ class StoredState:
         self._write(_BLOCK, name, slices, slices_state(slices))
         if folded is not None:
             self._write(_BLOCK, f"{name}w", folded, slices_state(folded))
-        told = (block.is_fused, folded is not None, len(slices), slices.nbytes, name)
-        return self._entry(plan, range(len(plan.aggregates)), number, *told)
+        facts = (block.is_fused, folded is not None, len(slices), slices.nbytes, name)
+        return self._entry(plan, range(len(plan.aggregates)), number, *facts)
 
     def _write(self, kind: str, name: str, value: Any, state: dict[str, Any]) -> None:
         data = pack(kind, state, _context(self.entries.place, name))
