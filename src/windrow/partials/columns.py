@@ -1,15 +1,13 @@
-"""The partials of one aggregate over slices: native arrays, native arrays with picked values, or objects.
+"""The partials of one aggregate over slices: native arrays, native arrays with picked values, or objects
+(:mod:`windrow.partials.plain_column`).
 
-Invariant: whatever form they have, ``folded`` and ``results`` combine from left to right. A native column of
-integers that might leave 64 bits becomes one of objects, which has no such limit.
+Invariant: a native column of integers that might leave 64 bits becomes one of objects, which has no such
+limit.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,18 +16,16 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid, native
-from windrow.errors import Raised, StateError, calling
-from windrow.monoids.base import Aggregate, Monoid
-from windrow.monoids.stored_partials import check_partial
+from windrow.errors import StateError
+from windrow.monoids.base import Aggregate
+from windrow.partials.column import Column
 from windrow.partials.inputs import without_values
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
-from windrow.partials.plain_tree import PlainTree
+from windrow.partials.plain_column import PlainColumn, codec_of
 from windrow.partials.ranges import Shape
-from windrow.partials.results import array_of, as_moments, first_beyond, result_array
+from windrow.partials.results import array_of, as_moments
 from windrow.state.checks import check_column, require
-from windrow.state.codec import Codec, records_in
-from windrow.swag.sliding import sliding_window
 
 __all__ = [
     "Column",
@@ -42,62 +38,6 @@ __all__ = [
 ]
 
 Members = tuple[np.ndarray[Any, Any], ...]
-
-
-@dataclass(frozen=True)
-class Column(ABC):
-    """Partials of one aggregate, one per slice."""
-
-    aggregate: Aggregate
-    #: how many rows of each slice the aggregate skipped (None: none of any)
-    skipped: Ints | None
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int: ...
-
-    def check_invariants(self, rows: Ints) -> None:
-        """Of a column that comes from outside, for slices of so many rows each."""
-        name = repr(self.aggregate)
-        if self.skipped is not None:
-            check_column(f"rows that {name} skipped", self.skipped, len(rows))
-            enough = (self.skipped >= 0) & (self.skipped <= rows)
-            require(enough.all(), f"{name} skipped more rows than there are")
-        self._check(name, len(rows))
-
-    @abstractmethod
-    def _check(self, name: str, count: int) -> None:
-        """The same for what a form has besides."""
-
-    @abstractmethod
-    def take(self, places: Any) -> Column: ...
-
-    @abstractmethod
-    def folded(self, starts: Ints) -> Column: ...
-
-    @abstractmethod
-    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
-        """Lowered, as an Arrow array; ``values`` says how many values each range holds, and what stands for
-        ranges without one is not defined."""
-
-    @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """As plain values and arrays, for the codec; :func:`column_from` is the reverse."""
-
-    def skipped_in(self, fronts: Ints, stops: Ints) -> Ints | None:
-        if self.skipped is None:
-            return None
-        before = np.concatenate([[0], np.cumsum(self.skipped)])
-        return before[stops] - before[fronts]
-
-    def _skipped_taken(self, places: Any) -> Ints | None:
-        return None if self.skipped is None else self.skipped[places]
-
-    def _skipped_folded(self, starts: Ints) -> Ints | None:
-        if self.skipped is None or len(starts) < 2:
-            return None
-        found = np.add.reduceat(self.skipped, starts[:-1])
-        return found if found.any() else None
 
 
 @dataclass(frozen=True)
@@ -231,94 +171,6 @@ class PickColumn(Column):
 
 
 @dataclass(frozen=True)
-class PlainColumn(Column):
-    """Partials as Python objects."""
-
-    objects: list[Any]
-
-    def _check(self, name: str, count: int) -> None:
-        found = len(self.objects)
-        require(found == count, f"partials of {name}: {found} where {count} are expected")
-        for partial in self.objects:
-            check_partial(self.aggregate.monoid, partial)
-
-    @property
-    def nbytes(self) -> int:
-        return 64 * len(self.objects)  # an estimate: objects share what they refer to
-
-    def take(self, places: Any) -> Column:
-        chosen = np.arange(len(self.objects))[places].tolist()
-        return replace(self, objects=[self.objects[i] for i in chosen], skipped=self._skipped_taken(places))
-
-    def folded(self, starts: Ints) -> Column:
-        objects = self._each(self._fold, itertools.pairwise(starts.tolist()))
-        return replace(self, objects=objects, skipped=self._skipped_folded(starts))
-
-    def _fold(self, front: int, stop: int) -> Any:
-        return functools.reduce(self.aggregate.monoid.combine, self.objects[front:stop])
-
-    def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
-        answer = self._slide if shape != "any" else self._ask
-        held = np.flatnonzero(values)
-        found: list[Any] = [None] * len(fronts)
-        try:
-            answered = answer(fronts[held].tolist(), stops[held].tolist())
-        except Exception:  # the same again, range by range, to tell which raises
-            ranges = zip(fronts[held].tolist(), stops[held].tolist(), strict=True)
-            answered = self._each(self._lowered_fold, ranges)
-        for place, result in zip(held.tolist(), answered, strict=True):
-            found[place] = result
-        beyond = first_beyond(self.aggregate.monoid, found)
-        if beyond is not None:
-            front, stop = int(fronts[beyond]), int(stops[beyond])
-            raise Raised.overflown(self.aggregate.monoid, found[beyond], front, stop)
-        return result_array(self.aggregate.monoid, found)
-
-    def _lowered_fold(self, front: int, stop: int) -> Any:
-        return self.aggregate.monoid.lower(self._fold(front, stop))
-
-    def _slide(self, fronts: list[int], stops: list[int]) -> list[Any]:
-        """One window over the slices: each in once, out once."""
-        monoid = _of_partials(self.aggregate.monoid)
-        window, first, last = sliding_window(monoid), 0, 0
-        found = []
-        for front, stop in zip(fronts, stops, strict=True):
-            if front >= last:
-                window, first, last = sliding_window(monoid), front, front
-            for i in range(last, stop):
-                window.insert((self.objects[i],))
-            last = max(last, stop)
-            window.evict_many(front - first)
-            first = front
-            found.append(monoid.lower(window.query_partial()))
-        return found
-
-    def _ask(self, fronts: list[int], stops: list[int]) -> list[Any]:
-        """A tree over the slices, or a fold per range where that is less to combine."""
-        if not fronts:
-            return []
-        begin, end = min(fronts), max(stops)
-        if sum(stops) - sum(fronts) <= 2 * (end - begin):
-            return [self._lowered_fold(*each) for each in zip(fronts, stops, strict=True)]
-        monoid = self.aggregate.monoid
-        tree = PlainTree(monoid.combine, self.objects[begin:end])
-        ranges = zip(fronts, stops, strict=True)
-        return [monoid.lower(tree.fold(front - begin, stop - begin)) for front, stop in ranges]
-
-    def _each(self, fold: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]]) -> list[Any]:
-        """Range by range; what a user's function raises knows its slices."""
-        found = []
-        with calling(self.aggregate.monoid) as loop:
-            for loop.place, loop.stop in ranges:
-                found.append(fold(loop.place, loop.stop))
-        return found
-
-    def state(self) -> dict[str, Any]:
-        codec = _codec(self.aggregate.monoid)
-        return {"form": "plain", "objects": bytes(codec.payload(self.objects)), "skipped": self.skipped}
-
-
-@dataclass(frozen=True)
 class UnseenColumn(Column):
     """Partials of an aggregate that was added later, and saw none of the rows of these slices: all of them
     are skipped."""
@@ -363,20 +215,6 @@ def _check_members(name: str, members: Members, kinds: Sequence[str], count: int
     require(len(members) == len(kinds), f"partials of {name}: {len(members)} members, {len(kinds)} expected")
     for member, kind in zip(members, kinds, strict=True):
         check_column(f"partials of {name}", member, count, kind)
-
-
-@functools.lru_cache(maxsize=256)
-def _of_partials(monoid: Monoid) -> Monoid:
-    """The same monoid for inputs that are partials already, each in a tuple so that none looks like null."""
-    return replace(
-        monoid, lift=lambda boxed: boxed[0], arity=(1, 1), compiles_for="", nan="propagate", nulls="skip"
-    )
-
-
-def _codec(monoid: Monoid) -> Codec:
-    """Knows the named tuples of partials; the identity, which may be compared with ``is``, comes back as
-    itself."""
-    return Codec("partials", records=records_in(monoid.identity), constants=(monoid.identity,))
 
 
 def join(columns: Sequence[Column]) -> Column:
@@ -424,7 +262,7 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     if state["form"] == "unseen":
         return UnseenColumn(aggregate, skipped)
     if state["form"] == "plain":
-        objects = _codec(aggregate.monoid).value(memoryview(state["objects"]))
+        objects = codec_of(aggregate.monoid).value(memoryview(state["objects"]))
         return PlainColumn(aggregate, skipped, list(objects))
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
     form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
