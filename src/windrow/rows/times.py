@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.arrays import Ints, Mask
+from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.spec import Spec
 
 __all__ = ["TimeAxis", "check_time_kind", "concat_results", "read_times"]
 
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_LIMIT = 2**62
+_LIMIT = END_OF_TIME
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.in_order.held_rows import Held
 from windrow.state.checks import require, whole
 from windrow.state.on_demand import OnDemand
@@ -51,7 +52,8 @@ class Chunk:
         """A chunk that is kept elsewhere; ``facts`` are those that the chunk had."""
         found = cls.__new__(cls)
         found._wholes = {}
-        limits = ((1, MOST_STORED), (-(2**62), 2**62), (-(2**62), 2**62), (0, 2**62), (0, 64))
+        times = (START_OF_TIME, END_OF_TIME)
+        limits = ((1, MOST_STORED), times, times, (0, 2**62), (0, 64))
         pairs = zip(facts, limits, strict=True)
         checked = [whole("what is known of a chunk", fact, *limit) for fact, limit in pairs]
         found.count, found.first, found.last, found.nbytes, found.levels = checked

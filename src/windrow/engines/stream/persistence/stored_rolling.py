@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.held_columns import check_key_types
@@ -159,7 +159,7 @@ class _Known:
         check_numbers("numbers of windows", self.numbers, 0, self.following - 1)
         check_sorted("numbers of windows", self.numbers, each_once=True)
         check_numbers("rows of windows", self.rows, 1, 2**62)
-        check_numbers("times of windows", self.lasts, -(2**62), 2**62)
+        check_numbers("times of windows", self.lasts, START_OF_TIME, END_OF_TIME)
 
     def with_frame(self, taken: Taken) -> tuple[_Known, Ints]:
         """With the rows of a frame, and the place of each of its keys."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.worker.query_bytes import unpacked
@@ -26,8 +27,6 @@ from windrow.spec import Spec
 from windrow.windows import Window, decided_by_gaps
 
 __all__ = ["OrderedTask", "order_batches"]
-
-_NEVER = np.iinfo(np.int64).max
 
 
 def order_batches(
@@ -123,7 +122,7 @@ class _ByKey:
         yield from self._closed()
 
     def _closed(self) -> Iterator[pa.Table]:
-        found = None if self._open is None else self._open.due(_NEVER, closing=True)
+        found = None if self._open is None else self._open.due(END_OF_TIME, closing=True)
         self._open = None
         if found is not None:
             yield found
@@ -132,6 +131,6 @@ class _ByKey:
         assert part is not None
         part.push(rows.table, np.arange(self._arrived, self._arrived + len(rows)))
         self._arrived += len(rows)
-        found = part.due(_NEVER if closing else int(rows.times[-1]), closing)
+        found = part.due(END_OF_TIME if closing else int(rows.times[-1]), closing)
         if found is not None:
             yield found
