@@ -7,13 +7,13 @@ to tests with exact aggregates, text above all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["agree", "sums_agree"]
+__all__ = ["agree", "check_cells", "check_rotation", "sums_agree"]
 
 _EXACT = (int, str, bytes, Fraction, type(None))
 
@@ -43,3 +43,21 @@ def sums_agree(
         parts = older + newer
         expected.append(monoid.combine(*parts) if len(parts) == 2 else value)
     return all(map(agree, sums, reversed(expected)))
+
+
+def check_cells(monoid: Monoid, cells: Sequence[Any], values: list[Any], *, is_newest_first: bool) -> None:
+    """Of cells with a sum each: it is that of the values from their own on."""
+    sums = (cell.agg for cell in cells)
+    assert sums_agree(monoid, sums, values, is_newest_first=is_newest_first), "a cell with a wrong sum"
+
+
+def check_rotation(
+    monoid: Monoid, left: Sequence[Any], right: Sequence[Any], accumulated: Sequence[Any]
+) -> list[Any]:
+    """Of the cells of a rotation that is not done: their values, in window order."""
+    assert len(right) == len(left) + 1
+    lefts, rights, rest = ([cell.value for cell in cells] for cells in (left, right, accumulated))
+    check_cells(monoid, left, lefts, is_newest_first=False)
+    check_cells(monoid, right, rights, is_newest_first=True)
+    check_cells(monoid, accumulated, rest, is_newest_first=False)
+    return lefts + rights[::-1] + rest

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from windrow.monoids.base import Monoid
 from windrow.swag.base import Swag
-from windrow.swag.checks import sums_agree
+from windrow.swag.checks import check_cells, check_rotation
 
 __all__ = ["FOA", "Version"]
 
@@ -161,25 +161,14 @@ class FOA(Swag):
         assert len(values) + len(back_cells) == self._size
         left_to_walk = len(ahead) + len(values) - len(cells)
         assert left_to_walk == len(values) - len(back_cells) >= 0
-        self._check_sums(cells, values, is_newest_first=False)
-        self._check_sums(back_cells, [cell.value for cell in back_cells], is_newest_first=True)
+        check_cells(self.monoid, cells, values, is_newest_first=False)
+        check_cells(self.monoid, back_cells, [cell.value for cell in back_cells], is_newest_first=True)
 
     def _check_rotation(self, rotation: Suspended) -> list[Any]:
         """The values of a suspended rot, in window order."""
         (left, none_left), (right, none_right), (accumulated, none) = map(_walk, rotation)
         assert none_left is none_right is none is None, "a suspended rot within another"
-        assert len(right) == len(left) + 1
-        lefts, rights, rest = ([cell.value for cell in cells] for cells in (left, right, accumulated))
-        self._check_sums(left, lefts, is_newest_first=False)
-        self._check_sums(right, rights, is_newest_first=True)
-        self._check_sums(accumulated, rest, is_newest_first=False)
-        return lefts + rights[::-1] + rest
-
-    def _check_sums(self, cells: list[Cons], values: list[Any], *, is_newest_first: bool) -> None:
-        sums = (cell.agg for cell in cells)
-        assert sums_agree(self.monoid, sums, values, is_newest_first=is_newest_first), (
-            "a cell with a wrong sum"
-        )
+        return check_rotation(self.monoid, left, right, accumulated)
 
 
 def _walk(cells: Cons | None) -> tuple[list[Cons], Suspended | None]:

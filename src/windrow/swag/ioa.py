@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.swag.base import Swag
-from windrow.swag.checks import sums_agree
+from windrow.swag.checks import check_cells, check_rotation
 
 __all__ = ["IOA"]
 
@@ -123,8 +123,8 @@ class IOA(Swag):
         assert len(values) + len(back) == self._size
         left_to_walk = len(ahead) + len(values) - len(front)
         assert left_to_walk == len(values) - len(back) >= 0
-        self._check_sums(front, values, is_newest_first=False)
-        self._check_sums(back, [cell.value for cell in back], is_newest_first=True)
+        check_cells(self.monoid, front, values, is_newest_first=False)
+        check_cells(self.monoid, back, [cell.value for cell in back], is_newest_first=True)
 
     def _check_rotation(self, cell: Cell) -> list[Any]:
         """The values that a delayed cell stands for, in window order."""
@@ -132,18 +132,7 @@ class IOA(Swag):
             _walk, (cell.value, cell.agg, cell.tail)
         )
         assert none_left is none_right is none is None, "a delayed cell within a rotation"
-        assert len(right) == len(left) + 1
-        lefts, rights, rest = ([cell.value for cell in cells] for cells in (left, right, accumulated))
-        self._check_sums(left, lefts, is_newest_first=False)
-        self._check_sums(right, rights, is_newest_first=True)
-        self._check_sums(accumulated, rest, is_newest_first=False)
-        return lefts + rights[::-1] + rest
-
-    def _check_sums(self, cells: list[Cell], values: list[Any], *, is_newest_first: bool) -> None:
-        sums = (cell.agg for cell in cells)
-        assert sums_agree(self.monoid, sums, values, is_newest_first=is_newest_first), (
-            "a cell with a wrong sum"
-        )
+        return check_rotation(self.monoid, left, right, accumulated)
 
 
 def _walk(cells: Cell | None) -> tuple[list[Cell], Cell | None]:
