@@ -154,6 +154,8 @@ def _arguments(
 
 def _literal(node: ast.expr) -> Any:
     value = ast.literal_eval(node)
+    if isinstance(value, (list, tuple)) and all(isinstance(each, (int, float)) for each in value):
+        return value
     if not isinstance(value, (int, float, str, type(None))):
         raise ValueError
     return value

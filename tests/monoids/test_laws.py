@@ -323,6 +323,7 @@ NUMERIC += ["skew", "kurtosis", "increase"]
 ORDERED = ["max", "min", "max_count", "min_count", "m4", "ohlc", "first", "last", "longest_run"]
 ANYTHING = [
     *ORDERED,
+    "mode",
     "collect",
     "collect_distinct",
     "any",
@@ -332,13 +333,15 @@ ANYTHING = [
     "approx_distinct",
     "count_min",
 ]
+WITH_K = ["top_k", "bottom_k", "first_k", "last_k"]
 TWO_INPUTS = ["arg_max", "arg_min"]
 TWO_NUMBERS = ["cov", "corr", "slope", "weighted_mean", "time_weighted_mean"]
 
 
 def test_no_aggregate_is_forgotten():
     aggregates = {name for name in wr.monoids.__all__ if isinstance(getattr(wr.monoids, name), Monoid)}
-    assert aggregates == {*NUMERIC, *ANYTHING, *TWO_INPUTS, *TWO_NUMBERS, "concat", "exp_decay", "rate"}
+    others = {"concat", "exp_decay", "rate", "histogram"}
+    assert aggregates == {*NUMERIC, *ANYTHING, *WITH_K, *TWO_INPUTS, *TWO_NUMBERS, *others}
 
 
 @pytest.mark.parametrize("samples", [FLOATS, INTEGERS], ids=["floats", "integers"])
@@ -350,6 +353,12 @@ def test_laws_of_aggregates_of_numbers(name, samples):
 @pytest.mark.parametrize("name", ANYTHING)
 def test_laws_of_aggregates_of_text(name):
     assert check(getattr(wr, name), TEXTS)
+
+
+@pytest.mark.parametrize("name", WITH_K)
+@pytest.mark.parametrize("samples", [FLOATS, INTEGERS, TEXTS], ids=["floats", "integers", "texts"])
+def test_laws_of_aggregates_of_k_values(name, samples):
+    assert check(getattr(wr, name)(k=2), samples)
 
 
 @pytest.mark.parametrize("name", TWO_INPUTS)
@@ -377,5 +386,7 @@ def test_laws_of_aggregates_that_need_parameters():
     assert check(wr.exp_decay(half_life=3), [(1.5, 0), (-2.0, 4.5), (NAN, 2), (7, -3)])
     assert check(wr.exp_decay(half_life=3, mean=True), [(1.5, 0), (-2.0, 4.5), (7, -3)])
     assert check(wr.rate(per=3), [(1.5, 0), (-2.0, 4.5), (NAN, 2), (7, -3)])
+    assert check(wr.histogram(edges=[-1, 0, 2.5, 7]), FLOATS)
+    assert check(wr.histogram(edges=[-1, 0, 2.5, 7]), INTEGERS)
     assert check(wr.stddev(ddof=0), FLOATS)
     assert check(wr.together(n=wr.count, top=wr.max, total=wr.sum), FLOATS)

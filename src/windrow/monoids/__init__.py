@@ -16,7 +16,10 @@ from windrow.monoids.counters import increase, rate
 from windrow.monoids.decay import exp_decay
 from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, min_count, range
 from windrow.monoids.higher_moments import kurtosis, skew
+from windrow.monoids.histogram import histogram
+from windrow.monoids.k_values import bottom_k, first_k, last_k, top_k
 from windrow.monoids.logic import all, any
+from windrow.monoids.mode import mode
 from windrow.monoids.moments import stddev, var
 from windrow.monoids.numbers import count, geo_mean, mean, product, sum
 from windrow.monoids.ohlc import ohlc
@@ -40,6 +43,7 @@ __all__ = [
     "arg_max",
     "arg_min",
     "bloom",
+    "bottom_k",
     "collect",
     "collect_distinct",
     "concat",
@@ -49,10 +53,13 @@ __all__ = [
     "cov",
     "exp_decay",
     "first",
+    "first_k",
     "geo_mean",
+    "histogram",
     "increase",
     "kurtosis",
     "last",
+    "last_k",
     "laws",
     "longest_run",
     "m4",
@@ -62,6 +69,7 @@ __all__ = [
     "median",
     "min",
     "min_count",
+    "mode",
     "monoid",
     "ohlc",
     "product",
@@ -75,6 +83,7 @@ __all__ = [
     "sum",
     "time_weighted_mean",
     "together",
+    "top_k",
     "var",
     "weighted_mean",
 ]

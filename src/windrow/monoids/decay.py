@@ -27,6 +27,7 @@ from typing import Any
 
 from windrow.monoids.base import Monoid
 from windrow.monoids.clock import microseconds, microseconds_since_epoch
+from windrow.monoids.required import without
 
 __all__ = ["exp_decay"]
 
@@ -106,30 +107,14 @@ _DOC = """The sum of a column, or with ``mean=True`` its mean, in which old rows
 _INPUTS = ("value", "time")
 _REMEDY = "exp_decay needs a half_life in the unit of the times: exp_decay('value', 'time', half_life=60)"
 
-
-class _WithoutHalfLife(Monoid):
-    """``exp_decay`` itself, which says so when it is used before it has a half-life."""
-
-    def __call__(self, *columns: Any, **options: Any) -> Any:
-        if "half_life" not in options and all(isinstance(c, str) for c in columns):
-            raise TypeError(_REMEDY)
-        return super().__call__(*columns, **options)
-
-
-def _refuse(*_: Any) -> Any:
-    raise TypeError(_REMEDY)
-
-
-exp_decay: Monoid = _WithoutHalfLife(
+exp_decay = without(
+    "half_life",
+    _REMEDY,
     name="exp_decay",
-    lift=_refuse,
-    combine=_refuse,
-    lower=_refuse,
+    make=_make_exp_decay,
     identity=(False, 0, 0.0, 0.0),
     commutative=True,
     arity=(2, 2),
-    compiles_for="",
-    make=_make_exp_decay,
     inputs=_INPUTS,
     doc=_DOC,
 )

@@ -55,11 +55,22 @@ def count_column(over: RowRanges, min_count: int) -> Any:
 
 def array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
     """Native results as an Arrow array."""
+    kind = None if monoid.result_type is None else arrow_type(monoid.result_type)
+    if out.dtype.names is not None and kind is not None and pa.types.is_list(kind):
+        return _lists_of(out, kind)
     if out.dtype.names is not None:
         fields = [pa.array(out[name]) for name in out.dtype.names]
         return pa.StructArray.from_arrays(fields, list(out.dtype.names))
     column = pa.array(out, mask=None if valid is None else ~valid)
-    return column if monoid.result_type is None else column.cast(arrow_type(monoid.result_type))
+    return column if kind is None else column.cast(kind)
+
+
+def _lists_of(out: Any, kind: Any) -> Any:
+    """Native tuples as lists of this type."""
+    width = len(out.dtype.names)
+    members = np.stack([out[name] for name in out.dtype.names], axis=1).ravel()
+    starts = np.arange(0, members.size + 1, width)
+    return pa.LargeListArray.from_arrays(starts, pa.array(members)).cast(kind)
 
 
 def result_array(monoid: Monoid, results: list[Any], kind: Any = None) -> Any:
@@ -76,8 +87,14 @@ def result_array(monoid: Monoid, results: list[Any], kind: Any = None) -> Any:
 
 
 def arrow_type(given: Any) -> Any:
-    """An Arrow type, or the one of this name."""
-    return pa.type_for_alias(given) if isinstance(given, str) else given
+    """The type that an aggregate declares: an Arrow type, its name, or ``list[...]`` of a name.
+
+    >>> arrow_type("float64"), arrow_type("list[int64]")
+    (DataType(double), ListType(list<item: int64>))
+    """
+    if not isinstance(given, str):
+        return given
+    return pa.list_(pa.type_for_alias(given[5:-1])) if given[:5] == "list[" else pa.type_for_alias(given)
 
 
 def plain_column(
