@@ -15,6 +15,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
+from support.aggregate_texts import aggregate_texts
 from support.cli_jobs import (
     GOOD,
     STRANGE_NUMBERS,
@@ -52,6 +53,17 @@ def test_a_finite_table_gives_what_the_query_gives(folder: Path) -> None:
     file = write_job(folder, BATCH)
     assert run(file) == 0
     job = read_job(file)
+    expected = job.query.run(pa.concat_tables(read_batches(job.source, 1_000)))
+    assert_same_results(results(folder / "results"), expected)
+
+
+def test_aggregates_of_moments_time_counters_and_lists_as_text(folder: Path) -> None:
+    texts = aggregate_texts("len", "len", "caller", "ts")
+    lines = "".join(f'{name} = "{text}"\n' for name, text in texts.items())
+    file = write_job(folder, BATCH.replace("[agg]\n", f"[agg]\n{lines}"))
+    assert run(file) == 0
+    job = read_job(file)
+    assert set(texts) < {name for name, _ in job.query.aggregates}
     expected = job.query.run(pa.concat_tables(read_batches(job.source, 1_000)))
     assert_same_results(results(folder / "results"), expected)
 
