@@ -149,7 +149,8 @@ def _arguments(
             raise ValueError
         return [read(argument) for argument in call.args], named
     except ValueError:
-        return _refuse(what, text, f"arguments are numbers, text, true or false, and columns: {_FORMS[what]}")
+        allowed = "numbers, text, lists of numbers, true or false, and columns"
+        return _refuse(what, text, f"arguments are {allowed}: {_FORMS[what]}")
 
 
 def _literal(node: ast.expr) -> Any:

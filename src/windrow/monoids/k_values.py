@@ -70,7 +70,7 @@ def _latest(k: int) -> Callable[[Values, Values], Values]:
 def _named(name: str, combine: Callable[[int], Any], commutative: bool, doc: str) -> Monoid:
     """The aggregate of this name, which still needs its k."""
 
-    def make(k: int) -> Monoid:
+    def make(k: Any) -> Monoid:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ValueError(f"k={k!r}: {name} needs a whole number of values, 1 or more")
         return Monoid(

@@ -57,6 +57,8 @@ def planned_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
     'decimal128(18, 2)'
     """
     kinds = _kinds(aggregate, schema)
+    if aggregate.monoid.builtin and kinds:
+        _check_lift(aggregate, kinds)
     found = type_over(aggregate, kinds)
     return _tried(aggregate, kinds) if pa.types.is_null(found) else found
 
@@ -99,6 +101,18 @@ def _holds(matches: Callable[[Any], bool], kind: Any) -> bool:
 
 
 # -- promises ------------------------------------------------------------------------------------------------
+
+
+def _check_lift(aggregate: Aggregate, kinds: Sequence[Any]) -> None:
+    """Refuse columns that lift refuses, such as times that are not moments, before anything runs."""
+    try:
+        values = [made_up(kind) for kind in kinds]
+    except TypeError:
+        return  # nothing is known of such values
+    try:
+        aggregate.monoid.lift(*values)
+    except TypeError as error:
+        raise TypeError(f"{aggregate!r} does not work on {', '.join(map(str, kinds))}: {error}") from error
 
 
 def _tried(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
