@@ -83,7 +83,7 @@ def find_windows(query: Spec, frame: Frame) -> Iterator[FoundWindows]:
     for group in window_groups(query):
         name, first = group[0]
         is_timed = decided_by_time(first)
-        yield _timed(query, members, group) if is_timed else _single(query, frame, name, first)
+        yield _find_timed(query, members, group) if is_timed else _find_single(query, frame, name, first)
 
 
 def window_groups(query: Spec) -> Iterator[list[tuple[str, Window]]]:
@@ -120,15 +120,19 @@ class _Members:
         return SliceRanges(self.slices, found.fronts, found.stops, found.disjoint)
 
 
-def _timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any]]) -> FoundWindows:
+def _find_timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any]]) -> FoundWindows:
     """Windows that time decides, aggregated together however many they are."""
-    seeks = len(windows) >= _MANY and query.empty == "skip"
-    ranges, counts = (_sought if seeks else _met)(query, members, [window for _, window in windows])
+    searches = len(windows) >= _MANY and query.empty == "skip"
+    ranges, counts = (_find_by_search if searches else _find_in_passes)(
+        query, members, [window for _, window in windows]
+    )
     names = _repeated([name for name, _ in windows], counts) if query.names_windows else ""
     return FoundWindows(members.frame, names, ranges, members.over(ranges))
 
 
-def _met(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple[Ranges, list[int]]:
+def _find_in_passes(
+    query: Spec, members: _Members, windows: Sequence[TimeWindow]
+) -> tuple[Ranges, list[int]]:
     """Windows kind by kind, each in one pass over the members; and how many there are of each kind."""
     found = (
         time_ranges(members.times, members.runs, window, query.empty == "emit", query.max_windows)
@@ -144,7 +148,9 @@ def _met(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple
     return Ranges(keys, starts, ends, fronts, stops, disjoint=False), counts
 
 
-def _sought(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tuple[Ranges, list[int]]:
+def _find_by_search(
+    query: Spec, members: _Members, windows: Sequence[TimeWindow]
+) -> tuple[Ranges, list[int]]:
     """The same without empty windows, in O(log members) per window and not O(members) per kind."""
     slices = members.slices
     assert slices is not None
@@ -156,7 +162,7 @@ def _sought(query: Spec, members: _Members, windows: Sequence[TimeWindow]) -> tu
     return ranges, np.bincount(found.windows, minlength=len(windows)).tolist()
 
 
-def _single(query: Spec, frame: Frame, name: str, window: Window) -> FoundWindows:
+def _find_single(query: Spec, frame: Frame, name: str, window: Window) -> FoundWindows:
     """A window that gaps or data decide: a range of rows."""
     if decided_by_gaps(window):
         return _over_rows(frame, name, Decided(session_ranges(frame.times, frame.run_starts, window)))
