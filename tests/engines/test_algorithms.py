@@ -79,6 +79,20 @@ def test_explain_names_what_may_run_over_slices(drivers: list[str]) -> None:
     assert results in DRIVERS["SubtractOnEvict"] | DRIVERS["FlatFAT"]
 
 
+@pytest.mark.parametrize(
+    ("empty", "count", "name"), [("skip", 4, "Recalc"), ("skip", 5, "FlatFAT"), ("emit", 1, "FlatFAT")]
+)
+def test_explain_names_what_an_operator_runs(drivers: list[str], empty: Any, count: int, name: str) -> None:
+    windows = {f"w{k}": wr.Tumbling(10 + k) for k in range(count)}
+    query = wr.query(time="ts", by="key", empty=empty).window(**windows).agg(x=wr.max("v"))
+    operator = query.open()
+    operator.push(table())
+    drivers.clear()
+    operator.finish()
+    assert set(drivers) == DRIVERS[name]
+    assert f"    w0: {name} over slices" in query.explain()
+
+
 def test_counts_by_subtraction_are_those_of_the_rows() -> None:
     rows = table()
     found = wr.query(time="ts", by="key").rolling(20).agg(n=wr.count("v"), part=wr.share("v")).run(rows)

@@ -120,13 +120,15 @@ def _endless(query: Spec) -> Iterator[str]:
     timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if decided_by_time(w)]
     ordered = [n for n, a in query.aggregates if not a.monoid.commutative and not _remembers_time(a, query)]
     if timed:
-        count = Kinds(tuple(timed)).slices_a_window
+        kinds = Kinds(tuple(timed))
+        count = kinds.slices_a_window
         store = "eager: blocks of slices have partials of their own" if count > MOST_LAZY else "lazy"
         which = "a slice for every moment" if ordered else f"up to {count} slices"
         why = f"; {ordered[0]} depends on order" if ordered else ""
         yield f"  time windows: {which} a key and window length, one partial each ({store}{why})"
-        jumps = len(timed) > FEW_KINDS or query.empty == "emit"
-        yield from _endless_algorithms(query, jumps)
+        few = FEW_KINDS if query.empty == "skip" else 0
+        jumping = {int(n) for group in kinds.groups if len(group) > few for n in group.numbers}
+        yield from _endless_algorithms(query, jumping)
     for name, window in query.windows:
         if decided_by_gaps(window):
             single = not ordered and window.is_sliced
@@ -140,12 +142,15 @@ def _endless(query: Spec) -> Iterator[str]:
         yield f"  rolling: {here if query.rolling_over.store is None else in_store}"
 
 
-def _endless_algorithms(query: Spec, jumps: bool) -> Iterator[str]:
-    """What windows by time are aggregated with, over slices; ``jumps``: windows of many kinds at once."""
-    for name, window in query.windows:
+def _endless_algorithms(query: Spec, jumping: set[int]) -> Iterator[str]:
+    """What windows by time are aggregated with, over slices; ``jumping``: the numbers of those that are read
+    in any order."""
+    for number, (name, window) in enumerate(query.windows):
         if decided_by_time(window):
             choices = [
-                choose(a.monoid, ranges="any") if jumps else algorithm_run(a.monoid, window, _compiles(a))
+                choose(a.monoid, ranges="any")
+                if number in jumping
+                else algorithm_run(a.monoid, window, _compiles(a))
                 for _, a in query.aggregates
                 if a.columns
             ]

@@ -1,9 +1,8 @@
 """Which algorithm for which window, with reasons: what engines ask, and what ``explain`` prints.
 
 The order of the questions is that of what an algorithm cannot do: rows out of order rule out everything but
-FiBA, windows that do not overlap need no more than a fold, and ranges in any order need a tree; bulk eviction
-and stores rule out everything but [MTA]'s trees; what is left is a choice between throughput and the worst
-case.
+FiBA, bulk eviction and stores everything but [MTA]'s trees; windows that do not overlap need no more than a
+fold, and windows in any order need a tree; what is left is a choice between throughput and the worst case.
 """
 
 from __future__ import annotations
