@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
+from support.java import JAVA
 from support.patient_python import write_program
 
 HERE = Path(__file__).parent
 
-#: a JVM that lives for minutes is not worth optimising; with one compiler alone Java reserves too little room
-#: for code, and would sweep it out and compile it again
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import windrow as wr
+from support.java import JAVA
 
 HERE = Path(__file__).parent
 #: seconds after which something hangs, however busy the machine is
@@ -54,7 +55,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_HOME": str(self.home),
             "PYSPARK_PYTHON": sys.executable,
-            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "JDK_JAVA_OPTIONS": JAVA,
             "SPARK_WORKER_DIR": str(folder / "work"),
         }
         self.port = free_port()

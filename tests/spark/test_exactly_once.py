@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 
 from support import chaos_job
 from support.chaos_counts import Tally, counted, how_many
+from support.java import JAVA
+from support.patient_python import write_program
 from windrow.testing import assert_same_results
 
 KILLS = how_many("WINDROW_CHAOS_KILLS", 3)
@@ -88,7 +90,8 @@ def run(folder: Path, victims: Sequence[str]) -> int:
     # an executor is a process of its own only in a cluster
     master = "local-cluster[1,2,1024]" if "executor" in victims else "local[2]"
     command = [sys.executable, chaos_job.__file__, str(folder), master]
-    job = subprocess.Popen(command, stdout=log, stderr=log)
+    settings = {"PYSPARK_PYTHON": write_program(folder), "JDK_JAVA_OPTIONS": JAVA}
+    job = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | settings)
     kills = 0
     try:
         for what in victims:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import windrow as wr
+from support.java import JAVA
 from windrow.engines.spark import session as settings
 from windrow.engines.spark.session import _for_master, _master
 
@@ -39,7 +40,7 @@ def test_workers_of_a_local_session_run_the_python_that_has_windrow(tmp_path: Pa
     (tmp_path / "program.py").write_text(PROGRAM)
     given = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
     given |= {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    given.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    given.setdefault("JDK_JAVA_OPTIONS", JAVA)
     command = [sys.executable, str(tmp_path / "program.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=given, check=False)
     assert done.stdout.split("\n") == ["[1.0, 3.0]", "1", ""], done.stderr
