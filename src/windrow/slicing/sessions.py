@@ -22,7 +22,7 @@ from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.slicing.finder.sorted_rows import session_ranges
 from windrow.slicing.found import Ranges
-from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
+from windrow.slicing.slices import HeldSlices, concat, merge_order, run_starts, runs_of, sorted_and_fused
 from windrow.state.checks import check_column, check_numbers, check_sorted
 from windrow.windows import Session
 
@@ -68,9 +68,11 @@ class SessionStore:
         """The sessions as they are now, and the slices that make them up."""
         if self.slices is None:
             return session_ranges(_nothing(), np.zeros(1, np.int64), self.window)
-        keys, runs = runs_of(self.slices.keys)
-        found = session_ranges(self.slices.firsts, runs, self.window, self.slices.lasts)
-        return replace(found, keys=keys[found.keys])
+        held = self.slices
+        found = session_ranges(held.firsts, run_starts(held.keys), self.window, held.lasts)
+        # copies: as views they would keep room for as many sessions as there are slices
+        fronts, stops, ends = found.fronts.copy(), found.stops.copy(), found.ends.copy()
+        return Ranges(held.keys[fronts], found.starts, ends, fronts, stops, disjoint=True)
 
     def added(self, slices: HeldSlices) -> SessionStore:
         """With slices that join whatever they touch; they are sorted by key and time."""

@@ -33,7 +33,7 @@ from windrow.errors import Raised, Span
 from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
-__all__ = ["HeldSlices", "KeyedSlices", "concat", "merge_order", "runs_of", "sorted_and_fused"]
+__all__ = ["HeldSlices", "KeyedSlices", "concat", "merge_order", "run_starts", "runs_of", "sorted_and_fused"]
 
 
 @dataclass(frozen=True)
@@ -226,12 +226,13 @@ def merge_order(keys: Ints, ends: Ints, cut: int) -> Ints:
 
 def runs_of(keys: Ints) -> tuple[Ints, Ints]:
     """The distinct keys of sorted keys, and where the slices of each start, with the end."""
-    runs = _runs(keys)
+    runs = run_starts(keys)
     return keys[runs[:-1]], runs
 
 
 @kernel
-def _runs(keys: Ints) -> Ints:
+def run_starts(keys: Ints) -> Ints:
+    """Where each key of sorted keys starts, and the end."""
     found = np.empty(len(keys) + 1, np.int64)
     count = 0
     for i in range(len(keys)):

@@ -47,10 +47,11 @@ def _sessions(firsts: Ints, lasts: Ints, runs: Ints, gap: int, longest: int, out
     count = 0
     for run in range(len(runs) - 1):
         front = i = runs[run]
-        while front < runs[run + 1]:
+        final = runs[run + 1]
+        while front < final:
             start, last = firsts[front], lasts[front]
             i += 1
-            while i < runs[run + 1] and firsts[i] - last <= gap:
+            while i < final and firsts[i] - last <= gap:
                 if longest > 0 and firsts[i] - start >= longest:
                     break
                 last = max(last, lasts[i])
