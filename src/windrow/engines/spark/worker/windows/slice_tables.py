@@ -75,7 +75,7 @@ class SliceTable:
         return pa.table(columns, schema=self.schema)
 
     def slices(self, table: pa.Table, alone: bool = False) -> KeyedSlices:
-        """A table as slices; neighbours of the same key are told by one number, unless each is ``alone``."""
+        """A table as slices. Neighbours of the same key have one number, unless each slice is ``alone``."""
         first, last, end, _, rows = (_integers(table.column(name)) for name in _EDGES)
         columns = [self._column(k, table) for k in range(len(self._aggregates))]
         partials = Partials(tuple(self._aggregates), rows, tuple(columns))
