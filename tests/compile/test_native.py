@@ -106,7 +106,7 @@ def test_a_kernel_that_does_not_compile_falls_back(monkeypatch: pytest.MonkeyPat
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("the compiler has moved")
 
-    monkeypatch.setattr("windrow.swag.native.roll.build", broken)
+    monkeypatch.setattr("windrow.swag.native.kernels.build", broken)
     fresh = dataclasses.replace(wr.range)  # nothing is compiled for it yet
     with pytest.warns(CompileWarning, match="the compiler has moved"):
         assert wr.swag.DABALite(fresh).roll([1.0, 3.0], 2) == [0.0, 2.0]

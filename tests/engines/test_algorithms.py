@@ -15,8 +15,8 @@ from windrow.partials import over_ranges
 DRIVERS = {
     "Recalc": {"fold_ranges"},
     "FlatFAT": {"tree_ranges"},
-    "TwoStacksLite": {"slide_ranges", "slide_rows"},
-    "SubtractOnEvict": {"slide_ranges", "slide_rows"},
+    "TwoStacksLite": {"slide_ranges", "roll_runs"},
+    "SubtractOnEvict": {"slide_ranges", "roll_runs"},
 }
 
 
@@ -32,13 +32,16 @@ def table(count: int = 300) -> pa.Table:
 def drivers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The drivers that ran, by name."""
     found: list[str] = []
-    run = over_ranges._run
 
-    def noted(form: Any, driver: Any, arguments: Any) -> None:
-        found.append(driver.__name__)
-        run(form, driver, arguments)
+    def noting(function: Any) -> Any:
+        def noted(form: Any, driver: Any, *arguments: Any) -> None:
+            found.append(driver.__name__)
+            function(form, driver, *arguments)
 
-    monkeypatch.setattr(over_ranges, "_run", noted)
+        return noted
+
+    for name in ("_run", "_go_on"):
+        monkeypatch.setattr(over_ranges, name, noting(getattr(over_ranges, name)))
     return found
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import windrow as wr
+from windrow.compile.access import interpret
 from windrow.monoids.base import Monoid, as_monoid
-from windrow.swag.sliding import _STEPS
+from windrow.swag.sliding import sliding_algorithm
 
 ANSWERS: list[tuple[dict[str, Any], str]] = [
     ({}, "TwoStacksLite"),
@@ -60,4 +61,5 @@ def test_what_no_algorithm_answers_is_refused(asked: dict[str, Any], message: st
 
 @pytest.mark.parametrize("monoid", [as_monoid(each) for each in BUILT_IN], ids=lambda each: each.name)
 def test_drivers_have_the_steps_of_what_is_chosen_for_sliding_windows(monoid: Monoid) -> None:
-    assert wr.swag.choose(monoid).algorithm in _STEPS
+    steps = sliding_algorithm(monoid)._make_operations(interpret, monoid)
+    assert steps.empty is not None

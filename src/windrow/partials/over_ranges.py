@@ -1,11 +1,11 @@
 """Aggregates over ranges of rows, natively where they compile.
 
 :func:`~windrow.swag.choose` says how: disjoint ranges are folded, overlapping ones slide, each row in once
-and out once, and for ranges in any order there is a tree. The drivers are closure factories like those of
-:mod:`windrow.swag`, whose steps they use. Rows are read where they lie in the table: ``places`` says which
-row of the table is the i-th in processing order. What does not compile slides in plain Python.
+and out once, by the drivers of :mod:`windrow.swag.native.drivers`, and for ranges in any order there is a
+tree. The folds here are closure factories like those. Rows are read where they lie in the table: ``places``
+says which row of the table is the i-th in processing order. What does not compile slides in plain Python.
 
-A driver does at most about so many ``units`` of work (rows and ranges) in a call, keeps where it is in
+A fold does at most about so many ``units`` of work (rows and ranges) in a call, keeps where it is in
 ``reached`` and the partial at hand in ``kept``, and says whether all is done (:mod:`windrow.compile.pieces`).
 """
 
@@ -21,15 +21,15 @@ from windrow.compile.access import Function, at, cast, emit, is_null, load, row,
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
-from windrow.errors import calling
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
 from windrow.swag.choose import choose
 from windrow.swag.flat_fat import FlatFAT
-from windrow.swag.native.drivers import Jit, Operations
+from windrow.swag.native.drivers import Jit, roll_runs, slide_ranges
 from windrow.swag.native.integer_sums import extreme_integers, sums_fit
+from windrow.swag.plain_ranges import PlainRanges
 from windrow.swag.recalc import Recalc
-from windrow.swag.sliding import sliding_steps, sliding_window
+from windrow.swag.sliding import sliding_algorithm, sliding_kernel
 
 __all__ = [
     "fold_partials",
@@ -84,101 +84,6 @@ def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) ->
         reached[0] = window
         reached[1] = done
         return window == fronts.shape[0]
-
-    return process
-
-
-def slide_ranges(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
-    """Overlapping ranges: each row is inserted once and evicted once. ``reached``: the range, and the
-    registers but for the last, which is ``kept``."""
-    insert, evict, query = steps.insert, steps.evict, steps.query
-
-    @jit
-    def process(
-        ring: Any,
-        mask: int,
-        identity: Any,
-        columns: Any,
-        nulls: Any,
-        places: Any,
-        fronts: Any,
-        stops: Any,
-        targets: Any,
-        bare: Any,
-        out: Any,
-        valid: Any,
-        kept: Any,
-        reached: Any,
-        units: int,
-    ) -> bool:
-        window = reached[0]
-        registers = (reached[1], reached[2], reached[3], load(kept, 0))
-        while window < fronts.shape[0] and units > 0:
-            front, stop = fronts[window], stops[window]
-            # the window before shares nothing with this one, or reaches beyond it
-            if front >= registers[1] or front < registers[0] or stop < registers[1]:
-                registers = (front, front, front, identity)
-            until = min(stop, registers[1] + units)
-            units -= 1 + until - registers[1]
-            while registers[0] < front:
-                registers = evict(ring, mask, identity, registers)
-            while registers[1] < until:
-                place = at(places, registers[1])
-                partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
-                registers = insert(ring, mask, identity, registers, partial)
-            if until == stop:
-                if not is_null(bare, window):
-                    emit(out, valid, at(targets, window), lower(query(ring, mask, identity, registers)))
-                window += 1
-        reached[0], reached[1], reached[2], reached[3] = window, registers[0], registers[1], registers[2]
-        store(kept, 0, registers[3])
-        return window == fronts.shape[0]
-
-    return process
-
-
-def slide_rows(jit: Jit, steps: Operations, lift: Function, lower: Function) -> Function:
-    """The last ``size`` rows of each run: a result per row. ``reached``: the row, the registers but for the
-    last, which is ``kept``, and the run."""
-    insert, evict, query = steps.insert, steps.evict, steps.query
-
-    @jit
-    def process(
-        ring: Any,
-        mask: int,
-        identity: Any,
-        columns: Any,
-        nulls: Any,
-        places: Any,
-        runs: Any,
-        size: int,
-        bare: Any,
-        out: Any,
-        valid: Any,
-        kept: Any,
-        reached: Any,
-        units: int,
-    ) -> bool:
-        first, run, count = reached[0], reached[4], runs[runs.shape[0] - 1]
-        registers = (reached[1], reached[2], reached[3], load(kept, 0))
-        last = min(first + units, count)
-        while first < last:
-            if first == runs[run + 1]:
-                registers = (0, 0, 0, identity)
-                run += 1
-            for i in range(first, min(last, runs[run + 1])):
-                place = at(places, i)
-                if registers[1] - registers[0] == size:
-                    registers = evict(ring, mask, identity, registers)
-                partial = identity if is_null(nulls, place) else cast(identity, lift(*row(columns, place)))
-                registers = insert(ring, mask, identity, registers, partial)
-                if not is_null(bare, i):
-                    emit(out, valid, place, lower(query(ring, mask, identity, registers)))
-            first = min(last, runs[run + 1])
-        reached[0], reached[1], reached[2], reached[3] = first, registers[0], registers[1], registers[2]
-        reached[4] = run
-        store(kept, 0, registers[3])
-        return first == count
 
     return process
 
@@ -251,14 +156,11 @@ def native_results(
     if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
         _run(form, fold_ranges, (*rows, over.fronts, over.stops, bare, out, valid))
         return out, valid
-    capacity = 1 << max(6, (over.widest - 1).bit_length())
-    ring = np.zeros(capacity, form.layout.partial_dtype)
     if isinstance(over, LastRows):
-        _run(form, slide_rows, (ring, capacity - 1, *rows, over.runs, over.size, bare, out, valid))
+        _roll(form, over, rows[1:], bare, out, valid)
     else:
         targets = places if over.one_a_row else None
-        ranges = (over.fronts, over.stops, targets, bare)
-        _run(form, slide_ranges, (ring, capacity - 1, *rows, *ranges, out, valid))
+        _slide(form, over.widest, rows[1:], (over.fronts, over.stops, targets, bare), out, valid)
     return out, valid
 
 
@@ -318,9 +220,7 @@ def partial_results(
         tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
         _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
     else:
-        capacity = 1 << max(6, int((stops - fronts).max(initial=1) - 1).bit_length())
-        ring = np.zeros(capacity, form.layout.partial_dtype)
-        _run(form, slide_ranges, (ring, capacity - 1, *rows, fronts, stops, None, bare, out, valid))
+        _slide(form, int((stops - fronts).max(initial=1)), rows[1:], (fronts, stops, None, bare), out, valid)
     return out, valid
 
 
@@ -347,16 +247,46 @@ def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
     arguments = (*arguments, kept, reached)
     key = (driver, *(argument is None for argument in arguments))
     if key not in form.kernels:
-        slides = driver in (slide_ranges, slide_rows)
-        first = sliding_steps(form) if slides else form.combine
-
-        def factory(jit: Any, lift: Any, lower: Any) -> Any:
-            return driver(jit, first, lift, lower)
-
-        form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=(*arguments, 1))
+        functions = (form.combine, form.lift, form.lower)
+        form.kernels[key] = build(driver, form.jit, *functions, arguments=(*arguments, 1))
     kernel = form.kernels[key]
     assert kernel is not None
     run_in_pieces(lambda units: kernel(*arguments, units))
+
+
+def _slide(form: NativeMonoid, widest: int, rows: Any, ranges: Any, out: Any, valid: Any) -> None:
+    """Overlapping ranges through a window, piece by piece."""
+    # positions are places in processing order, from 0 on
+    arguments = (0, *rows, *ranges, out, valid, None)
+    _go_on(form, slide_ranges, widest, arguments, (0,), len(ranges[0]))
+
+
+def _roll(form: NativeMonoid, over: LastRows, rows: Any, bare: Any, out: Any, valid: Any) -> None:
+    """The last rows of each run, piece by piece."""
+    arguments = (over.size, *rows, bare, out, valid, over.runs)
+    _go_on(form, roll_runs, over.widest, arguments, (0, 0), len(over))
+
+
+def _go_on(
+    form: NativeMonoid,
+    driver: Any,
+    widest: int,
+    arguments: tuple[Any, ...],
+    reached: tuple[int, ...],
+    count: int,
+) -> None:
+    """Call a driver with where it has got to, until the last number of that is ``count``."""
+    capacity = 1 << max(6, (widest - 1).bit_length())
+    ring = np.zeros(capacity, form.layout.partial_dtype)
+    registers: Any = sliding_algorithm(form.monoid).start(form.identity)
+
+    def run(units: int) -> bool:
+        nonlocal registers, reached
+        all_ = (ring, capacity - 1, form.identity, registers, *arguments, *reached, units)
+        registers, *reached = sliding_kernel(form, driver, all_)(*all_)
+        return reached[-1] == count
+
+    run_in_pieces(run)
 
 
 def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:
@@ -367,20 +297,4 @@ def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bo
 def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) -> list[Any]:
     """The same in plain Python, for any objects; rows and results are in processing order. What a user's
     function raises is :class:`~windrow.errors.Raised` at the place of the row."""
-    results: list[Any] = []
-    window = sliding_window(monoid)
-    first = last = 0
-    with calling(monoid, rows) as loop:
-        for front, stop in zip(over.fronts.tolist(), over.stops.tolist(), strict=True):
-            # the window before shares nothing with this one, or reaches beyond it
-            if front >= last or front < first or stop < last:
-                window = sliding_window(monoid)
-                first = last = front
-            for loop.place in range(last, stop):
-                window.insert(*rows[loop.place])
-            loop.place = stop - 1
-            last = max(last, stop)
-            window.evict_many(front - first)
-            first = front
-            results.append(window.query())
-    return results
+    return PlainRanges(monoid).results(rows, over.fronts, over.stops)

@@ -20,7 +20,7 @@ from windrow.partials.ranges import Shape
 from windrow.partials.results import first_beyond, result_array
 from windrow.state.checks import require
 from windrow.state.codec import Codec, records_in
-from windrow.swag.sliding import sliding_window
+from windrow.swag.plain_ranges import PlainRanges
 
 __all__ = ["PlainColumn", "codec_of"]
 
@@ -57,7 +57,7 @@ class PlainColumn(Column):
         held = np.flatnonzero(values)
         found: list[Any] = [None] * len(fronts)
         try:
-            answered = answer(fronts[held].tolist(), stops[held].tolist())
+            answered = answer(fronts[held], stops[held])
         except Exception:  # the same again, range by range, to tell which raises
             ranges = zip(fronts[held].tolist(), stops[held].tolist(), strict=True)
             answered = self._each(self._lowered_fold, ranges)
@@ -72,32 +72,21 @@ class PlainColumn(Column):
     def _lowered_fold(self, front: int, stop: int) -> Any:
         return self.aggregate.monoid.lower(self._fold(front, stop))
 
-    def _slide(self, fronts: list[int], stops: list[int]) -> list[Any]:
+    def _slide(self, fronts: Ints, stops: Ints) -> list[Any]:
         """One window over the slices: each in once, out once."""
-        monoid = _of_partials(self.aggregate.monoid)
-        window, first, last = sliding_window(monoid), 0, 0
-        found = []
-        for front, stop in zip(fronts, stops, strict=True):
-            if front >= last:
-                window, first, last = sliding_window(monoid), front, front
-            for i in range(last, stop):
-                window.insert((self.objects[i],))
-            last = max(last, stop)
-            window.evict_many(front - first)
-            first = front
-            found.append(monoid.lower(window.query_partial()))
-        return found
+        boxed = [((partial,),) for partial in self.objects]
+        return PlainRanges(_of_partials(self.aggregate.monoid)).results(boxed, fronts, stops)
 
-    def _ask(self, fronts: list[int], stops: list[int]) -> list[Any]:
+    def _ask(self, fronts: Ints, stops: Ints) -> list[Any]:
         """A tree over the slices, or a fold per range where that is less to combine."""
-        if not fronts:
+        if not len(fronts):
             return []
-        begin, end = min(fronts), max(stops)
-        if sum(stops) - sum(fronts) <= 2 * (end - begin):
-            return [self._lowered_fold(*each) for each in zip(fronts, stops, strict=True)]
+        begin, end = int(fronts.min()), int(stops.max())
+        ranges = zip(fronts.tolist(), stops.tolist(), strict=True)
+        if (stops - fronts).sum() <= 2 * (end - begin):
+            return [self._lowered_fold(*each) for each in ranges]
         monoid = self.aggregate.monoid
         tree = PlainTree(monoid.combine, self.objects[begin:end])
-        ranges = zip(fronts, stops, strict=True)
         return [monoid.lower(tree.fold(front - begin, stop - begin)) for front, stop in ranges]
 
     def _each(self, fold: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]]) -> list[Any]:

@@ -12,9 +12,11 @@ algorithm needs to know about them and a window without nulls pays nothing.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any, ClassVar
 
-from windrow.errors import EmptyWindow, calling, naming_row
+from windrow.errors import EmptyWindow, Loop, calling, naming_row
 from windrow.monoids.base import Monoid, as_monoid
 
 __all__ = ["Swag", "row_number"]
@@ -141,13 +143,29 @@ class Swag:
         return shaped_like(values, self.monoid, out)(results, None)
 
     def _roll_plainly(self, rows: list[tuple[Any, ...]], size: int) -> list[Any]:
-        results: list[Any] = []
+        count = len(rows)
+        room, surplus = max(size - self._size, 0), max(self._size - size, 0)
+        evictions = chain(repeat(0, room), repeat(surplus + 1, 0 if room else 1), repeat(1))
         with calling(self.monoid, rows) as loop:
-            for loop.place, row in enumerate(rows):
-                if self._size >= size:
-                    self.evict_many(self._size - size + 1)
-                self.insert(*row)
-                results.append(self.query())
+            return self._slide(rows, zip(evictions, range(count), range(1, count + 1), strict=False), loop)
+
+    def _slide(
+        self, rows: list[tuple[Any, ...]], steps: Iterable[tuple[int, int, int]], loop: Loop
+    ) -> list[Any]:
+        """The plain loop: each step (count, first, stop) evicts so many values, inserts the rows [first,
+        stop) and queries. What raises is at the row that is inserted, or else at the last."""
+        results: list[Any] = []
+        for evicted, first, stop in steps:
+            loop.place = last = stop - 1
+            if evicted:
+                self.evict_many(evicted)
+            if first < last:  # most steps insert one row, and a loop costs more than a test
+                for loop.place in range(first, last):
+                    self.insert(*rows[loop.place])
+                loop.place = last
+            if first < stop:
+                self.insert(*rows[last])
+            results.append(self.query())
         return results
 
     def roll_time(self, times: Any, values: Any, size: Any) -> Any:

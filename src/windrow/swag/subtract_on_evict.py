@@ -39,7 +39,11 @@ def operations(jit: Jit, combine: Function, inverse: Function) -> Operations:
     def query(ring: Any, mask: int, identity: Any, registers: Any) -> Any:
         return registers[2]
 
-    return Operations(insert, evict, query)
+    @jit
+    def empty(front: int, identity: Any) -> Any:
+        return front, front, identity
+
+    return Operations(insert, evict, query, empty=empty)
 
 
 class SubtractOnEvict(FifoSwag):

@@ -48,20 +48,15 @@ def operations(jit: Jit, combine: Function) -> Operations:
 
     @jit
     def calm(registers: Any) -> int:
-        """Until the front stack has one value left, evicting only moves the front."""
+        """Until the front stack is empty, evicting only moves the front."""
         front, _, back, _ = registers
-        return back - front - 1
+        return back - front
 
     @jit
-    def glide(ring: Any, mask: int, identity: Any, registers: Any, partial: Any) -> Any:
-        front, end, back, back_sum = registers
-        front += 1
-        back_sum = cast(identity, combine(back_sum, partial))
-        store(ring, end & mask, partial)
-        total = cast(identity, combine(load(ring, front & mask), back_sum))
-        return (front, end + 1, back, back_sum), total
+    def empty(front: int, identity: Any) -> Any:
+        return front, front, front, identity
 
-    return Operations(insert, evict, query, None, calm, glide)
+    return Operations(insert, evict, query, None, calm, empty)
 
 
 class TwoStacksLite(FifoSwag):

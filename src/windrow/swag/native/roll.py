@@ -9,20 +9,30 @@ that a signal interrupts between two pieces leaves a window that has taken the r
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns, native_columns, shaped_like, with_empty
-from windrow.compile.native import NativeMonoid, build, native, warn_plain
+from windrow.compile.native import NativeMonoid, native
 from windrow.compile.pieces import call_whole, pieces
 from windrow.errors import AggregateError, Raised
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.native.integer_sums import extreme_integers, sums_fit
+from windrow.swag.native.kernels import driver_kernel
 from windrow.swag.queue import ChunkedArrayQueue
 
-__all__ = ["NativeBatch", "account_for_nulls", "keep_taken", "power_of_two", "prepared", "prepared_times"]
+__all__ = [
+    "NativeBatch",
+    "account_for_nulls",
+    "keep_taken",
+    "power_of_two",
+    "prepared",
+    "prepared_times",
+    "skips_by_count",
+]
 
 _SMALLEST_RING = 64
 
@@ -104,41 +114,44 @@ class NativeBatch:
         """A window by count; ``rest`` does the same in plain Python, for what cannot go through here."""
         if not self._enter(min(size, len(self.window) + len(self)), None):
             return rest()
-        out, valid, fronts = self._outputs()
         first_position = self.window._registers[1]
-        written = (self._lasts(fronts, first_position), out, valid, fronts)
-        ends = None if fronts is None else np.arange(1, len(self) + 1) + first_position
+        skips = skips_by_count(self.window, self.columns.nulls, len(self), size)
+        out, valid = self._outputs()
+        written = (None if skips is None else skips.all_skipped, out, valid)
 
-        def arguments(piece: slice) -> tuple[Any, ...]:
-            return *self._window(), size, *self._rows(piece), *(_some(each, piece) for each in written)
+        def arguments(first: int, last: int) -> tuple[Any, ...]:
+            rows = (self.columns.arrays, self.columns.nulls, None)
+            return *self._window(), size, *rows, *written, first, last
 
-        kernel = self._kernel(driver, arguments(slice(0, len(self))))
+        kernel = self._kernel(driver, arguments(0, len(self)))
         if kernel is None:
             return rest()
         backup = self._backup()
         try:
-            for piece in self._pieces():
-                self._take(kernel, arguments(piece), lambda registers: registers)
+            for first, stop in self._pieces():
+                self._take(kernel, arguments(first, stop), lambda registers: registers)
         except Exception as error:
             self._restore(backup)
             return self._explain(error, rest)
         except BaseException:
             keep_taken(self.window, self.columns.nulls, first_position)
             raise
-        return self._finish(first_position, out, valid, fronts, ends)
+        return self._finish(first_position, out, valid, skips)
 
     def run_timed(self, driver: Callable[..., Any], times: Any, size: Any, rest: Callable[[], Any]) -> Any:
         """A window by time; the ring is enlarged as often as a batch asks for it."""
         self._check_times(times, size)
         if not self._enter(min(len(self), 1 << 16), times.dtype):
             return rest()
-        out, valid, fronts = self._outputs()
+        out, valid = self._outputs()
+        fronts = np.zeros(len(self), np.int64) if has_nulls(self.window, self.columns.nulls) else None
         first_position = self.window._registers[1]
         written = (self._lasts(fronts, first_position), out, valid, fronts)
 
         def arguments(done: int, stop: int) -> tuple[Any, ...]:
             window = (*self._window(), self._state.clock, times[:stop], size, done)
-            return *window, *self._rows(slice(0, stop)), *written
+            rows = tuple(array[:stop] for array in self.columns.arrays)
+            return *window, rows, self.columns.nulls, *written
 
         kernel = self._kernel(driver, arguments(0, len(self)))
         if kernel is None:
@@ -146,8 +159,8 @@ class NativeBatch:
         backup = self._backup()
         done = 0
         try:
-            for piece in self._pieces():
-                stop = _after_peers(times, piece.stop)
+            for _, stop in self._pieces():
+                stop = _after_peers(times, stop)
                 while done < stop:
                     done = self._take(kernel, arguments(done, stop), lambda result: result[0])[1]
                     if done < stop:
@@ -158,23 +171,19 @@ class NativeBatch:
         except BaseException:
             keep_taken(self.window, self.columns.nulls, first_position)
             raise
-        ends = np.searchsorted(times, times, side="right") + first_position if fronts is not None else None
-        return self._finish(first_position, out, valid, fronts, ends)
+        if fronts is None:
+            return self._finish(first_position, out, valid, None)
+        ends = np.searchsorted(times, times, side="right") + first_position
+        skips = skips_in(self.window, self.columns.nulls, first_position, fronts, ends)
+        return self._finish(first_position, out, valid, skips)
 
-    def _pieces(self) -> Iterator[slice]:
+    def _pieces(self) -> Iterable[tuple[int, int]]:
         """The rows in pieces; without rows one without, which may still evict."""
-        if not len(self):
-            yield slice(0, 0)
-        for first, stop in pieces(len(self)):
-            yield slice(first, stop)
+        return pieces(len(self)) if len(self) else [(0, 0)]
 
     def _window(self) -> tuple[Any, ...]:
         """The window as drivers take it."""
         return self._state.ring, self._state.mask, self.form.identity, self._typed(self.window._registers)
-
-    def _rows(self, piece: slice) -> tuple[Any, ...]:
-        """Some rows of the batch as drivers take them."""
-        return tuple(array[piece] for array in self.columns.arrays), _some(self.columns.nulls, piece)
 
     def _make_room(self, times: Any, done: int) -> None:
         """Enlarge the ring for the rows at the next moment."""
@@ -253,7 +262,7 @@ class NativeBatch:
     # -- running
     # ---------------------------------------------------------------------------------------------------
 
-    def _outputs(self) -> tuple[np.ndarray[Any, Any], Any, Any]:
+    def _outputs(self) -> tuple[np.ndarray[Any, Any], Any]:
         layout = self.form.layout
         count = len(self)
         given = self.out
@@ -261,9 +270,7 @@ class NativeBatch:
             isinstance(given, np.ndarray) and given.dtype == layout.result_dtype and given.flags.c_contiguous
         )
         out = given if fits and len(given) == count else np.empty(count, layout.result_dtype)
-        valid = np.ones(count, np.bool_) if layout.may_be_null else None
-        has_nulls = self.columns.nulls is not None or bool(self.window._null_positions)
-        return out, valid, np.zeros(count, np.int64) if has_nulls else None
+        return out, np.ones(count, np.bool_) if layout.may_be_null else None
 
     def _lasts(self, fronts: Any, first_position: int) -> Any:
         """For each row the position of the last value up to it; None where neither batch nor window has a
@@ -279,23 +286,7 @@ class NativeBatch:
         return np.maximum(np.maximum.accumulate(positions), last)
 
     def _kernel(self, driver: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """The compiled driver, or None, with one warning, if it does not compile."""
-        known = self.form.kernels
-        key: tuple[Any, ...] = (type(self.window), driver, *(argument is None for argument in arguments))
-        key = (*key, *(a.dtype.str for a in arguments if isinstance(a, np.ndarray)))
-        if key not in known:
-            form = self.form
-            steps = type(self.window)._make_operations(form.jit, form)
-
-            def factory(jit: Any, lift: Any, lower: Any) -> Any:
-                return driver(jit, steps, lift, lower)
-
-            try:
-                known[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
-            except Exception as error:  # whatever Numba raises means the same here
-                warn_plain(form.monoid, f"{type(error).__name__}: {error}")
-                known[key] = None
-        return known[key]
+        return driver_kernel(self.form, type(self.window), driver, arguments)
 
     def _backup(self) -> Any:
         """What is needed to undo the batch if a user's function raises; windrow's own do not."""
@@ -338,15 +329,9 @@ class NativeBatch:
                 f"sort the rows"
             )
 
-    def _finish(self, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any) -> Any:
-        out, valid = account_for_nulls(
-            self.window, self.columns.nulls, first_position, out, valid, fronts, ends
-        )
+    def _finish(self, first_position: int, out: Any, valid: Any, skips: Skips | None) -> Any:
+        out, valid = account_for_nulls(self.window, self.columns.nulls, first_position, out, valid, skips)
         return self.shape(out, valid)
-
-
-def _some(array: Any, piece: slice) -> Any:
-    return None if array is None else array[piece]
 
 
 def _after_peers(times: Any, stop: int) -> int:
@@ -354,36 +339,66 @@ def _after_peers(times: Any, stop: int) -> int:
     return int(np.searchsorted(times, times[stop - 1], side="right")) if stop else 0
 
 
+class Skips(NamedTuple):
+    """How many values each window of a batch skips, and how many rows it holds."""
+
+    skipped: Ints
+    rows: Ints
+
+    @property
+    def all_skipped(self) -> Mask:
+        return self.skipped == self.rows
+
+
+def has_nulls(window: FifoSwag, nulls: Any) -> bool:
+    return nulls is not None or bool(window._null_positions)
+
+
+def skips_by_count(window: FifoSwag, nulls: Any, count: int, size: int) -> Skips | None:
+    """Before a batch of so many rows, for windows of the last ``size``; None where no value is skipped."""
+    if not has_nulls(window, nulls):
+        return None
+    front, end = window._registers[:2]
+    ends = np.arange(end + 1, end + count + 1)
+    return skips_in(window, nulls, end, np.maximum(ends - min(size, end + count), front), ends)
+
+
+def skips_in(window: FifoSwag, nulls: Any, first_position: int, fronts: Ints, ends: Ints) -> Skips:
+    """Row i of the batch, which begins at ``first_position``, sees the positions [fronts[i], ends[i])."""
+    before = np.zeros(len(fronts) + 1, np.int64)
+    if nulls is not None:
+        np.cumsum(nulls, out=before[1:])
+    skipped = before[ends - first_position] - before[np.maximum(fronts - first_position, 0)]
+    older = np.array(window._null_positions, np.int64)
+    if len(older):
+        skipped += len(older) - np.searchsorted(older, fronts)
+    return Skips(skipped, ends - fronts)
+
+
 def account_for_nulls(
-    window: FifoSwag, nulls: Any, first_position: int, out: Any, valid: Any, fronts: Any, ends: Any
+    window: FifoSwag, nulls: Any, first_position: int, out: Any, valid: Any, skips: Skips | None
 ) -> tuple[Any, Any]:
     """After a batch: the window's count and nulls, and which results are null.
 
-    Those of windows without a value are, and under ``nulls="propagate"`` those of windows with a null. Row i
-    of the batch saw the positions [fronts[i], ends[i]); fronts is None where neither batch nor window has a
-    null."""
+    Those of windows without a value are, and under ``nulls="propagate"`` those of windows with a null."""
     front, end = window._registers[:2]
     window._evicted, window._size = front, end - front
-    if fronts is None:
-        return out, valid
     if nulls is not None:
         window._null_positions.extend((np.flatnonzero(nulls) + first_position).tolist())
-    positions = np.array(window._null_positions, np.int64)
     while window._null_positions and window._null_positions[0] < front:
         window._null_positions.popleft()
-    count = np.searchsorted(positions, ends) - np.searchsorted(positions, fronts)
+    if skips is None:
+        return out, valid
     if window.monoid.nulls == "propagate":
-        bare, value = count > 0, None
-    else:
-        bare, value = count == ends - fronts, window.monoid.empty_result()
-    return with_empty(out, valid, bare, value)
+        return with_empty(out, valid, skips.skipped > 0, None)
+    return with_empty(out, valid, skips.all_skipped, window.monoid.empty_result())
 
 
 def keep_taken(window: FifoSwag, nulls: Any, first_position: int) -> None:
     """After an interruption: the rows of whole pieces are in the window, and the others are not."""
-    taken, nothing = window._registers[1] - first_position, np.empty(0, np.int64)
+    taken = window._registers[1] - first_position
     nulls = None if nulls is None else nulls[:taken]
-    account_for_nulls(window, nulls, first_position, nothing, None, nothing, nothing)
+    account_for_nulls(window, nulls, first_position, np.empty(0), None, None)
 
 
 def power_of_two(at_least: int) -> int:

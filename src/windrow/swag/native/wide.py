@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from windrow.compile.access import Function, is_null, note
+from windrow.compile.access import Function, is_null
 from windrow.swag.native.drivers import Jit, Operations
 
 __all__ = ["EXTRA_ROWS", "daba_lite", "roll_rows", "two_stacks_lite"]
@@ -132,9 +132,7 @@ def roll_rows(jit: Jit, operations: Operations, lift_into: Function, lower_into:
     clear = _clear(jit)
 
     @jit
-    def process(
-        rows: Any, mask: int, registers: Any, size: int, codes: Any, nulls: Any, out: Any, fronts: Any
-    ) -> Any:
+    def process(rows: Any, mask: int, registers: Any, size: int, codes: Any, nulls: Any, out: Any) -> Any:
         while registers[1] - registers[0] > size:
             registers = evict(rows, mask, registers)
         for i in range(codes.shape[0]):
@@ -146,7 +144,6 @@ def roll_rows(jit: Jit, operations: Operations, lift_into: Function, lower_into:
                 lift_into(rows[mask + 1], codes[i])  # the sum of the back: cheaper than to combine the rows
             registers = insert(rows, mask, registers)
             lower_into(rows[query(rows, mask, registers)], out, i)
-            note(fronts, i, registers[0])
         return registers
 
     return process

@@ -15,7 +15,7 @@ from windrow.compile.native import build
 from windrow.compile.pieces import call_whole, pieces
 from windrow.compile.wide import WideForm, codes_of, wide_form
 from windrow.swag.fifo import FifoSwag, NativeWindow
-from windrow.swag.native.roll import account_for_nulls, keep_taken, power_of_two
+from windrow.swag.native.roll import account_for_nulls, keep_taken, power_of_two, skips_by_count
 from windrow.swag.native.wide import EXTRA_ROWS, roll_rows
 from windrow.swag.queue import ChunkedArrayQueue
 
@@ -28,22 +28,19 @@ def roll_wide(window: FifoSwag, values: Any, size: int, out: Any) -> Any:
     state = _enter(window, form, min(size, len(window) + len(batch)))
     count = len(batch)
     results = _results(form, count, out)
-    has_nulls = batch.nulls is not None or bool(window._null_positions)
-    fronts = np.zeros(count, np.int64) if has_nulls else None
     first_position = window._registers[1]
+    skips = skips_by_count(window, batch.nulls, count, size)
     try:
         for first, stop in pieces(count) if count else [(0, 0)]:
             part = slice(first, stop)
             nulls = None if batch.nulls is None else batch.nulls[part]
-            noted = None if fronts is None else fronts[part]
             positions = tuple(int(r) for r in window._registers[: window._integers])
-            rows = (size, batch.codes[part], nulls, results[part], noted)
+            rows = (size, batch.codes[part], nulls, results[part])
             _take(window, form, state, (state.ring, state.mask, positions, *rows))
     except BaseException:
         keep_taken(window, batch.nulls, first_position)
         raise
-    ends = None if fronts is None else np.arange(1, count + 1) + first_position
-    results, valid = account_for_nulls(window, batch.nulls, first_position, results, None, fronts, ends)
+    results, valid = account_for_nulls(window, batch.nulls, first_position, results, None, skips)
     return shaped_like(values, window.monoid, out)(_as_results(form, results, valid), valid)
 
 

@@ -18,19 +18,23 @@ import numpy as np
 
 from windrow.arrays import Ints
 from windrow.compile.columns import Columns
-from windrow.compile.native import NativeMonoid, build
-from windrow.engines.spark.worker.rolling.kernels import slide_on
+from windrow.compile.native import NativeMonoid
 from windrow.engines.spark.worker.rolling.tails import ArrowTail
-from windrow.errors import Loop, Raised, calling
+from windrow.errors import Raised
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
 from windrow.partials.results import array_of, as_moments, check_integers, result_array
+from windrow.swag.native.drivers import slide_ranges
+from windrow.swag.plain_ranges import PlainRanges
 from windrow.swag.queue import ChunkedArrayQueue
-from windrow.swag.sliding import own_registers, sliding_steps, sliding_window
+from windrow.swag.sliding import sliding_algorithm, sliding_kernel
 
 __all__ = ["Batch", "Carry", "carry_for"]
+
+#: units of work without a limit: a batch is one piece
+_ALL = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -64,47 +68,29 @@ class PlainCarry:
 
     def __init__(self, aggregate: Aggregate) -> None:
         self._monoid = aggregate.monoid
-        self._window = sliding_window(self._monoid)
-        self._front = self._stop = 0
+        self._ranges = PlainRanges(self._monoid)
 
     @classmethod
     def of_native(cls, aggregate: Aggregate, carry: NativeCarry) -> PlainCarry:
         """The same window as Python objects."""
         plain = cls(aggregate)
-        front, end, back, total = carry.registers
+        *positions, total = carry.registers
+        front, end = positions[:2]
         queue = ChunkedArrayQueue(front)
         for position in range(front, end):
             queue[position] = carry.form.to_plain(carry.ring[position & carry.mask])
-        window: Any = plain._window
+        window: Any = plain._ranges.window
         window._queue, window._size, window._evicted = queue, end - front, front
-        registers = (front, end, back, carry.form.to_plain(total))
-        window._registers = own_registers(plain._monoid, registers)
+        window._registers = (*positions, carry.form.to_plain(total))
         window._null_positions.extend(carry.nulls.tolist())
-        plain._front, plain._stop = front, end
+        plain._ranges.front, plain._ranges.stop = front, end
         return plain
 
     def push(self, arrays: list[Any], batch: Batch) -> Any:
         rows = list(zip(*(array.to_pylist() for array in arrays), strict=True))
-        with calling(self._monoid, rows) as loop:
-            results = [
-                self._slide(rows, loop, batch.base, front, stop)
-                for front, stop in zip(batch.fronts.tolist(), batch.stops.tolist(), strict=True)
-            ]
+        results = self._ranges.results(rows, batch.fronts, batch.stops, batch.base)
         check_integers(self._monoid, results, lambda place: f"the window up to {batch.describe(place)}")
         return result_array(self._monoid, results)
-
-    def _slide(self, rows: list[tuple[Any, ...]], loop: Loop, base: int, front: int, stop: int) -> Any:
-        loop.place = last = stop - 1 - base
-        if front >= self._stop:
-            self._window = sliding_window(self._monoid)
-            self._front = self._stop = front
-        self._window.evict_many(front - self._front)
-        self._front = front
-        for loop.place in range(self._stop - base, last + 1):
-            self._window.insert(*rows[loop.place])
-        self._stop = stop
-        loop.place = last
-        return self._window.query()
 
 
 class NativeCarry:
@@ -115,7 +101,7 @@ class NativeCarry:
         self.form = form
         self.ring = np.zeros(64, form.layout.partial_dtype)
         self.mask = len(self.ring) - 1
-        self.registers: Any = (0, 0, 0, form.identity)
+        self.registers: Any = sliding_algorithm(aggregate.monoid).start(form.identity)
         #: the positions of rows in the window that are skipped
         self.nulls: Ints = np.zeros(0, np.int64)
         self._largest: tuple[Any, ...] = ()
@@ -141,14 +127,15 @@ class NativeCarry:
         valid = np.ones(count, np.bool_) if layout.may_be_null else None
         # always a mask, so that there is one kernel and not two to compile
         nulls = np.zeros(len(columns), np.bool_) if columns.nulls is None else columns.nulls
-        reached = np.zeros(1, np.int64)
+        # windrow's own functions do not raise
+        reached = None if self._aggregate.monoid.builtin else np.zeros(1, np.int64)
         window = (self.ring, self.mask, self.form.identity, self.registers)
-        rows = (batch.base, columns.arrays, nulls, batch.fronts, batch.stops)
-        arguments = (*window, *rows, self._without_values(nulls, batch), reached, out, valid)
+        rows = (batch.base, columns.arrays, nulls, None, batch.fronts, batch.stops, None)
+        arguments = (*window, *rows, self._without_values(nulls, batch), out, valid, reached, 0, _ALL)
         try:
-            self.registers = _kernel(self.form, arguments)(*arguments)
+            self.registers, _ = sliding_kernel(self.form, slide_ranges, arguments)(*arguments)
         except Exception as error:
-            if self._aggregate.monoid.builtin:
+            if reached is None:
                 raise
             row = int(reached[0])
             values = tuple(array[row].item() for array in columns.arrays)
@@ -203,18 +190,6 @@ class PickCarry:
         results = self._values.take(out)
         self._values.forget(batch.oldest)
         return results
-
-
-def _kernel(form: NativeMonoid, arguments: tuple[Any, ...]) -> Any:
-    key = (slide_on, arguments[-1] is None)
-    if key not in form.kernels:
-        steps = sliding_steps(form)
-
-        def factory(jit: Any, lift: Any, lower: Any) -> Any:
-            return slide_on(jit, steps, lift, lower)
-
-        form.kernels[key] = build(factory, form.jit, form.lift, form.lower, arguments=arguments)
-    return form.kernels[key]
 
 
 def carry_for(aggregate: Aggregate, kinds: list[Any]) -> Carry:
