@@ -50,7 +50,7 @@ def one_step() -> Iterator[None]:
     ...     add_windows([(Tumbling(1), 4)], most=5)
     ...     add_windows([(Tumbling(2), 2)], most=5)
     Traceback (most recent call last):
-    windrow.slicing.limits.TooManyWindows: one step would give at least 6 windows (4 of Tumbling(1), 2 of
+    windrow.errors.TooManyWindows: one step would give at least 6 windows (4 of Tumbling(1), 2 of
     Tumbling(2)), and at most 5 are allowed: use longer windows, leave empty='emit' out, filter rows far away
     in time, or raise max_windows=
     """
