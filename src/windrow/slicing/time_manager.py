@@ -74,11 +74,11 @@ class TimePart:
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
-    def judged(self, batch: Batch, watermark: int) -> tuple[Mask, Mask]:
+    def judge(self, batch: Batch, watermark: int) -> tuple[Mask, Mask]:
         """Which slices some window takes, and which are in some window at all."""
-        return self._judged(self.windows, batch.slices, batch.late_before, watermark)
+        return self._judge_slices(self.windows, batch.slices, batch.late_before, watermark)
 
-    def _judged(
+    def _judge_slices(
         self, windows: TimeWindows, slices: HeldSlices, late_before: int, watermark: int
     ) -> tuple[Mask, Mask]:
         longest = windows.longest_each
@@ -108,7 +108,7 @@ class TimePart:
         filling = self.filling
         if self.query.empty == "emit":
             for windows in self.windows.one_by_one():
-                mine, _ = self._judged(windows, slices, batch.late_before, watermark)
+                mine, _ = self._judge_slices(windows, slices, batch.late_before, watermark)
                 filling = filling.with_rows(int(windows.numbers[0]), slices.take(np.flatnonzero(mine)))
         return replace(self, store=self.store.added(slices), filling=filling)
 

@@ -58,10 +58,10 @@ class Chunk:
         checked = [whole("what is known of a chunk", fact, *limit) for fact, limit in pairs]
         found.count, found.first, found.last, found.nbytes, found.levels = checked
         require(found.first <= found.last, "a chunk whose last row is before the first")
-        found.released(load, load_whole, keeps)
+        found.release(load, load_whole, keeps)
         return found
 
-    def released(self, load: Callable[[], Held], load_whole: Callable[[int], Any], keeps: bool) -> None:
+    def release(self, load: Callable[[], Held], load_whole: Callable[[int], Any], keeps: bool) -> None:
         """Rows and wholes are kept elsewhere from now on, and loaded when they are asked for: each time,
         unless it ``keeps`` them."""
         self._rows, self._wholes = OnDemand(load=self._checking(load), keeps=keeps), {}

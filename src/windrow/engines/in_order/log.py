@@ -94,22 +94,22 @@ class RowLog:
         masks = (*self.masks, *(None for _ in new))
         return replace(self, chunks=(*self.chunks, *new), tail=None, masks=masks)
 
-    def appended(self, rows: Held) -> RowLog:
+    def with_rows(self, rows: Held) -> RowLog:
         """With more rows behind the others."""
         return self.with_tail(rows if self.tail is None else joined([self.tail, rows]))
 
-    def dropped(self, count: int) -> RowLog:
+    def without_first(self, count: int) -> RowLog:
         """Without the first chunks."""
         if not count:
             return self
         return replace(self, chunks=self.chunks[count:], masks=self.masks[count:], first=self.first + count)
 
-    def emptied(self) -> RowLog:
+    def without_rows(self) -> RowLog:
         return RowLog(first=self.end, added_after=self.added_after)
 
     def rewritten(self, rows: Held) -> RowLog:
         """Other rows in place of all there are."""
-        return self.emptied().with_tail(rows)
+        return self.without_rows().with_tail(rows)
 
     def rows(self, begin: int = 0) -> list[Held]:
         """The rows that are needed of the chunks from the begin-th on."""
@@ -128,7 +128,7 @@ class RowLog:
         O(1) times."""
         return self.chunk_rows > 2 * (needed + fewest_rows())
 
-    def kept(self, rows: Held, places: Ints) -> RowLog:
+    def with_only(self, rows: Held, places: Ints) -> RowLog:
         """Of ``rows``, those of this log and new ones behind them, the ones at these places, which are
         sorted."""
         needed = [

@@ -36,7 +36,7 @@ class Waiting:
     def nbytes(self) -> int:
         return sum(part.nbytes for part in self.parts) + sum(chunk.nbytes for chunk in self.chunks)
 
-    def added(self, rows: Held) -> Waiting:
+    def with_rows(self, rows: Held) -> Waiting:
         """With rows in any order."""
         parts = (*self.parts, rows.by_time())
         return Waiting((joined(parts).by_time(),) if len(parts) > _MOST_PARTS else parts, self.chunks)
@@ -60,7 +60,7 @@ class Waiting:
             if end:
                 due.append(part.slice(0, end))
             if end < len(part):
-                rest = rest.added(part.slice(end, len(part)))
+                rest = rest.with_rows(part.slice(end, len(part)))
         return due, rest
 
     def _touched(self, up_to: int | None) -> list[Held]:

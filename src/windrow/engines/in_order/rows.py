@@ -122,7 +122,7 @@ class OrderedRows:
         if not len(held):
             return
         assert held.times.min() >= self._passed, "a late row"
-        self._pending = self._pending.added(held)
+        self._pending = self._pending.with_rows(held)
 
     def inside(self, table: pa.Table) -> Mask | None:
         """Which rows may be in a window at all; None: all."""
@@ -142,7 +142,7 @@ class OrderedRows:
             result, log = self._taken(new, up_to, closing)
         elif isinstance(self._window, Rolling) and self._window.size is not None:
             log = after_time(log, log.tail, up_to - self._window.size.units)
-        self._log = log.emptied() if closing else log
+        self._log = log.without_rows() if closing else log
         self._pending = pending
         self._passed = max(self._passed, up_to)
         return result if result is not None and result.num_rows else None
@@ -177,13 +177,13 @@ class OrderedRows:
             assert new is not None
             taken = self._with_context(log.all(), new)
             columns, kept = policy_columns(self._query, over, taken, taken.news)
-            return self._rolled(taken, new, taken.news, columns), log.kept(taken.rows, kept)
+            return self._rolled(taken, new, taken.news, columns), log.with_only(taken.rows, kept)
         assert self._strategy is not None
         if new is not None and not self._strategy.may_complete(new.table):
-            return None, log.appended(new.select(self._columns))
+            return None, log.with_rows(new.select(self._columns))
         taken = self._with_context(log.all(), new)
         result, kept = completed_windows(self._query, self._name, self._strategy, taken, closing, self._since)
-        return result, log.kept(taken.rows, kept)
+        return result, log.with_only(taken.rows, kept)
 
     def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
         """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
@@ -264,7 +264,7 @@ class OrderedRows:
         rows = later.all()
         if rows is not None:
             came_out = rows.times >= self._earliest(rows, touched)
-            self._pending = earlier.added(replace(rows, revisions=rows.revisions + came_out))
+            self._pending = earlier.with_rows(replace(rows, revisions=rows.revisions + came_out))
 
     def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
         if over.policy is None:
@@ -362,7 +362,7 @@ class OrderedRows:
         self._log = known.with_tail(context)
         self._pending = Waiting((), tuple(waiting))
         if pending is not None:
-            self._pending = self._pending.added(pending)
+            self._pending = self._pending.with_rows(pending)
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
         self._since = whole("since", state["since"], -_NEVER, _NEVER)
         self._check_waiting()

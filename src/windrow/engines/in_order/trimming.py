@@ -19,7 +19,7 @@ __all__ = ["after_time", "without_dead_chunks"]
 
 def after_time(log: RowLog, tail: Held | None, bound: int) -> RowLog:
     """With another tail, without chunks that end by a time."""
-    log = log.dropped(bisect_right(log.chunks, bound, key=lambda chunk: chunk.last))
+    log = log.without_first(bisect_right(log.chunks, bound, key=lambda chunk: chunk.last))
     if tail is not None and not log.chunks:
         tail = tail.where(tail.times > bound)
     return log.with_tail(tail)
@@ -43,7 +43,7 @@ def without_dead_chunks(query: Spec, count: int, log: RowLog) -> RowLog:
         if (held[mine] < count).any():
             break
         dead += 1
-    return log.dropped(dead)
+    return log.without_first(dead)
 
 
 def _last_of_each_key(query: Spec, count: int, log: RowLog) -> RowLog:

@@ -46,7 +46,7 @@ def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
     before, late_pairs = state.watermark, Counter[str]()
     if state.time is not None:
         late_pairs["window_fired"] += state.time.late_pairs(batch, before)
-        taken, in_time = state.time.judged(batch, before)
+        taken, in_time = state.time.judge(batch, before)
         state = replace(state, time=state.time.added(batch, taken, before))
         timed = _some(batch.slices, taken) if plan.counts_revisions else None
     parts, touched = [], {}

@@ -39,7 +39,7 @@ class Columns:
         known = {field.name: field for field in self.schema}
         return Columns(pa.schema([known.get(name, pa.field(name, pa.null())) for name in names]))
 
-    def learned(self, table: pa.Table) -> Columns:
+    def with_types_of(self, table: pa.Table) -> Columns:
         """With the types that this table is the first to know."""
         require_columns(table, self.schema.names)
         fields = [table.schema.field(f.name) if pa.types.is_null(f.type) else f for f in self.schema]

@@ -131,11 +131,11 @@ class Plan:
                     f"scale or filter such rows"
                 )
 
-    def settled(self, state: State, table: pa.Table) -> tuple[Plan, State]:
-        """With what a table is the first to tell: the types of columns, and what depends on them."""
+    def with_types_of(self, state: State, table: pa.Table) -> tuple[Plan, State]:
+        """With what a table is the first to show: the types of columns, and what depends on them."""
         if state.columns is None:
-            return self.begun(state, table)
-        columns = state.columns.learned(table)
+            return self.begin(state, table)
+        columns = state.columns.with_types_of(table)
         if columns is state.columns:
             return self, state
         state = replace(state, columns=columns)
@@ -159,7 +159,7 @@ class Plan:
         kinds = [schema.field(column).type for aggregate in added for column in aggregate.columns]
         return not any(map(pa.types.is_null, kinds)) and self._needs_moments(schema)
 
-    def begun(self, state: State, table: pa.Table) -> tuple[Plan, State]:
+    def begin(self, state: State, table: pa.Table) -> tuple[Plan, State]:
         """For the first table: what depends on the types of columns is settled."""
         columns = Columns.of(self.query, table)
         axis, _, _ = read_times(columns.schema.empty_table().column(self.query.time), self.query.time)

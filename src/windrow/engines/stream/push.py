@@ -52,7 +52,7 @@ def read_rows(
     """The rows of a table that windows may take; others are counted. ``now`` tells the seconds since 1970;
     without it, no row is too far ahead."""
     check_table_names(plan.query, table.column_names, endless=True)
-    plan, state = plan.settled(state, table)
+    plan, state = plan.with_types_of(state, table)
     assert state.columns is not None
     table = state.columns.conform(table)
     timed, timeless = with_time(table, plan.query.time)

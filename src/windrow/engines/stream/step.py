@@ -28,7 +28,7 @@ from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge, reached
 from windrow.slicing.slices import HeldSlices, concat
 
-__all__ = ["pushed", "taken"]
+__all__ = ["pushed", "take_table"]
 
 
 def pushed(
@@ -50,7 +50,7 @@ def pushed(
     return plan, after, due.joined(fired)
 
 
-def taken(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]:
+def take_table(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, Due]:
     """The state after a table, at the same watermark, and corrections that are due."""
     together = _Together(plan, state)
     together.take(table, is_last=True)

@@ -297,7 +297,7 @@ class SavedOperator:
         self.entries.begin()
         self._state.save(plan, state)
         self.entries.commit(None if self._windows is None else self._windows.write)
-        state = self._state.settled(state)
+        state = self._state.settle(state)
         self.loaded.only(self._state.names)
         if self._windows is not None:
             self._windows.settle()

@@ -161,13 +161,13 @@ class StoredRows:
             pass  # what does not combine is asked of the rows, and raises where it is needed
         return self._entry(part, number, levels, waits=place is None)
 
-    def settled(self) -> None:
+    def settle(self) -> None:
         """What was saved is safe."""
         self._stored = self._saved
         for chunk, entry in self._stored.items():
             chunk.levels = entry.levels
             if not self.keeps:  # also where it was read from an entry that this one replaces
-                chunk.released(entry.load, entry.load_whole, self.keeps)
+                chunk.release(entry.load, entry.load_whole, self.keeps)
 
 
 def _columns_of(chunks: Sequence[Chunk], entries: Sequence[_Entry]) -> list[Any]:

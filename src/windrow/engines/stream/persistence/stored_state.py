@@ -347,10 +347,10 @@ class StoredState:
             self.entries.set_header(data)
         self._header = data
 
-    def settled(self, state: State) -> State:
+    def settle(self, state: State) -> State:
         """What was saved is safe: the state with its blocks where they are stored now."""
         self._stored, self._written = self._saved, self._header
-        self._rows.settled()
+        self._rows.settle()
         self._sums = {name: self._sums[name] for name in self.names}
         state = replace(state, ordered=self._ordered)
         if state.time is None:

@@ -23,7 +23,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import taken_folded
 from windrow.engines.stream.results import result_table
 from windrow.engines.stream.state import Counts, State
-from windrow.engines.stream.step import taken
+from windrow.engines.stream.step import take_table
 from windrow.engines.stream.watermark import watermark_of
 from windrow.slicing.limits import one_step
 
@@ -64,6 +64,7 @@ class Stepped:
     has_moved: bool
 
 
+@one_step()
 def step(
     payload: bytes,
     schema: pa.Schema,
@@ -77,20 +78,6 @@ def step(
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
     many keys are spread, which must never change. ``query_id``: of which stream this is, if that is known."""
-    with one_step():
-        return _stepped(payload, schema, entries, blobs, watermark_ms, rejected, buckets, query_id)
-
-
-def _stepped(
-    payload: bytes,
-    schema: pa.Schema,
-    entries: BucketEntries,
-    blobs: Sequence[bytes],
-    watermark_ms: int,
-    rejected: Mapping[str, int],
-    buckets: int,
-    query_id: str | None,
-) -> Stepped:
     fresh, nothing = begin(payload, schema)
     fenced = FencedEntries(entries)
     bucket = kept_by(fenced, buckets, query_id)
@@ -127,7 +114,7 @@ def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, Stat
         return plan, state, Due()
     if sends_rows(plan.query):
         table = pa.concat_tables([read_rows(blob) for blob in blobs])
-        return taken(plan, state, table)
+        return take_table(plan, state, table)
     state, due = taken_folded(plan, state, [read_folded(plan, blob) for blob in blobs])
     return plan, state, due
 

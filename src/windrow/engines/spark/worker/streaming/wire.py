@@ -39,7 +39,7 @@ def on_spark(query: Spec) -> Spec:
 def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
     """The plan of a query for rows of a schema, and the state before the first of them."""
     query = on_spark(unpacked(payload))
-    return Plan.of(query).begun(State(Keys(query.by), None, (), {}), schema.empty_table())
+    return Plan.of(query).begin(State(Keys(query.by), None, (), {}), schema.empty_table())
 
 
 def write_folded(folded: KeyedSlices) -> bytes:
