@@ -21,6 +21,7 @@ from windrow.errors import RejectedRows
 from windrow.monoids import (
     all,
     any,
+    approx_quantile,
     arg_max,
     arg_min,
     bottom_k,
@@ -29,6 +30,7 @@ from windrow.monoids import (
     concat,
     corr,
     count,
+    count_distinct,
     cov,
     exp_decay,
     first,
@@ -45,12 +47,14 @@ from windrow.monoids import (
     max,
     max_count,
     mean,
+    median,
     min,
     min_count,
     mode,
     monoid,
     ohlc,
     product,
+    quantile,
     range,
     rate,
     share,
@@ -81,7 +85,7 @@ from windrow.windows import (
 __version__ = "0.1.0"
 
 #: aggregates that need numpy, loaded on first use
-_SKETCHES = ("approx_distinct", "bloom", "count_min", "median", "quantile")
+_SKETCHES = ("approx_distinct", "bloom", "count_min")
 
 #: parts that load more than numbers, loaded on first use
 _MODULES = ("spark", "state", "testing")
@@ -124,6 +128,7 @@ __all__ = [
     "all",
     "any",
     "approx_distinct",
+    "approx_quantile",
     "arg_max",
     "arg_min",
     "bloom",
@@ -133,6 +138,7 @@ __all__ = [
     "concat",
     "corr",
     "count",
+    "count_distinct",
     "count_min",
     "cov",
     "events",

@@ -5,14 +5,13 @@ Lookups ignore case and underscores, so that ``countDistinct``, ``count_distinct
 one name. A test holds that every word on the right exists.
 
 >>> said("avg"), said("countDistinct"), said("avrage") is None
-('wr.mean', "wr.approx_distinct, or the length of wr.collect_distinct('x') for an exact count", True)
+('wr.mean', 'wr.count_distinct', True)
 """
 
 from __future__ import annotations
 
 __all__ = ["ELSEWHERE", "KEYWORDS", "WRITTEN", "said", "word"]
 
-_DISTINCT = "wr.approx_distinct, or the length of wr.collect_distinct('x') for an exact count"
 _QUANTILE = "wr.quantile('x', 0.95)"
 _ROLLING = "the method .rolling('24h') or .rolling(rows=100) of a query"
 
@@ -64,6 +63,12 @@ ELSEWHERE = {
     "list": "collect",
     "list_agg": "collect",
     "collect_set": "collect_distinct",
+    "distinct": "count_distinct",
+    "nunique": "count_distinct",
+    "n_unique": "count_distinct",
+    "uniq_exact": "count_distinct",
+    "approx_percentile": "approx_quantile",
+    "percentile_approx": "approx_quantile",
     "unique": "collect_distinct",
     "group_concat": "concat",
     "join": "concat",
@@ -125,9 +130,6 @@ ELSEWHERE = {
 
 #: a name for which something longer is to be written
 WRITTEN = {
-    "count_distinct": _DISTINCT,
-    "distinct": _DISTINCT,
-    "nunique": _DISTINCT,
     "max_by": "wr.arg_max, with the column that is largest first: wr.arg_max('len', 'caller')",
     "min_by": "wr.arg_min, with the column that is smallest first: wr.arg_min('len', 'caller')",
     "stddev_pop": "wr.stddev('x', ddof=0)",
@@ -135,10 +137,7 @@ WRITTEN = {
     "var_pop": "wr.var('x', ddof=0)",
     "covar_pop": "wr.cov('x', 'y', ddof=0)",
     "percentile": _QUANTILE,
-    "percentile_approx": _QUANTILE,
     "percentile_cont": _QUANTILE,
-    "approx_percentile": _QUANTILE,
-    "approx_quantile": _QUANTILE,
     "quantiles": f"{_QUANTILE}, one aggregate for each of them",
     "window": "the method .window(wr.Tumbling('1h')) of a query",
     "resample": "the method .window(wr.Tumbling('1h')) of a query",

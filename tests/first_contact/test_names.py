@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("p5", "wr.quantile('x', 0.05)"),
         ("p50", "wr.median"),
         ("percentile", "wr.quantile('x', 0.95)"),
-        ("percentile_approx", "wr.quantile('x', 0.95)"),
+        ("percentile_approx", "wr.approx_quantile"),
         ("collect_list", "wr.collect"),
         ("array_agg", "wr.collect"),
         ("collect_set", "wr.collect_distinct"),

@@ -28,7 +28,7 @@ QUERIES = {
     .agg(longest=wr.max("len")),
     "wr.query(time='t', by=['a', 'b'], watermark=2, allowed_lateness=5, late='emit', order='o', "
     "empty='emit', min_count=3, emit='update', max_ahead=100).window(Tumbling(10))"
-    ".agg(n=count(), p=quantile('v', q=0.9, k=200))": wr.query(
+    ".agg(n=count(), p=quantile('v', q=0.9))": wr.query(
         time="t",
         by=["a", "b"],
         watermark=2,

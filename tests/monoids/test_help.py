@@ -45,7 +45,7 @@ def test_the_class_keeps_its_own_documentation_and_signature() -> None:
     [
         (wr.max, "(column, /, *, nulls='skip', nan='propagate')"),
         (wr.count, "(column=None, /, *, nulls='skip', nan='propagate')"),
-        (wr.quantile, "(column, /, q=0.5, k=200, *, nulls='skip', nan='propagate')"),
+        (wr.quantile, "(column, /, q=0.5, *, nulls='skip', nan='propagate')"),
         (wr.arg_max, "(column, value, /, *, nulls='skip', nan='propagate')"),
         (wr.exp_decay, "(value, time, /, half_life, mean=False, *, nulls='skip', nan='propagate')"),
         (
@@ -95,7 +95,7 @@ def test_the_name_of_an_aggregate_in_stored_state_is_what_it_was() -> None:
     found = [wr.max("len"), wr.quantile("len", 0.99), wr.arg_max("len", "caller", nan="ignore"), wr.count()]
     assert [aggregate.identity_text for aggregate in found] == [
         "max(len)",
-        "quantile(len, q=0.99, k=200)",
+        "quantile(len, q=0.99)",
         "arg_max(len, caller)",
         "count()",
     ]

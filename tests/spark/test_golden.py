@@ -38,8 +38,9 @@ def test_a_stream_goes_on_from_a_golden_checkpoint(spark: Any, tmp_path: Path, n
         source.write([golden.rows(step) for step in range(golden.WRITTEN, golden.STEPS)])
         query = golden.spark_query()
         if number != VERSION:
-            refusal = f"state of format {number}; this windrow reads format {VERSION}"
-            with pytest.raises(wr.StateError, match=refusal):
+            # quantiles of format 4 were sketches
+            refusal = rf"state of format {number}; this windrow reads formats|quantile\(x, q=0.5, k=200\)"
+            with pytest.raises((wr.ChangedQuery, wr.StateError), match=refusal):
                 wr.spark.check_checkpoint(query, source.checkpoint, spark)
             return
         wr.spark.check_checkpoint(query, source.checkpoint, spark)

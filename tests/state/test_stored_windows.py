@@ -157,7 +157,7 @@ def test_roll_goes_on(store: Store) -> None:
 def test_another_aggregate_or_algorithm_is_refused(store: Store) -> None:
     with wr.swag.AMTA.open(store, "w", wr.quantile(0.9)) as window:
         window.insert(1.0)
-    with pytest.raises(StateError, match=r"'quantile\(q=0.9, k=200\)' and is opened with 'quantile\(q=0.5"):
+    with pytest.raises(StateError, match=r"'quantile\(q=0.9\)' and is opened with 'quantile\(q=0.5"):
         wr.swag.AMTA.open(store, "w", wr.quantile(0.5))
     with wr.swag.AMTA.open(store, "x", wr.together(seen=wr.bloom(bits=128))) as window:
         window.insert(1.0)

@@ -48,7 +48,11 @@ def _aggregates() -> list[dict[str, Any]]:
         {"n": wr.count(), "total": wr.sum("v"), "m": wr.mean("x"), "top": wr.max("v")},
         {"best": wr.arg_max("v", "k"), "first": wr.first("k"), "last": wr.last("x"), "n": wr.count()},
         {"all": wr.collect("v"), "text": wr.concat("k")},
-        {"half": wr.quantile("x", 0.5, k=8), "kinds": wr.approx_distinct("k", precision=4), "n": wr.count()},
+        {
+            "half": wr.approx_quantile("x", 0.5),
+            "kinds": wr.approx_distinct("k", precision=4),
+            "n": wr.count(),
+        },
         {"seen": wr.bloom("k", bits=64), "often": wr.count_min("k", width=4, depth=2), "total": wr.sum("v")},
     ]
 

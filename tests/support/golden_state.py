@@ -81,7 +81,7 @@ def _queries() -> dict[str, Any]:
     picked = {"best": wr.arg_max("len", "word"), "first": wr.first("word"), "last": wr.last("word")}
     text = {"words": wr.concat("word"), "all": wr.collect("len"), "joined": joined("word")}
     sketches = {
-        "half": wr.quantile("x", 0.5, k=400),
+        "half": wr.approx_quantile("x", 0.5),
         "kinds": wr.approx_distinct("word", precision=6),
         "seen": wr.bloom("word", bits=512),
         "often": wr.count_min("region", width=16, depth=2),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_algorithm
 from windrow.engines.found_windows import members_of, window_groups
 from windrow.monoids.base import Aggregate
+from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
 from windrow.spec import Rolling, Spec
 from windrow.swag import Choice, choose
@@ -61,7 +62,8 @@ def _rolling(query: Spec, over: Rolling) -> Iterator[str]:
         if over.store is not None or over.policy is not None:
             how = _in_one_window(choice)
         else:
-            how = f"{_named(choice, 'rows')}; {_native(aggregate)}" if aggregate.columns else _COUNTED
+            how = _from_values(aggregate) or f"{_named(choice, 'rows')}; {_native(aggregate)}"
+            how = how if aggregate.columns else _COUNTED
         yield f"  {result} = {aggregate!r}: {how}"
 
 
@@ -74,6 +76,9 @@ def _over_rows(aggregate: Aggregate, window: Window) -> str:
         return _in_one_window(window_algorithm(aggregate.monoid, window))
     if not aggregate.columns:
         return _COUNTED
+    kept = _from_values(aggregate)
+    if kept:
+        return kept
     choice = algorithm_run(aggregate.monoid, window, _compiles(aggregate))
     return f"{_named(choice, 'rows')}; {_native(aggregate)}"
 
@@ -99,6 +104,12 @@ def _named(choice: Choice, members: str) -> str:
 
 def _in_one_window(choice: Choice) -> str:
     return f"{_named(choice, 'rows')}; one window for all aggregates of a key; plain Python"
+
+
+def _from_values(aggregate: Aggregate) -> str:
+    """How an aggregate is answered from values that are kept; empty: it is not."""
+    keeps = aggregate.monoid.keeps
+    return "" if keeps is None else f"{FAMILIES[keeps].how}, where the type of the column allows it"
 
 
 def _compiles(aggregate: Aggregate) -> bool:
@@ -136,6 +147,10 @@ def _endless(query: Spec) -> Iterator[str]:
             yield f"  {name or 'sessions'}: {what}"
         elif window.decided_by == "data":
             yield f"  {name or repr(window)}: the rows of windows that are not complete, and rows not yet due"
+    for result, aggregate in query.aggregates:
+        keeps = aggregate.monoid.keeps
+        if keeps is not None and query.windows:
+            yield f"  {result}: {FAMILIES[keeps].held}"
     if query.rolling_over is not None:
         in_store = "a window a key in the store, O(log n) of it in memory, and rows not yet due"
         here = "the rows that later results reach back to, and rows not yet due"
@@ -152,7 +167,7 @@ def _endless_algorithms(query: Spec, jumping: set[int]) -> Iterator[str]:
                 if number in jumping
                 else algorithm_run(a.monoid, window, _compiles(a))
                 for _, a in query.aggregates
-                if a.columns
+                if a.columns and a.monoid.keeps is None
             ]
             names = ", ".join(dict.fromkeys(choice.name for choice in choices))
             yield f"    {name or repr(window)}: {names or 'counted'} over slices"

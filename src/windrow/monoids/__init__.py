@@ -14,6 +14,7 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.comoments import corr, cov, slope
 from windrow.monoids.counters import increase, rate
 from windrow.monoids.decay import exp_decay
+from windrow.monoids.distinct import count_distinct
 from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, min_count, range
 from windrow.monoids.higher_moments import kurtosis, skew
 from windrow.monoids.histogram import histogram
@@ -25,13 +26,13 @@ from windrow.monoids.numbers import count, geo_mean, mean, product, sum
 from windrow.monoids.ohlc import ohlc
 from windrow.monoids.own import monoid
 from windrow.monoids.positional import collect, collect_distinct, concat, first, last
+from windrow.monoids.quantiles import approx_quantile, median, quantile
 from windrow.monoids.runs import longest_run
 from windrow.monoids.share import share
 from windrow.monoids.together import together
 from windrow.monoids.weighted import time_weighted_mean, weighted_mean
 
 if TYPE_CHECKING:
-    from windrow.monoids.quantiles import median, quantile
     from windrow.monoids.sketches import approx_distinct, bloom, count_min
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "all",
     "any",
     "approx_distinct",
+    "approx_quantile",
     "arg_max",
     "arg_min",
     "bloom",
@@ -49,6 +51,7 @@ __all__ = [
     "concat",
     "corr",
     "count",
+    "count_distinct",
     "count_min",
     "cov",
     "exp_decay",
@@ -92,8 +95,6 @@ _LAZY = {
     "approx_distinct": "sketches",
     "bloom": "sketches",
     "count_min": "sketches",
-    "median": "quantiles",
-    "quantile": "quantiles",
 }
 
 

@@ -108,6 +108,8 @@ class Monoid:
     #: the result is the largest or smallest value: moments are compared as integers, and results have the
     #: type of the column
     is_extreme: bool = False
+    #: the family that answers windows from the values themselves (:mod:`windrow.partials.kept`)
+    keeps: str | None = None
     #: bound to no column it counts rows, nulls included
     counts_rows: bool = False
     #: how Spark's own expressions compute it; None: they do not
@@ -248,7 +250,7 @@ class Aggregate:
 
         >>> import windrow as wr
         >>> wr.quantile("len", 0.99).identity_text, wr.quantile("len", 0.99)
-        ('quantile(len, q=0.99, k=200)', quantile('len', q=0.99, k=200))
+        ('quantile(len, q=0.99)', quantile('len', q=0.99))
         """
         shown = [*self.columns, *(f"{k}={v!r}" for k, v in self.monoid.parameters.items())]
         return f"{self.monoid.name}({', '.join(shown)})"

@@ -45,7 +45,7 @@ def signature_of(monoid: Monoid) -> Signature:
 
     >>> import windrow as wr
     >>> str(signature_of(wr.quantile)), str(signature_of(wr.count))
-    ("(column, /, q=0.5, k=200, *, nulls='skip', nan='propagate')",
+    ("(column, /, q=0.5, *, nulls='skip', nan='propagate')",
      "(column=None, /, *, nulls='skip', nan='propagate')")
     """
     made = list(inspect.signature(monoid.make).parameters.values()) if monoid.make else []
@@ -103,7 +103,7 @@ def call_text(monoid: Monoid, columns: tuple[str, ...] = ()) -> str:
 
     >>> import windrow as wr
     >>> call_text(wr.max, ("len",)), call_text(wr.quantile(0.9)), call_text(wr.max)
-    ("max('len')", 'quantile(q=0.9, k=200)', 'max')
+    ("max('len')", 'quantile(q=0.9)', 'max')
     """
     rules = {name: getattr(monoid, name) for name, usual in _RULES.items() if getattr(monoid, name) != usual}
     if monoid.members:

@@ -24,7 +24,7 @@ from typing import Any
 
 from windrow.monoids.base import Monoid, itself
 
-__all__ = ["collect", "collect_distinct", "concat", "first", "last"]
+__all__ = ["collect", "collect_distinct", "concat", "first", "last", "merge_distinct"]
 
 #: (there is a value, the value)
 Kept = tuple[bool, Any]
@@ -108,6 +108,7 @@ collect = Monoid(
     lower=list,
     identity=(),
     compiles_for="",
+    keeps="list",
     doc="""All values of a column, as a list in order of time.
 
     Nulls are skipped; NaN is a value. Partials grow with the window: for small windows.
@@ -131,7 +132,7 @@ def _alone_hashable(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-def _merge_distinct(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+def merge_distinct(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     # one object stands for every NaN: a dict finds it by identity, although it does not equal itself
     return tuple(dict.fromkeys([math.nan if v != v else v for v in (*a, *b)]))
 
@@ -139,11 +140,12 @@ def _merge_distinct(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
 collect_distinct = Monoid(
     name="collect_distinct",
     lift=_alone_hashable,
-    combine=_merge_distinct,
+    combine=merge_distinct,
     lower=list,
     identity=(),
     idempotent=True,
     compiles_for="",
+    keeps="distinct",
     doc="""The distinct values of a column, as a list in the order of their first appearance.
 
     Nulls are skipped; all NaNs are one value. Partials grow with the window: for few distinct values, or use
@@ -189,6 +191,7 @@ def _make_concat(sep: str | bytes = "") -> Monoid:
         lower=itself,
         identity=None if sep else "",
         compiles_for="",
+        keeps="text",
         make=_make_concat,
         parameters={"sep": sep} if sep else {},
         doc="""The texts (or bytes) of a column in order of time, with ``sep`` between them.

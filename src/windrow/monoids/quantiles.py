@@ -1,193 +1,164 @@
-"""Quantiles by a mergeable sketch: KLL from Apache DataSketches.
+"""Quantiles: exact, and over values rounded to a few digits.
 
-Up to 64 values are kept as they are and give the exact quantile, interpolated between neighbours as numpy,
-pandas and DuckDB have it. More values become a KLL sketch of parameter ``k``, which answers with a value from
-the window whose rank is off by at most ``rank_error(k)`` of the rows with 99 % confidence (k = 200: 1.33 %),
-after any number of merges, and with the true smallest and largest value for q = 0 and 1. One NaN makes the
-result NaN for as long as it is in the window.
+``quantile`` and ``median`` are exact, interpolated between neighbours as numpy, pandas, Polars and Spark's
+``percentile`` have it. Their partials are the values, sorted: they grow with the window.
 
-KLL is randomised: a compaction keeps either the odd or the even half of its values, by a coin that
-DataSketches seeds from the clock. Two runs over the same rows, or two engines, may return different values
-within the stated error; results for up to 64 values never differ. Combines are associative and commutative up
-to that error.
+``approx_quantile`` is the same over values that are rounded to so many binary digits that none moves by more
+than ``accuracy`` of itself. A partial is how often each rounded value occurs: it is small however many rows a
+window has, and since rounding does not know of other rows, equal rows give equal results, however they are
+grouped, on every engine.
 
-A partial is never changed: a combine copies a sketch before it merges into it.
+One NaN makes the result NaN for as long as it is in the window. Decimals and moments are refused: a result
+would be a float without a word.
 
-Cost: 1-2 µs a combine of few values, about 10 µs of two sketches (some 5 KB each at k = 200).
-Source: Karnin, Lang and Liberty, Optimal quantile approximation in streams (FOCS 2016).
+Cost: a combine merges two sorted tuples, O(n). Queries do not combine (:mod:`windrow.partials.kept.ranks`).
+Source of the rounding: Masson, Rim and Lee, DDSketch (VLDB 2019), with buckets of equal width between two
+powers of two in place of logarithms, so that every machine rounds alike.
 
 >>> import windrow as wr
 >>> wr.swag.DABA(wr.median).roll([4.0, 1.0, 2.0, 3.0], size=4)
 [4.0, 2.5, 2.0, 2.5]
 >>> wr.quantile("len", 0.99)
-quantile('len', q=0.99, k=200)
+quantile('len', q=0.99)
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
+import struct
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from windrow.monoids.base import Monoid
 from windrow.monoids.stored_types import stored_as
 
-__all__ = ["Ranks", "median", "quantile", "rank_error"]
-
-_MOST_EXACT = 64
+__all__ = ["Occurrences", "Ranks", "approx_quantile", "interpolated", "median", "quantile", "rounded"]
 
 
-def _to_plain(ranks: Ranks) -> Any:
-    return ranks.nans, ranks.values, None if ranks.sketch is None else bytes(ranks.sketch.serialize())
+def _numbers_to_plain(ranks: Ranks) -> Any:
+    return ranks.nans, ranks.values
 
 
-def _from_plain(plain: Any) -> Ranks:
-    nans, values, sketch = plain
-    if type(nans) is not int or nans < 0 or not all(type(value) is float for value in values):
+def _check_sorted(values: Any, strictly: bool) -> None:
+    if type(values) is not tuple or not all(type(value) is float for value in values):
         raise ValueError("ranks that are not numbers")
-    if type(values) is not tuple or not all(a <= b for a, b in itertools.pairwise((*values, math.inf))):
+    if not all(a < b or (a == b and not strictly) for a, b in itertools.pairwise(values)):
         raise ValueError("ranks that are not sorted")
-    if sketch is not None:
-        from datasketches import kll_doubles_sketch
-
-        from windrow.monoids.kll_form import check_kll
-
-        if type(sketch) is not bytes or values:
-            raise ValueError("ranks with a sketch that is not one, or with values beside it")
-        check_kll(sketch)
-        sketch = kll_doubles_sketch.deserialize(sketch)
-    return Ranks(nans, values, sketch)
+    if values and values[-1] != values[-1]:
+        raise ValueError("ranks that are not numbers")
 
 
-@stored_as("ranks", _to_plain, _from_plain)
+def _numbers_from_plain(plain: Any) -> Ranks:
+    nans, values = plain
+    if type(nans) is not int or nans < 0:
+        raise ValueError("ranks that are not numbers")
+    _check_sorted(values, strictly=False)
+    return Ranks(nans, values)
+
+
+@stored_as("sorted", _numbers_to_plain, _numbers_from_plain)
 class Ranks(NamedTuple):
-    """The partial: how many NaNs there were, and the other values, sorted or as a sketch."""
+    """The partial: how many NaNs there were, and the other values, sorted."""
 
     nans: int
     values: tuple[float, ...]
-    sketch: Any = None
-
-    def __deepcopy__(self, memo: Any) -> Ranks:
-        return Ranks(self.nans, self.values, copy.copy(self.sketch))
 
 
-NOTHING = Ranks(0, ())
+def _occurrences_to_plain(ranks: Occurrences) -> Any:
+    return ranks.nans, ranks.values, ranks.counts
 
 
-def rank_error(k: int = 200) -> float:
-    """By how much the rank of a result may be off, as a share of the rows, with 99 % confidence.
+def _occurrences_from_plain(plain: Any) -> Occurrences:
+    nans, values, counts = plain
+    if type(nans) is not int or nans < 0 or type(counts) is not tuple or len(counts) != len(values):
+        raise ValueError("ranks that are not numbers")
+    if not all(type(count) is int and count > 0 for count in counts):
+        raise ValueError("counts that are not whole numbers from 1 on")
+    _check_sorted(values, strictly=True)
+    return Occurrences(nans, values, counts)
 
-    >>> round(rank_error(200), 4)
-    0.0133
-    """
-    from datasketches import kll_doubles_sketch
 
-    return float(kll_doubles_sketch.get_normalized_rank_error(k, False))
+@stored_as("occurrences", _occurrences_to_plain, _occurrences_from_plain)
+class Occurrences(NamedTuple):
+    """The partial of rounded values: how many NaNs there were, the other values, sorted, and how often each
+    occurs."""
+
+    nans: int
+    values: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+def _number(value: Any) -> float:
+    if type(value).__name__ == "Decimal":
+        raise TypeError(
+            f"quantiles are floats, and {value!r} is a decimal: cast the column to float64, "
+            f"or take min, max or first, which are exact"
+        )
+    return float(value)
+
+
+def interpolated(kth: Any, count: int, q: float) -> float:
+    """The quantile of ``count`` values, of which ``kth(k)`` is the one with k before it."""
+    place = q * (count - 1)
+    left = math.floor(place)
+    share = place - left
+    low = float(kth(left))
+    if share == 0.0:
+        return low
+    high = float(kth(left + 1))
+    return low if low == high else low * (1.0 - share) + high * share
+
+
+def _check_q(q: Any) -> None:
+    if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 <= q <= 1:
+        raise ValueError(f"q={q!r}: a quantile is a number from 0 (the smallest value) to 1 (the largest)")
+
+
+# -- exact ---------------------------------------------------------------------------------------------------
 
 
 def _lift(value: Any) -> Ranks:
-    number = float(value)
+    number = _number(value)
     return Ranks(1, ()) if number != number else Ranks(0, (number,))
 
 
-def _merge(a: Ranks, b: Ranks, k: int) -> Ranks:
-    nans = a.nans + b.nans
-    if a.sketch is None and b.sketch is None and len(a.values) + len(b.values) <= _MOST_EXACT:
-        return Ranks(nans, tuple(sorted(a.values + b.values)))
-    if not a.values and a.sketch is None:
-        return Ranks(nans, b.values, b.sketch)
-    if not b.values and b.sketch is None:
-        return Ranks(nans, a.values, a.sketch)
-    if a.sketch is None:
-        a, b = b, a
-    sketch = _sketch_of(a.values, k) if a.sketch is None else copy.copy(a.sketch)
-    if b.sketch is None:
-        sketch.update(np.array(b.values))
-    else:
-        sketch.merge(b.sketch)
-    return Ranks(nans, (), sketch)
+def _merge(a: Ranks, b: Ranks) -> Ranks:
+    return Ranks(a.nans + b.nans, tuple(sorted(a.values + b.values)))
 
 
-def _sketch_of(values: tuple[float, ...], k: int) -> Any:
-    from datasketches import kll_doubles_sketch
-
-    sketch = kll_doubles_sketch(k)
-    sketch.update(np.array(values))
-    return sketch
-
-
-def _interpolated(values: tuple[float, ...], q: float) -> float:
-    place = q * (len(values) - 1)
-    left = math.floor(place)
-    share = place - left
-    if share == 0.0 or values[left] == values[left + 1]:
-        return values[left]
-    return values[left] * (1.0 - share) + values[left + 1] * share
-
-
-def _estimated(sketch: Any, q: float) -> float:
-    if q == 0:
-        return float(sketch.get_min_value())
-    return float(sketch.get_max_value() if q == 1 else sketch.get_quantile(q, True))
-
-
-def _alike(a: Ranks, b: Ranks) -> bool:
-    """Equal up to what two sketches of the same values may differ by; for the laws."""
-    if a.sketch is None or b.sketch is None:
-        return a == b
-    if (a.nans, a.sketch.n, a.sketch.k) != (b.nans, b.sketch.n, b.sketch.k):
-        return False
-    most = 3 * rank_error(a.sketch.k)
-    points = a.sketch.get_quantiles([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0])
-    return all(abs(a.sketch.get_rank(x, True) - b.sketch.get_rank(x, True)) <= most for x in points)
-
-
-def _make(name: str, q: Any, k: Any, **rest: Any) -> Monoid:
-    if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 <= q <= 1:
-        raise ValueError(f"q={q!r}: a quantile is a number from 0 (the smallest value) to 1 (the largest)")
-    if isinstance(k, bool) or not isinstance(k, int) or not 8 <= k <= 65535:
-        raise ValueError(
-            f"k={k!r}: give a whole number from 8 to 65535; larger is more precise (200: 1.33 % of ranks)"
-        )
-
-    def combine(a: Ranks, b: Ranks) -> Ranks:
-        return _merge(a, b, k)
+def _make(name: str, q: Any, **rest: Any) -> Monoid:
+    _check_q(q)
 
     def lower(a: Ranks) -> float | None:
         if a.nans:
             return math.nan
-        if a.sketch is not None:
-            return _estimated(a.sketch, q)
-        return _interpolated(a.values, q) if a.values else None
+        return interpolated(a.values.__getitem__, len(a.values), q) if a.values else None
 
     def check_stored(partial: Any) -> None:
-        if type(partial) is not Ranks or (partial.sketch is not None and partial.sketch.k != k):
-            raise ValueError(f"a partial of {name!r} that is not one for k={k}")
+        if type(partial) is not Ranks:
+            raise ValueError(f"a partial of {name!r} that is not one")
 
     return Monoid(
         name=name,
         lift=_lift,
-        combine=combine,
+        combine=_merge,
         lower=lower,
-        identity=NOTHING,
+        identity=Ranks(0, ()),
         commutative=True,
         result_type="float64",
         compiles_for="",
-        equal=_alike,
+        keeps="ranks",
         check_stored=check_stored,
         **rest,
     )
 
 
 _QUANTILE = """The value below which the share ``q`` of the values lies: the smallest for 0, the median for
-    0.5, the largest for 1.
+    0.5, the largest for 1. Exact, and interpolated between neighbours.
 
-    Exact, and interpolated between neighbours, for up to 64 values in a window; for more, a KLL sketch whose
-    rank is off by 1.33 % of the rows at most, with 99 % confidence. A larger ``k`` is more precise.
-    Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the window.
+    An operator keeps all values of its windows for it; ``approx_quantile`` keeps few, whatever the number of
+    rows. Nulls are skipped, and without a value the result is null. NaN makes it NaN while it is in the
+    window. Numbers only: decimals and moments are refused.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 4, 5], "len": [10, 20, 30, 40, 50]})
@@ -195,10 +166,11 @@ _QUANTILE = """The value below which the share ``q`` of the values lies: the sma
     >>> tens.agg(p75=wr.quantile("len", 0.75))["p75"].to_pylist()
     [40.0]
     """
-_MEDIAN = """The middle value; of an even number of values, the mean of the two in the middle.
+_MEDIAN = """The middle value; of an even number of values, the mean of the two in the middle. Exact.
 
-    Exact for up to 64 values in a window; for more, a KLL sketch, as ``quantile`` has it. Nulls are skipped,
-    and without a value the result is null. NaN makes it NaN while it is in the window.
+    An operator keeps all values of its windows for it; ``approx_quantile`` keeps few. Nulls are skipped, and
+    without a value the result is null. NaN makes it NaN while it is in the window. Numbers only: decimals and
+    moments are refused.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4]})
@@ -207,13 +179,131 @@ _MEDIAN = """The middle value; of an even number of values, the mean of the two 
     """
 
 
-def _make_quantile(q: float = 0.5, k: int = 200) -> Monoid:
-    return _make("quantile", q, k, make=_make_quantile, parameters={"q": q, "k": k}, doc=_QUANTILE)
-
-
-def _make_median(k: int = 200) -> Monoid:
-    return _make("median", 0.5, k, make=_make_median, parameters={"k": k}, doc=_MEDIAN)
+def _make_quantile(q: float = 0.5) -> Monoid:
+    return _make("quantile", q, make=_make_quantile, parameters={"q": q}, doc=_QUANTILE)
 
 
 quantile = _make_quantile()
-median = _make_median()
+median = _make("median", 0.5, doc=_MEDIAN)
+
+# -- rounded -------------------------------------------------------------------------------------------------
+
+_MANTISSA = 52
+
+
+def _dropped_bits(accuracy: float) -> int:
+    """How many binary digits of a float64 may go if no value moves by more than ``accuracy`` of itself.
+
+    >>> _dropped_bits(0.01)
+    46
+    """
+    kept = 0
+    while 2.0 ** -(kept + 1) > accuracy:
+        kept += 1
+    return _MANTISSA - kept
+
+
+def rounded(numbers: Any, accuracy: float) -> Any:
+    """An array of float64 with each number rounded so that it moves by ``accuracy`` of itself at most.
+
+    >>> import numpy as np
+    >>> rounded(np.array([1.0, 100.3, -0.07, 0.0]), 0.01).tolist()
+    [1.0, 100.0, -0.0703125, 0.0]
+    """
+    import numpy as np
+
+    bits = numbers.view(np.uint64)
+    dropped = np.uint64(_dropped_bits(accuracy))
+    half = np.uint64(1) << (dropped - np.uint64(1))
+    nearest = ((bits + half) >> dropped << dropped).view(np.float64)
+    down = (bits >> dropped << dropped).view(np.float64)
+    found = np.where(np.isinf(nearest), down, nearest)
+    return np.where(np.isnan(numbers), np.nan, found + 0.0)
+
+
+def _rounded(number: float, dropped: int) -> float:
+    bits = int.from_bytes(struct.pack("<d", number), "little")
+    nearest = _float(((bits + (1 << (dropped - 1))) >> dropped) << dropped)
+    found = _float((bits >> dropped) << dropped) if math.isinf(nearest) else nearest
+    return found + 0.0
+
+
+def _float(bits: int) -> float:
+    found: float = struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+    return found
+
+
+def _merge_occurrences(a: Occurrences, b: Occurrences) -> Occurrences:
+    if not b.values:
+        return Occurrences(a.nans + b.nans, a.values, a.counts)
+    counts = dict(zip(a.values, a.counts, strict=True))
+    for value, count in zip(b.values, b.counts, strict=True):
+        counts[value] = counts.get(value, 0) + count
+    values = tuple(sorted(counts))
+    return Occurrences(a.nans + b.nans, values, tuple(counts[value] for value in values))
+
+
+def _make_approx_quantile(q: float = 0.5, accuracy: Any = 0.01) -> Monoid:
+    _check_q(q)
+    if isinstance(accuracy, bool) or not isinstance(accuracy, (int, float)) or not 1e-9 <= accuracy <= 0.5:
+        raise ValueError(
+            f"accuracy={accuracy!r}: give the share by which a value may be off, from 1e-9 to 0.5; "
+            f"0.01 is one per cent"
+        )
+    dropped = _dropped_bits(accuracy)
+
+    def lift(value: Any) -> Occurrences:
+        number = _number(value)
+        if number != number:
+            return Occurrences(1, (), ())
+        return Occurrences(0, (_rounded(number, dropped),), (1,))
+
+    def lower(a: Occurrences) -> float | None:
+        if a.nans:
+            return math.nan
+        ends = list(itertools.accumulate(a.counts))
+        if not ends:
+            return None
+        return interpolated(lambda k: a.values[_place(ends, k)], ends[-1], q)
+
+    def check_stored(partial: Any) -> None:
+        if type(partial) is not Occurrences or any(_rounded(v, dropped) != v for v in partial.values):
+            raise ValueError(f"a partial of 'approx_quantile' that is not one for accuracy={accuracy}")
+
+    return Monoid(
+        name="approx_quantile",
+        lift=lift,
+        combine=_merge_occurrences,
+        lower=lower,
+        identity=Occurrences(0, (), ()),
+        commutative=True,
+        result_type="float64",
+        compiles_for="",
+        keeps="ranks",
+        check_stored=check_stored,
+        make=_make_approx_quantile,
+        parameters={"q": q, "accuracy": accuracy},
+        doc="""The value below which about the share ``q`` of the values lies, from a small sketch.
+
+    Values are rounded so that each moves by ``accuracy`` of itself at most (0.01: one per cent); the result
+    is the exact quantile of the rounded values, and as close to that of the values themselves where these
+    have one sign. Equal rows give equal results, however they are grouped. State is small however many rows a
+    window has: at the default accuracy at most 64 numbers for each doubling of the values. Nulls are skipped,
+    and without a value the result is null. NaN makes it NaN while it is in the window.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 3, 4, 5], "len": [10.1, 20, 30, 40, 50]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(p10=wr.approx_quantile("len", 0))["p10"].to_pylist()
+    [10.125]
+    """,
+    )
+
+
+def _place(ends: list[int], k: int) -> int:
+    from bisect import bisect_right
+
+    return bisect_right(ends, k)
+
+
+approx_quantile = _make_approx_quantile()

@@ -40,7 +40,18 @@ import numpy.typing as npt
 from windrow.monoids.base import Monoid, WideState
 from windrow.monoids.hashing import encode
 
-__all__ = ["approx_distinct", "bloom", "bloom_contains", "count_min", "count_min_estimate", "row_bytes"]
+__all__ = [
+    "approx_distinct",
+    "bloom",
+    "bloom_contains",
+    "count_min",
+    "count_min_estimate",
+    "estimated_distinct",
+    "first_probe",
+    "next_probe",
+    "register_and_rank",
+    "row_bytes",
+]
 
 Row = npt.NDArray[Any]
 
@@ -89,6 +100,16 @@ def _whole(what: str, value: Any, least: int, most: int) -> None:
         raise ValueError(f"{what}={value!r}: give a whole number from {least} to {most}")
 
 
+def first_probe(code: Any) -> tuple[Any, Any]:
+    """Where a code probes first (before the modulus), and by how much to go on."""
+    return np.uint64(code) >> _HALF, (np.uint64(code) & _LOW) | _ONE
+
+
+def next_probe(position: Any, step: Any, k: int) -> tuple[Any, Any]:
+    """The probe after the k-th."""
+    return position + step, step + np.uint64(k)
+
+
 # -- bloom ---------------------------------------------------------------------------------------------------
 
 
@@ -109,13 +130,11 @@ def _make_bloom(bits: int = 16384, hashes: int = 4) -> Monoid:
     modulus = np.uint64(bits)
 
     def lift_into(out: Row, code: Any) -> None:
-        position = np.uint64(code) >> _HALF
-        step = (np.uint64(code) & _LOW) | _ONE
+        position, step = first_probe(code)
         for k in range(hashes):
             bit = position % modulus
             out[bit >> _SIX] |= _ONE << (bit & _LAST)
-            position += step
-            step += np.uint64(k)
+            position, step = next_probe(position, step, k)
 
     return _wide(
         "bloom",
@@ -126,6 +145,7 @@ def _make_bloom(bits: int = 16384, hashes: int = 4) -> Monoid:
         _or,
         idempotent=True,
         result_type="binary",
+        keeps="bits",
         make=_make_bloom,
         parameters={"bits": bits, "hashes": hashes},
         doc="""A Bloom filter of the values of a column, as bytes.
@@ -177,54 +197,61 @@ def _max(a: Row, b: Row) -> Row:
     return np.maximum(a, b)
 
 
+def register_and_rank(code: Any, precision: int) -> tuple[Any, int]:
+    """Which register a code goes to, and the place of the first one in the rest of its bits."""
+    register = np.uint64(code) >> np.uint64(64 - precision)
+    # the guard ends the search in a code whose other bits are all zero
+    bits = (np.uint64(code) << np.uint64(precision)) | (_ONE << np.uint64(precision - 1))
+    rank = 1
+    while bits >> _LAST != _ONE:
+        bits = bits << _ONE
+        rank += 1
+    return register, rank
+
+
+def estimated_distinct(counts: Any, width: int) -> int:
+    """About how many values were seen, by how many of ``width`` registers have each rank from 0 on."""
+    # [Ertl 2017] algorithm 6, with tau and sigma written out
+    ranks = counts.shape[0] - 1
+    x = 1.0 - counts[ranks] / width
+    tau = 0.0
+    if 0.0 < x < 1.0:
+        power, tau, previous = 1.0, 1.0 - x, -1.0
+        while tau != previous:
+            x = math.sqrt(x)
+            previous = tau
+            power *= 0.5
+            tau -= (1.0 - x) * (1.0 - x) * power
+        tau /= 3.0
+    z = width * tau
+    for rank in range(ranks - 1, 0, -1):
+        z = 0.5 * (z + counts[rank])
+    x = counts[0] / width
+    if x == 1.0:
+        return 0
+    power, sigma, previous = 1.0, x, -1.0
+    while sigma != previous:
+        x *= x
+        previous = sigma
+        sigma += x * power
+        power += power
+    z += width * sigma
+    scale = width * width / (2.0 * math.log(2.0))
+    return int(scale / z + 0.5) if scale < z * 9.2e18 else 2**63 - 1
+
+
 def _make_approx_distinct(precision: int = 12) -> Monoid:
     _whole("precision", precision, 4, 18)
     width = 1 << precision
-    shift = np.uint64(precision)
-    rest = np.uint64(64 - precision)
-    guard = np.uint64(
-        1 << (precision - 1)
-    )  # ends the search for a one in a code whose other bits are all zero
     ranks = 64 - precision + 1
-    scale = width * width / (2.0 * math.log(2.0))
 
     def lift_into(out: Row, code: Any) -> None:
-        register = np.uint64(code) >> rest
-        bits = (np.uint64(code) << shift) | guard
-        rank = 1
-        while bits >> _LAST != _ONE:
-            bits = bits << _ONE
-            rank += 1
+        register, rank = register_and_rank(code, precision)
         if rank > out[register]:
             out[register] = rank
 
     def lower(row: Row) -> int:
-        counts = np.bincount(row, minlength=ranks + 1)
-        # [Ertl 2017] algorithm 6, with tau and sigma written out
-        x = 1.0 - counts[ranks] / width
-        tau = 0.0
-        if 0.0 < x < 1.0:
-            power, tau, previous = 1.0, 1.0 - x, -1.0
-            while tau != previous:
-                x = math.sqrt(x)
-                previous = tau
-                power *= 0.5
-                tau -= (1.0 - x) * (1.0 - x) * power
-            tau /= 3.0
-        z = width * tau
-        for rank in range(ranks - 1, 0, -1):
-            z = 0.5 * (z + counts[rank])
-        x = counts[0] / width
-        if x == 1.0:
-            return 0
-        power, sigma, previous = 1.0, x, -1.0
-        while sigma != previous:
-            x *= x
-            previous = sigma
-            sigma += x * power
-            power += power
-        z += width * sigma
-        return int(scale / z + 0.5) if scale < z * 9.2e18 else 2**63 - 1
+        return estimated_distinct(np.bincount(row, minlength=ranks + 1), width)
 
     return _wide(
         "approx_distinct",
@@ -237,6 +264,7 @@ def _make_approx_distinct(precision: int = 12) -> Monoid:
         idempotent=True,
         empty=0,
         result_type="int64",
+        keeps="registers",
         make=_make_approx_distinct,
         parameters={"precision": precision},
         doc="""About how many distinct values a column has (HyperLogLog).
@@ -277,12 +305,10 @@ def _make_count_min(width: int = 2048, depth: int = 4) -> Monoid:
     modulus = np.uint64(width)
 
     def lift_into(out: Row, code: Any) -> None:
-        position = np.uint64(code) >> _HALF
-        step = (np.uint64(code) & _LOW) | _ONE
+        position, step = first_probe(code)
         for k in range(depth):
             out[np.uint64(k) * modulus + position % modulus] += 1
-            position += step
-            step += np.uint64(k)
+            position, step = next_probe(position, step, k)
 
     return _wide(
         "count_min",
@@ -293,6 +319,7 @@ def _make_count_min(width: int = 2048, depth: int = 4) -> Monoid:
         _add,
         inverse=_subtract,
         result_type="binary",
+        keeps="counters",
         make=_make_count_min,
         parameters={"width": width, "depth": depth},
         doc="""How often each value of a column occurs, as the bytes of a Count-Min sketch.

@@ -17,6 +17,7 @@ from windrow.partials.inputs import (
     value_counts,
     without_values,
 )
+from windrow.partials.kept.rows import kept_results
 from windrow.partials.over_ranges import native_results, plain_results
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import Over, RowRanges
@@ -40,6 +41,11 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
     counts = value_counts(frame, skipped, over.as_ranges()) if may_be_empty else None
+    column = kept_results(frame, aggregate, skipped, over)
+    if column is not None:
+        values, nulls = value_counts(frame, skipped, over.as_ranges()) if counts is None else counts
+        column = as_type(with_nulls(monoid, column, values, nulls, min_count), kind)
+        return frame.scattered(column) if a_row else column
     column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
     if column is None:
         column = _plain(frame, aggregate, kind, over.as_ranges(), skipped, min_count)

@@ -1,5 +1,5 @@
-"""The partials of one aggregate over slices: native arrays, native arrays with picked values, or objects
-(:mod:`windrow.partials.plain_column`).
+"""The partials of one aggregate over slices: native arrays, native arrays with picked values, kept values
+(:mod:`windrow.partials.kept`) or objects (:mod:`windrow.partials.plain_column`).
 
 Invariant: a native column of integers that might leave 64 bits becomes one of objects, which has no such
 limit.
@@ -20,6 +20,8 @@ from windrow.errors import StateError
 from windrow.monoids.base import Aggregate
 from windrow.partials.column import Column
 from windrow.partials.inputs import without_values
+from windrow.partials.kept.bags import Bag
+from windrow.partials.kept.column import KeptColumn, joined
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
 from windrow.partials.plain_column import PlainColumn, codec_of
@@ -205,6 +207,8 @@ class UnseenColumn(Column):
             members = fold_partials(other.form, members, nothing, nothing)
             values = pa.nulls(count, other.values.type)
             return replace(other, skipped=self.skipped, members=(*members[:-2], members[-1]), values=values)
+        if isinstance(other, KeptColumn):
+            return other.like_unseen(self.skipped)
         return PlainColumn(self.aggregate, self.skipped, [self.aggregate.monoid.identity] * count)
 
     def state(self) -> dict[str, Any]:
@@ -227,6 +231,9 @@ def join(columns: Sequence[Column]) -> Column:
     first = columns[0]
     if all(isinstance(c, NativeColumn) and c.form is getattr(first, "form", None) for c in columns):
         return replace(first, members=_joined_members(columns), skipped=skipped)  # type: ignore[call-arg]
+    kept = [c for c in columns if isinstance(c, KeptColumn)]
+    if len(kept) == len(columns):
+        return joined(kept, skipped)
     picks = [isinstance(c, PickColumn) for c in columns]
     if all(picks):
         values = pa.concat_arrays([c.values for c in columns])  # type: ignore[attr-defined]
@@ -236,7 +243,7 @@ def join(columns: Sequence[Column]) -> Column:
             f"{first.aggregate!r} got values of another kind than before (integers beyond 63 bits?): "
             f"cast the columns {', '.join(map(repr, first.aggregate.columns))} to one type"
         )
-    plain = [c.as_plain() if isinstance(c, NativeColumn) else c for c in columns]
+    plain = [c.as_plain() if isinstance(c, (KeptColumn, NativeColumn)) else c for c in columns]
     return PlainColumn(first.aggregate, skipped, [o for c in plain for o in c.objects])  # type: ignore[attr-defined]
 
 
@@ -247,6 +254,8 @@ def _joined_members(columns: Sequence[Any]) -> Members:
 def _size(column: Any) -> int:
     if isinstance(column, UnseenColumn):
         return len(column.skipped)
+    if isinstance(column, KeptColumn):
+        return len(column.offsets) - 1
     return len(column.objects) if isinstance(column, PlainColumn) else len(column.members[0])
 
 
@@ -264,6 +273,10 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     if state["form"] == "plain":
         objects = codec_of(aggregate.monoid).value(memoryview(state["objects"]))
         return PlainColumn(aggregate, skipped, list(objects))
+    if state["form"] == "kept":
+        if aggregate.monoid.keeps is None:
+            raise StateError(f"aggregate {aggregate!r} kept values when it was stored, and keeps none now")
+        return KeptColumn(aggregate, skipped, Bag(state["values"], state["counts"]), state["offsets"])
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
     form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
     if form is None:

@@ -1,9 +1,10 @@
 """The type of a result before there is one: the same answer for tables, operators, stores and Spark.
 
-What an aggregate declares comes first, then the column it picks from or whose extreme it is, then its native
-form. What a built-in aggregate gives that runs in Python is seen from a row made up for the purpose. Two
-things only results show: the digits of a decimal that is computed, and what a user's Python functions give.
-An engine that needs a schema before anything runs asks for :func:`planned_type`, which settles these, too.
+What an aggregate declares comes first, then the column it picks from or whose extreme it is, then what is
+kept of its values, then its native form. What a built-in aggregate gives that runs in Python is seen from a
+row made up for the purpose. Two things only results show: the digits of a decimal that is computed, and what
+a user's Python functions give. An engine that needs a schema before anything runs asks for
+:func:`planned_type`, which settles these, too.
 Cost: a made-up row per aggregate and input types, once.
 """
 
@@ -20,6 +21,7 @@ import pyarrow as pa
 
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.inputs import is_extreme_moment, native_form
+from windrow.partials.kept import Bag, family_of
 from windrow.partials.results import array_of, arrow_type, result_array
 from windrow.rows.columns import plain_type
 
@@ -75,6 +77,10 @@ def _known(monoid: Monoid, kinds: tuple[Any, ...]) -> Any:
         return kinds[monoid.picks]
     if is_extreme_moment(monoid, kinds[0]) or (monoid.is_extreme and pa.types.is_uint64(kinds[0])):
         return kinds[0]
+    family = family_of(monoid, kinds[0])
+    if family is not None:
+        nothing = np.zeros(0, np.int64)
+        return family.answers(monoid, Bag(family.kept(monoid, pa.nulls(0, kinds[0]))), nothing, nothing).type
     form = native_form(monoid, kinds)
     if form is not None:
         return array_of(np.empty(0, form.layout.result_dtype), None, monoid).type

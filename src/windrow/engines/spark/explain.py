@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm
 from windrow.engines.spark.frames import arrow_schema, ties_matter
-from windrow.engines.spark.plan import native_form, plan_of
+from windrow.engines.spark.plan import kept_type, native_form, plan_of
 from windrow.engines.spark.rolling.skew import why_not_split
 from windrow.engines.spark.run import check, run
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.catalyst import spark_finishes, spark_folds
 from windrow.monoids.base import Aggregate
+from windrow.partials.kept.families import FAMILIES
 from windrow.rows.columns import needed_columns
 from windrow.spec import Spec
 
@@ -112,6 +113,8 @@ def _how(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
     if not aggregate.columns:
         return "counted from the ranges alone; bigint"
     kind = result_type(aggregate, schema)
+    if kept_type(aggregate, schema) is not None:
+        return f"{FAMILIES[str(aggregate.monoid.keeps)].how}; {kind}"
     form = native_form(aggregate, schema)
     code = "plain Python" if form is None else "native code"
     return "; ".join([f"{code}; {kind}", *_algorithms(query, aggregate, schema, form is not None)])

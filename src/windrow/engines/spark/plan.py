@@ -1,9 +1,9 @@
 """Which plan a query with windows takes, and why.
 
 *Slices*: each task folds its rows into partials by (key, slice); only partials are shuffled. It needs
-aggregates whose partials may be combined in any order and have a native form, and windows whose slices do
-not depend on the rows of other tasks. *Ordered*: rows are shuffled, sorted by key and time, and taken in
-order; it serves everything.
+aggregates whose partials may be combined in any order and have a native form or are kept values, and windows
+whose slices do not depend on the rows of other tasks. *Ordered*: rows are shuffled, sorted by key and time,
+and taken in order; it serves everything.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import pyarrow as pa
 from windrow.compile.native import NativeMonoid, native
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import native_inputs
+from windrow.partials.kept import family_of
 from windrow.partials.partials import needs_order
 from windrow.partials.picked import picked_input, timed
 from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 
-__all__ = ["Plan", "native_form", "plan_of", "smallest_gap"]
+__all__ = ["Plan", "kept_type", "native_form", "plan_of", "smallest_gap"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def _needs_rows(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
         return "depends on the order of rows"
     if not aggregate.monoid.commutative and (query.order or smallest_gap(query) is not None):
         return "picks a row, and the order of rows of equal time counts"
-    if native_form(aggregate, schema) is None:
+    if native_form(aggregate, schema) is None and kept_type(aggregate, schema) is None:
         return "has no native form, so that its partials would not be smaller than rows"
     return ""
 
@@ -61,6 +62,15 @@ def smallest_gap(query: Spec) -> int | None:
     """Of several sessions only the smallest gap cuts."""
     gaps = [session.gap_us for session in query.sessions if session.is_sliced]
     return min(gaps, default=None)
+
+
+def kept_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
+    """The Arrow type of the values that the aggregate keeps of a slice; None: it keeps none."""
+    if not aggregate.columns:
+        return None
+    kind = plain_type(schema.field(aggregate.columns[0]).type)
+    family = family_of(aggregate.monoid, kind)
+    return None if family is None else family.kept(aggregate.monoid, pa.nulls(0, kind)).type
 
 
 def native_form(aggregate: Aggregate, schema: pa.Schema) -> NativeMonoid | None:

@@ -1,6 +1,7 @@
 """The one binary form of all state: versioned, checksummed, the same bytes for the same value, no pickle."""
 
 from windrow.state.codec.form import (
+    READS,
     VERSION,
     Codec,
     checksum_of,
@@ -12,4 +13,15 @@ from windrow.state.codec.form import (
     unpack,
 )
 
-__all__ = ["VERSION", "Codec", "checksum_of", "frame", "pack", "records_in", "register", "unframe", "unpack"]
+__all__ = [
+    "READS",
+    "VERSION",
+    "Codec",
+    "checksum_of",
+    "frame",
+    "pack",
+    "records_in",
+    "register",
+    "unframe",
+    "unpack",
+]

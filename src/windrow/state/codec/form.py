@@ -26,6 +26,7 @@ from windrow.state.codec.specials import register
 from windrow.state.codec.writing import Writer
 
 __all__ = [
+    "READS",
     "VERSION",
     "Codec",
     "checksum_of",
@@ -38,7 +39,9 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 4
+VERSION = 5
+#: formats that are read: in 4, no partials are values that are kept
+READS = (4, VERSION)
 _TAIL = struct.Struct("<QI")
 
 
@@ -62,10 +65,10 @@ def unframe(kind: str, data: Any, context: bytes = b"") -> memoryview:
     if len(view) < len(MAGIC) + 2 or view[:4] != MAGIC:
         what = "is cut short" if MAGIC.startswith(bytes(view[:4])) else "does not begin with windrow's mark"
         raise CorruptState(f"{kind}: {len(view)} bytes that are not windrow state: the frame {what}")
-    if view[4] != VERSION:
+    if view[4] not in READS:
         raise UnsupportedVersion(
-            f"{kind}: state of format {view[4]}; this windrow reads format {VERSION}: use the version that "
-            f"wrote it, or start from the data again"
+            f"{kind}: state of format {view[4]}; this windrow reads formats {READS[0]} to {VERSION}: "
+            f"use the version that wrote it, or start from the data again"
         )
     start = 6 + view[5] + _TAIL.size
     if len(view) < start:

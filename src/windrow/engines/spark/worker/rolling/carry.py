@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.columns import Columns
@@ -22,7 +23,9 @@ from windrow.compile.native import NativeMonoid
 from windrow.engines.spark.worker.rolling.tails import ArrowTail
 from windrow.errors import Raised
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs
+from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs, skipped_values
+from windrow.partials.kept import Family, family_of
+from windrow.partials.kept.rows import kept_values
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
 from windrow.partials.results import array_of, as_moments, check_integers, result_array
@@ -192,9 +195,34 @@ class PickCarry:
         return results
 
 
+class KeptCarry:
+    """Aggregates that keep values: those of the present window, and a mask of the rows that are skipped."""
+
+    def __init__(self, aggregate: Aggregate, family: Family, kind: Any) -> None:
+        self._monoid, self._family = aggregate.monoid, family
+        self._values = pa.nulls(0, kind)
+        self._first = 0
+
+    def push(self, arrays: list[Any], batch: Batch) -> Any:
+        if batch.base > self._first + len(self._values):  # nothing before this batch is asked for again
+            self._values, self._first = self._values.slice(0, 0), batch.base
+        values = pa.concat_arrays([self._values, arrays[0]])
+        fronts, stops = batch.fronts - self._first, batch.stops - self._first
+        skipped = skipped_values(self._monoid, [values])
+        bag, before = kept_values(self._monoid, values, skipped)
+        if before is not None:
+            fronts, stops = before[fronts], before[stops]
+        gone = batch.oldest - self._first
+        self._values, self._first = values.slice(gone), batch.oldest
+        return self._family.answers(self._monoid, bag, fronts, stops)
+
+
 def carry_for(aggregate: Aggregate, kinds: list[Any]) -> Carry:
     """The carry of an aggregate over columns of these Arrow types."""
     monoid = aggregate.monoid
+    family = family_of(monoid, kinds[0])
+    if family is not None:
+        return KeptCarry(aggregate, family, kinds[0])
     form = native_form(monoid, kinds)
     if form is None:
         return PlainCarry(aggregate)

@@ -19,10 +19,12 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid
-from windrow.engines.spark.plan import native_form
+from windrow.engines.spark.plan import kept_type, native_form
 from windrow.monoids.base import Aggregate
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn
 from windrow.partials.inputs import is_extreme_moment
+from windrow.partials.kept import Bag
+from windrow.partials.kept.column import KeptColumn
 from windrow.partials.partials import Partials
 from windrow.partials.picked import picked_input
 from windrow.rows.columns import plain_type
@@ -42,6 +44,7 @@ class SliceTable:
         self._query = query
         self._aggregates = [aggregate for _, aggregate in query.aggregates]
         self._forms = [native_form(a, schema) if a.columns else None for a in self._aggregates]
+        self._kept = [kept_type(a, schema) for a in self._aggregates]
         self._kinds = [[plain_type(schema.field(c).type) for c in a.columns] for a in self._aggregates]
         keys = [pa.field(f"k{k}", schema.field(name).type) for k, name in enumerate(query.by)]
         edges = [pa.field(name, pa.int64()) for name in _EDGES]
@@ -52,6 +55,8 @@ class SliceTable:
     def _partial_fields(self) -> list[Any]:
         fields = []
         for k, (aggregate, form) in enumerate(zip(self._aggregates, self._forms, strict=True)):
+            if self._kept[k] is not None:
+                fields += _kept_fields(k, self._kept[k])
             if form is None:
                 continue
             picked = picked_input(aggregate.monoid)
@@ -69,7 +74,9 @@ class SliceTable:
         edges = [slices.firsts, slices.lasts, slices.ends, np.full(len(slices), part), slices.partials.rows]
         columns = [*keys, *map(pa.array, edges)]
         for column, form in zip(slices.partials.columns, self._forms, strict=True):
-            if column is not None:
+            if isinstance(column, KeptColumn):
+                columns += _stored_values(column)
+            elif column is not None:
                 assert form is not None
                 columns += _stored(column, form, len(slices))
         return pa.table(columns, schema=self.schema)
@@ -88,6 +95,8 @@ class SliceTable:
 
     def _column(self, k: int, table: pa.Table) -> Column | None:
         form, aggregate = self._forms[k], self._aggregates[k]
+        if self._kept[k] is not None:
+            return _kept_column(aggregate, k, table)
         if form is None:
             return None
         picked = picked_input(aggregate.monoid)
@@ -105,6 +114,32 @@ class SliceTable:
         kind = self._kinds[k][0]
         moments = kind if is_extreme_moment(aggregate.monoid, kind) else None
         return NativeColumn(aggregate, skipped, form, members, moments)
+
+
+def _kept_fields(k: int, kind: Any) -> list[Any]:
+    """Of values that are kept: those of a slice, how often each occurs where counts are kept, and how many
+    rows were skipped."""
+    counts = pa.field(f"a{k}_counts", pa.list_(pa.int64()))
+    return [pa.field(f"a{k}_values", pa.list_(kind)), counts, pa.field(f"a{k}_skipped", pa.int64())]
+
+
+def _stored_values(column: KeptColumn) -> list[Any]:
+    offsets, count = pa.array(column.offsets, pa.int32()), len(column.offsets) - 1
+    values = pa.ListArray.from_arrays(offsets, column.bag.values)
+    kind = pa.list_(pa.int64())
+    counts = column.bag.counts
+    often = pa.nulls(count, kind) if counts is None else pa.ListArray.from_arrays(offsets, pa.array(counts))
+    skipped = np.zeros(count, np.int64) if column.skipped is None else column.skipped
+    return [values, often, pa.array(skipped)]
+
+
+def _kept_column(aggregate: Aggregate, k: int, table: pa.Table) -> KeptColumn:
+    values, often = (table.column(f"a{k}_{name}").combine_chunks() for name in ("values", "counts"))
+    skips = _integers(table.column(f"a{k}_skipped"))
+    counts = None if often.null_count else often.flatten().to_numpy()
+    offsets = values.offsets.to_numpy().astype(np.int64)
+    bag = Bag(values.flatten(), counts)
+    return KeptColumn(aggregate, skips if skips.any() else None, bag, offsets - offsets[:1])
 
 
 def _kept_members(form: NativeMonoid, picked: int | None) -> tuple[str, ...]:

@@ -1,0 +1,97 @@
+"""Values kept of rows, one slice after the other, and how equal ones of a slice become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.arrays import Ints
+from windrow.compile.columns import as_array
+from windrow.monoids.hashing import encode, encode_array
+
+__all__ = ["Bag", "codes_of", "hash_codes", "without_repeats"]
+
+
+@dataclass(frozen=True)
+class Bag:
+    """Values in processing order, none of them null."""
+
+    values: Any
+    #: how many rows each value stands for (None: one)
+    counts: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.values.nbytes) + (0 if self.counts is None else self.counts.nbytes)
+
+    def take(self, places: Ints) -> Bag:
+        counts = None if self.counts is None else self.counts[places]
+        return Bag(self.values.take(pa.array(places)), counts)
+
+    def with_counts(self) -> Bag:
+        return self if self.counts is not None else replace(self, counts=np.ones(len(self), np.int64))
+
+
+def codes_of(values: Any) -> tuple[Ints, int]:
+    """A number from 0 on for each value, equal ones for equal values, and how many numbers there are. Zeros
+    of either sign are equal, and so are all NaNs.
+
+    >>> codes_of(pa.array([0.0, 5.0, -0.0]))[0].tolist()
+    [0, 1, 0]
+    """
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0, values.type))  # -0.0 + 0.0 is 0.0
+    encoded = values.dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
+
+
+def without_repeats(bag: Bag, offsets: Ints, keeps_counts: bool) -> tuple[Bag, Ints]:
+    """Each value once per slice, at the place of its first appearance, and where slices start then;
+    ``offsets`` says where they start, and the end.
+
+    >>> bag, offsets = without_repeats(Bag(pa.array(["a", "b", "a", "a"])), np.array([0, 3, 4]), True)
+    >>> bag.values.to_pylist(), bag.counts.tolist(), offsets.tolist()
+    (['a', 'b', 'a'], [2, 1, 1], [0, 2, 3])
+    """
+    codes, distinct = codes_of(bag.values)
+    slices = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    _, firsts, inverse = np.unique(slices * max(distinct, 1) + codes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    places = firsts[order]
+    counts = None
+    if keeps_counts:
+        counts = np.zeros(len(firsts), np.int64)
+        np.add.at(counts, inverse, 1 if bag.counts is None else bag.counts)
+        counts = counts[order]
+    kept = np.concatenate([[0], np.cumsum(np.bincount(slices[places], minlength=len(offsets) - 1))])
+    return Bag(bag.values.take(pa.array(places)), counts), kept.astype(np.int64)
+
+
+def hash_codes(values: Any) -> Any:
+    """The stable 64-bit codes of values without nulls, as :mod:`windrow.monoids.hashing` has them.
+
+    >>> hash_codes(pa.array(["a", "b", "a"])).tolist() == [encode("a"), encode("b"), encode("a")]
+    True
+    """
+    numbers = as_array(_as_stored(values))
+    if numbers is not None:
+        return encode_array(numbers[0])
+    encoded = values.dictionary_encode()
+    codes = np.fromiter(map(encode, encoded.dictionary.to_pylist()), np.uint64, len(encoded.dictionary))
+    return codes[encoded.indices.to_numpy()]
+
+
+def _as_stored(values: Any) -> Any:
+    """Moments as the integers that their codes are made of."""
+    if pa.types.is_date32(values.type):
+        return values.cast(pa.int32())
+    if pa.types.is_timestamp(values.type) and values.type.unit == "us":
+        return values.cast(pa.int64())
+    return values

@@ -1,0 +1,65 @@
+"""What a family of aggregates over kept values answers to."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from windrow.arrays import Ints
+from windrow.monoids.base import Monoid
+from windrow.partials.kept.bags import Bag
+from windrow.state.checks import require
+
+__all__ = ["Family"]
+
+
+class Family(ABC):
+    """How aggregates of a kind keep values and answer windows over them."""
+
+    #: how windows are answered, and what an operator keeps, for explain()
+    how: ClassVar[str]
+    held: ClassVar[str]
+
+    @abstractmethod
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        """Whether columns of this Arrow type are kept natively; those of others are folded in Python."""
+
+    def kept(self, monoid: Monoid, values: Any) -> Any:
+        """What is kept of an array without nulls, one for each value; None: the values as they are."""
+        return values
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        """What slices need of their values, and where slices start then; ``offsets`` says where they start,
+        and the end."""
+        return bag, offsets
+
+    def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
+        """Each value as the Python partial that it stands for."""
+        counts = itertools.repeat(1) if bag.counts is None else bag.counts.tolist()
+        pairs = zip(bag.values.to_pylist(), counts, strict=False)
+        return [_times(monoid, monoid.lift(value), count) for value, count in pairs]
+
+    def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
+        """Raise for values from stored state that this family does not keep."""
+        require(self.takes(monoid, bag.values.type), f"values of {name} of type {bag.values.type}")
+
+    @abstractmethod
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        """The result of each range [front, stop) of values, as an Arrow array; what stands for ranges
+        without a value is not defined."""
+
+
+def _times(monoid: Monoid, partial: Any, count: int) -> Any:
+    """The partial combined with itself until it stands for so many rows, in O(log n) combines.
+
+    >>> from windrow.monoids import count
+    >>> _times(count, 1, 13)
+    13
+    """
+    found, double = monoid.identity, partial
+    while count:
+        if count & 1:
+            found = monoid.combine(found, double)
+        double, count = monoid.combine(double, double), count >> 1
+    return found

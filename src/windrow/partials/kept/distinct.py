@@ -1,0 +1,143 @@
+"""Distinct values of a window: how many there are (``count_distinct``), and which, in the order of first
+appearance (``collect_distinct``).
+
+Values are numbered once. To count, a table says how many rows of the window have each number. To list, a bit
+for each row says whether it is the first of its value in the window: when it leaves, the next row of the same
+value, which it is linked to, becomes the first.
+
+Cost: O(1) per value; a list costs its length and one step for 64 rows of the window.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.monoids.base import Monoid
+from windrow.partials.kept.bags import Bag, codes_of, without_repeats
+from windrow.partials.kept.base import Family
+from windrow.partials.kept.lists import lists_of
+from windrow.partials.kept.slide import slide
+
+__all__ = ["Counted", "Distinct", "is_encodable"]
+
+_WORD = 6
+
+
+def is_encodable(kind: Any) -> bool:
+    """Whether values of an Arrow type can be numbered natively."""
+    nested = pa.types.is_nested(kind) or pa.types.is_null(kind) or pa.types.is_interval(kind)
+    return not (nested or pa.types.is_float16(kind) or pa.types.is_dictionary(kind))
+
+
+class Counted(Family):
+    """``count_distinct``."""
+
+    how = "a table of distinct values, O(1) per row and window; native code"
+    held = "the distinct values of each slice"
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return is_encodable(kind)
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        return without_repeats(bag, offsets, keeps_counts=False)
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        codes, distinct = codes_of(bag.values)
+        out = np.zeros(len(fronts), np.int64)
+        state = (np.zeros(distinct, np.int32), np.zeros(1, np.int64))
+        slide((_add, _remove, _answer), state, codes, None, (fronts, stops), out)
+        return pa.array(out)
+
+
+def _add(state: Any, code: int, count: int) -> None:
+    rows, distinct = state
+    rows[code] += 1
+    if rows[code] == 1:
+        distinct[0] += 1
+
+
+def _remove(state: Any, code: int, count: int) -> None:
+    rows, distinct = state
+    rows[code] -= 1
+    if rows[code] == 0:
+        distinct[0] -= 1
+
+
+def _answer(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    out[window] = state[1][0]
+
+
+class Distinct(Family):
+    """``collect_distinct``."""
+
+    how = "a table of distinct values and their first rows, O(1) per row; native code"
+    held = "the distinct values of each slice"
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return is_encodable(kind)
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        return without_repeats(bag, offsets, keeps_counts=False)
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        codes, distinct = codes_of(bag.values)
+        rows, count = np.arange(len(codes)), np.zeros(1, np.int64)
+        latest, following = np.full(distinct, -1), np.zeros(len(codes), np.int64)
+        firsts = np.zeros((len(codes) >> _WORD) + 1, np.uint64)
+        sizes = np.zeros(len(fronts), np.int64)
+        state = (codes, latest, following, firsts, count)
+        slide((_enter, _leave, _size), state, rows, None, (fronts, stops), sizes)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.zeros(offsets[-1], np.int64)
+        state = (*state, offsets)  # type: ignore[assignment]
+        slide((_enter, _leave, _list), state, rows, None, (fronts, stops), places)
+        return lists_of(monoid, bag.values, offsets, places)
+
+
+def _enter(state: Any, row: int, count: int) -> None:
+    codes, latest, following, firsts, distinct = state[0], state[1], state[2], state[3], state[4]
+    before = latest[codes[row]]
+    latest[codes[row]] = row
+    if before >= 0:
+        following[before] = row
+    else:
+        _flip(firsts, row)
+        distinct[0] += 1
+
+
+def _leave(state: Any, row: int, count: int) -> None:
+    codes, latest, following, firsts, distinct = state[0], state[1], state[2], state[3], state[4]
+    _flip(firsts, row)
+    if latest[codes[row]] == row:
+        latest[codes[row]] = -1
+        distinct[0] -= 1
+    else:
+        _flip(firsts, following[row])
+
+
+def _flip(bits: Any, row: int) -> None:
+    bits[row >> _WORD] ^= np.uint64(1) << np.uint64(row & 63)
+
+
+def _size(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    out[window] = state[4][0]
+
+
+def _list(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    firsts, place = state[3], state[5][window]
+    for word in range(front >> _WORD, ((stop - 1) >> _WORD) + 1):
+        bits, row = firsts[word], word << _WORD
+        while bits != np.uint64(0):
+            if bits & np.uint64(0xFF) == np.uint64(0):
+                bits >>= np.uint64(8)
+                row += 8
+                continue
+            if bits & np.uint64(1):
+                out[place] = row
+                place += 1
+            bits >>= np.uint64(1)
+            row += 1

@@ -1,0 +1,84 @@
+"""Values in their order: all of a window (``collect``), joined (``concat``), or those at one end of it
+(``first_k``, ``last_k``).
+
+Windows that lie side by side share the column that they come from: their lists are offsets into it, and
+nothing is copied. Windows that overlap hold some values several times, and are copied natively.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.arrays import Ints
+from windrow.monoids.base import Monoid
+from windrow.partials.kept.bags import Bag
+from windrow.partials.kept.base import Family
+
+__all__ = ["Joined", "Listed", "lists_of", "lists_over"]
+
+_MOST = 2**31 - 1
+
+
+class Listed(Family):
+    """``collect``, and with a parameter ``k`` the first or last k values."""
+
+    how = "ranges of the values themselves; native code"
+    held = "the values of each slice"
+
+    def __init__(self, end: str = "all") -> None:
+        self._end = end
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return True
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        if self._end == "first":
+            stops = np.minimum(stops, fronts + monoid.parameters["k"])
+        elif self._end == "last":
+            fronts = np.maximum(fronts, stops - monoid.parameters["k"])
+        return lists_over(monoid, bag.values, fronts, stops)
+
+
+class Joined(Family):
+    """``concat``: texts or bytes with a separator between them."""
+
+    how = "ranges of the values themselves; native code"
+    held = "the values of each slice"
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        separator = monoid.parameters.get("sep", "" if pa.types.is_string(bag.values.type) else b"")
+        lists = lists_over(monoid, bag.values, fronts, stops)
+        return pc.binary_join(lists, pa.scalar(separator, bag.values.type))
+
+
+def lists_over(monoid: Monoid, values: Any, fronts: Ints, stops: Ints) -> Any:
+    """A list for each range [front, stop) of values.
+
+    >>> import windrow as wr
+    >>> lists_over(wr.collect, pa.array([5, 6, 7]), np.array([0, 1]), np.array([2, 3])).to_pylist()
+    [[5, 6], [6, 7]]
+    """
+    if len(fronts) and (fronts[1:] == stops[:-1]).all():
+        return pa.ListArray.from_arrays(pa.array(np.append(fronts, stops[-1]), pa.int32()), values)
+    widths = stops - fronts
+    offsets = np.concatenate([[0], np.cumsum(widths)])
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - fronts, widths)
+    return lists_of(monoid, values, offsets, places)
+
+
+def lists_of(monoid: Monoid, values: Any, offsets: Ints, places: Ints) -> Any:
+    """Lists of the values at ``places``, one after the other; ``offsets`` says where each begins, and the
+    end."""
+    if len(places) > _MOST:
+        raise ValueError(
+            f"the results of {monoid.name!r} hold {len(places)} values; a column of lists holds {_MOST}: "
+            f"take smaller windows or fewer rows at a time"
+        )
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values.take(pa.array(places)))

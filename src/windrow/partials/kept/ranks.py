@@ -1,0 +1,180 @@
+"""Quantiles: windows over values in a tree of counts by rank, exact and interpolated.
+
+The values that a group of windows spans are sorted once, and each is known by its rank from then on. A
+Fenwick tree over ranks counts those in the window: a value enters and leaves in O(log n), and the k-th
+smallest is found in O(log n) by descending the tree. Windows that share little are selected from a copy
+instead, in O(n) each.
+
+Source: Fenwick, A new data structure for cumulative frequency tables (1994); Hoare, Find (1961).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.compile.cache import kernel
+from windrow.compile.pieces import pieces
+from windrow.monoids.base import Monoid
+from windrow.monoids.quantiles import rounded
+from windrow.partials.kept.bags import Bag, without_repeats
+from windrow.partials.kept.base import Family
+from windrow.partials.kept.slide import groups, slide
+
+__all__ = ["Ranks"]
+
+#: values that are sorted at once, at least
+_GROUP = 1 << 15
+#: windows that hold a value in fewer of them than this, on average, are selected one by one
+_FEW = 4
+
+
+class Ranks(Family):
+    """``quantile``, ``median`` and ``approx_quantile``, by their parameters."""
+
+    how = "ranks in a tree of counts, O(log n) per row and window; native code"
+    held = "the values of each slice: all for quantile and median, few for approx_quantile"
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+    def kept(self, monoid: Monoid, values: Any) -> Any:
+        numbers = _numbers(values)
+        digits = monoid.parameters.get("accuracy")
+        return pa.array(numbers if digits is None else rounded(numbers, digits))
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        if "accuracy" not in monoid.parameters:
+            return bag, offsets
+        return without_repeats(bag, offsets, keeps_counts=True)
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        q, numbers = float(monoid.parameters.get("q", 0.5)), bag.values.to_numpy()
+        out = np.zeros(len(fronts))
+        is_nan = np.isnan(numbers)
+        numbers = np.where(is_nan, np.inf, numbers) if is_nan.any() else numbers
+        if bag.counts is None and (stops - fronts).sum() < _FEW * len(numbers):
+            _select_each(numbers, fronts, stops, q, out)
+        else:
+            _slide_each(numbers, bag.counts, fronts, stops, q, out)
+        if is_nan.any():
+            before = np.concatenate([[0], np.cumsum(is_nan)])
+            out[before[stops] > before[fronts]] = np.nan
+        return pa.array(out)
+
+
+def _numbers(values: Any) -> Any:
+    numbers = values.to_numpy(zero_copy_only=False)
+    return numbers.astype(np.float64, copy=False)
+
+
+def _select_each(numbers: Any, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
+    room = np.empty(int((stops - fronts).max(initial=0)))
+    widest = max(len(room), 1)
+    for first, stop in pieces(len(fronts), cost=widest):
+        _select_windows(numbers, fronts[first:stop], stops[first:stop], q, room, out[first:stop])
+
+
+def _slide_each(numbers: Any, counts: Ints | None, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
+    for windows, low, high in groups(fronts, stops, _GROUP):
+        order = np.argsort(numbers[low:high])
+        ranks = np.empty(high - low, np.int64)
+        ranks[order] = np.arange(high - low)
+        tree, total = np.zeros(high - low + 1, np.int64), np.zeros(1, np.int64)
+        state = (tree, total, numbers[low:high][order], q)
+        chosen = fronts[windows] - low, stops[windows] - low
+        slide(_STEPS, state, ranks, None if counts is None else counts[low:high], chosen, out[windows])
+
+
+def _add(state: Any, rank: int, count: int) -> None:
+    tree = state[0]
+    state[1][0] += count
+    place = rank + 1
+    while place < tree.shape[0]:
+        tree[place] += count
+        place += place & -place
+
+
+def _remove(state: Any, rank: int, count: int) -> None:
+    _add(state, rank, -count)
+
+
+def _kth(tree: Any, ordered: Any, k: int) -> Any:
+    """The value with ``k`` values before it."""
+    place, step = 0, 1
+    while 2 * step < tree.shape[0]:
+        step *= 2
+    while step > 0:
+        if place + step < tree.shape[0] and tree[place + step] <= k:
+            place += step
+            k -= tree[place]
+        step >>= 1
+    return ordered[place]
+
+
+def _answer(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    tree, total, ordered, q = state
+    place = q * (total[0] - 1)
+    left = math.floor(place)
+    share = place - left
+    low = _kth(tree, ordered, left)
+    if share == 0.0:
+        out[window] = low
+        return
+    high = _kth(tree, ordered, left + 1)
+    out[window] = low if low == high else low * (1.0 - share) + high * share
+
+
+_STEPS = (_add, _remove, _answer)
+
+
+@kernel
+def _select_windows(numbers: Any, fronts: Ints, stops: Ints, q: float, room: Any, out: Any) -> None:
+    for window in range(len(fronts)):
+        count = stops[window] - fronts[window]
+        if count == 0:
+            continue
+        for i in range(count):
+            room[i] = numbers[fronts[window] + i]
+        place = q * (count - 1)
+        left = math.floor(place)
+        share = place - left
+        _select(room, count, left)
+        low = room[left]
+        if share == 0.0:
+            out[window] = low
+            continue
+        high = room[left + 1]
+        for i in range(left + 2, count):
+            high = min(high, room[i])
+        out[window] = low if low == high else low * (1.0 - share) + high * share
+
+
+@kernel
+def _select(room: Any, count: int, k: int) -> None:
+    """The k-th smallest comes to its place, with none larger before it and none smaller behind it."""
+    low, high = 0, count - 1
+    while low < high:
+        middle = (low + high) >> 1
+        a, b, c = room[low], room[middle], room[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while room[i] < pivot:
+                i += 1
+            while pivot < room[j]:
+                j -= 1
+            if i <= j:
+                room[i], room[j] = room[j], room[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            return

@@ -1,0 +1,59 @@
+"""Rows as kept values, and their windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints, Mask
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.kept.bags import Bag
+from windrow.partials.kept.families import family_of
+from windrow.partials.ranges import Over
+from windrow.rows.frame import Frame
+
+__all__ = ["kept_of_frame", "kept_results", "kept_values"]
+
+
+def kept_results(frame: Frame, aggregate: Aggregate, skipped: Mask | None, over: Over) -> Any:
+    """A result for each range of rows, in processing order, or None for an aggregate that keeps no values."""
+    family = family_of(aggregate.monoid, frame.raw(aggregate.columns[0]).type)
+    if family is None:
+        return None
+    bag, before = kept_of_frame(frame, aggregate, skipped)
+    rows = over.as_ranges()
+    if before is None:
+        return family.answers(aggregate.monoid, bag, rows.fronts, rows.stops)
+    return family.answers(aggregate.monoid, bag, before[rows.fronts], before[rows.stops])
+
+
+def kept_of_frame(frame: Frame, aggregate: Aggregate, skipped: Mask | None) -> tuple[Bag, Ints | None]:
+    """What an aggregate keeps of the rows of a frame, in processing order, as :func:`kept_values` has it.
+    ``skipped`` is a mask of the rows of the table."""
+    if skipped is not None and frame.permutation is not None:
+        skipped = skipped[frame.permutation]
+    return kept_values(aggregate.monoid, frame.column(aggregate.columns[0]), skipped)
+
+
+def kept_values(monoid: Monoid, values: Any, skipped: Mask | None) -> tuple[Bag, Ints | None]:
+    """What an aggregate keeps of values, and how much lies before each of them, and in all (None: one for
+    each value).
+
+    >>> import windrow as wr
+    >>> bag, before = kept_values(wr.collect, pa.array([5, None, 6]), np.array([False, True, False]))
+    >>> bag.values.to_pylist(), before.tolist()
+    ([5, 6], [0, 1, 1, 2])
+    """
+    family = family_of(monoid, values.type)
+    assert family is not None
+    before = None
+    if skipped is not None:
+        before = np.concatenate([[0], np.cumsum(~skipped)])
+        values = values.filter(pa.array(~skipped))
+    kept = family.kept(monoid, values)
+    if len(kept) != len(values):  # so many for each value
+        each = len(kept) // len(values)
+        before = each * (np.arange(len(values) + 1) if before is None else before)
+    return Bag(kept), before

@@ -1,0 +1,259 @@
+"""Sketches in queries: HyperLogLog (``approx_distinct``), Bloom filters and Count-Min, over the cells that
+values fall into.
+
+A value is kept as its *cells*: of HyperLogLog a register with a rank, of a Bloom filter a few bits, of
+Count-Min a few counters. A slice keeps each cell once (with a count, for Count-Min), so that a small slice is
+small and no slice is much larger than a sketch. As windows slide, cells are counted in and out: a bit is set
+while its count is above zero, and a register has the highest rank whose count is. So a window costs O(1) per
+cell, and nothing of the size of a sketch is combined or cleared.
+
+What comes out is what lifting and combining rows gives, bit by bit.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.compile.cache import attach
+from windrow.compile.native import jit_for
+from windrow.monoids.base import Monoid
+from windrow.monoids.sketches import estimated_distinct, first_probe, next_probe, register_and_rank
+from windrow.partials.kept.bags import Bag, hash_codes, without_repeats
+from windrow.partials.kept.base import Family
+from windrow.partials.kept.distinct import is_encodable
+from windrow.partials.kept.slide import slide
+from windrow.state.checks import require
+
+__all__ = ["Bits", "Counters", "Registers"]
+
+#: of a column of bytes
+_MOST = 2**31 - 1
+_RANKS = 64
+#: sketches with more cells are combined in Python: counting cells would take more memory than they do
+_LARGEST = 1 << 24
+
+
+class _Sketch(Family):
+    """Cells are numbers from 0 on."""
+
+    how = "cells of the sketch counted in and out, O(1) per row; native code"
+    held = "the cells of each slice, at most those of one sketch"
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return is_encodable(kind) and self._size(monoid) <= _LARGEST
+
+    def kept(self, monoid: Monoid, values: Any) -> Any:
+        return pa.array(self._cells(monoid, hash_codes(values)))
+
+    @abstractmethod
+    def _cells(self, monoid: Monoid, codes: Any) -> Any:
+        """The cells of codes, as many for each, as int32."""
+
+    @abstractmethod
+    def _size(self, monoid: Monoid) -> int:
+        """How many cells there are."""
+
+    def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
+        require(bag.values.type == pa.int32(), f"cells of {name} of type {bag.values.type}")
+        cells = bag.values.to_numpy()
+        fits = not len(cells) or (cells.min() >= 0 and cells.max() < self._size(monoid))
+        require(bool(fits), f"cells of {name} outside of its sketch")
+
+    def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
+        counts = np.ones(len(bag), np.int64) if bag.counts is None else bag.counts
+        return [
+            self._row(monoid, cell, count)
+            for cell, count in zip(bag.values.to_pylist(), counts.tolist(), strict=True)
+        ]
+
+    def _row(self, monoid: Monoid, cell: int, count: int) -> Any:
+        """The sketch with one cell."""
+        row = np.zeros_like(monoid.identity)
+        self._mark(row, cell, count)
+        return row
+
+    @abstractmethod
+    def _mark(self, row: Any, cell: int, count: int) -> None: ...
+
+
+class Registers(_Sketch):
+    """``approx_distinct``: a cell is 64 times a register, and a rank."""
+
+    def _size(self, monoid: Monoid) -> int:
+        return _RANKS << int(monoid.parameters["precision"])
+
+    def _cells(self, monoid: Monoid, codes: Any) -> Any:
+        out = np.empty(len(codes), np.int32)
+        _compiled(_registers)(codes, int(monoid.parameters["precision"]), out)
+        return out
+
+    def _mark(self, row: Any, cell: int, count: int) -> None:
+        row[cell // _RANKS] = cell % _RANKS
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        """The highest rank of each register."""
+        cells = bag.values.to_numpy()
+        slices = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        marked = np.sort(slices * self._size(monoid) + cells)
+        is_highest = np.ones(len(marked), np.bool_)
+        is_highest[:-1] = marked[1:] // _RANKS != marked[:-1] // _RANKS
+        marked = marked[is_highest]
+        kept = np.searchsorted(marked, np.arange(len(offsets)) * self._size(monoid))
+        return Bag(pa.array((marked % self._size(monoid)).astype(np.int32))), kept
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        width = 1 << int(monoid.parameters["precision"])
+        ranks = np.zeros(64 - int(monoid.parameters["precision"]) + 2, np.int64)
+        ranks[0] = width
+        out = np.zeros(len(fronts), np.int64)
+        state = (np.zeros(width * _RANKS, np.int32), np.zeros(width, np.int64), ranks, width)
+        slide((_raise, _lower, _estimate), state, bag.values.to_numpy(), None, (fronts, stops), out)
+        return pa.array(out)
+
+
+def _raise(state: Any, cell: int, count: int) -> None:
+    counts, tops, ranks = state[0], state[1], state[2]
+    counts[cell] += 1
+    register, rank = cell // _RANKS, cell % _RANKS
+    if counts[cell] == 1 and rank > tops[register]:
+        ranks[tops[register]] -= 1
+        ranks[rank] += 1
+        tops[register] = rank
+
+
+def _lower(state: Any, cell: int, count: int) -> None:
+    counts, tops, ranks = state[0], state[1], state[2]
+    counts[cell] -= 1
+    register, rank = cell // _RANKS, cell % _RANKS
+    if counts[cell] == 0 and rank == tops[register]:
+        lower = rank - 1
+        while lower > 0 and counts[register * _RANKS + lower] == 0:
+            lower -= 1
+        ranks[rank] -= 1
+        ranks[lower] += 1
+        tops[register] = lower
+
+
+def _estimate(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    out[window] = estimated_distinct(state[2], state[3])
+
+
+class _Rows(_Sketch):
+    """The sketch itself is the result, as bytes."""
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        assert monoid.wide is not None
+        row = np.zeros(monoid.wide.width, np.dtype(monoid.wide.dtype).newbyteorder("="))
+        if row.nbytes * len(fronts) > _MOST:
+            raise ValueError(
+                f"the results of {monoid.name!r} are {row.nbytes * len(fronts)} bytes, "
+                f"and a column holds {_MOST}: take fewer windows or rows at a time, or a smaller sketch"
+            )
+        out = np.zeros((len(fronts), len(row)), row.dtype)
+        self._slide(monoid, bag, row, (fronts, stops), out)
+        data = out.astype(out.dtype.newbyteorder("<"), copy=False)
+        ends = np.arange(len(fronts) + 1, dtype=np.int32) * row.nbytes
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        return pa.Array.from_buffers(pa.binary(), len(fronts), buffers)
+
+    @abstractmethod
+    def _slide(self, monoid: Monoid, bag: Bag, row: Any, windows: Any, out: Any) -> None: ...
+
+
+def _copy(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    row = state[0]
+    for k in range(row.shape[0]):
+        out[window, k] = row[k]
+
+
+class Bits(_Rows):
+    """``bloom``: a cell is a bit."""
+
+    def _size(self, monoid: Monoid) -> int:
+        return int(monoid.parameters["bits"])
+
+    def _cells(self, monoid: Monoid, codes: Any) -> Any:
+        hashes, bits = int(monoid.parameters["hashes"]), int(monoid.parameters["bits"])
+        out = np.empty(len(codes) * hashes, np.int32)
+        _compiled(_probes)(codes, hashes, bits, 0, out)
+        return out
+
+    def _mark(self, row: Any, cell: int, count: int) -> None:
+        row[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        return without_repeats(bag, offsets, keeps_counts=False)
+
+    def _slide(self, monoid: Monoid, bag: Bag, row: Any, windows: Any, out: Any) -> None:
+        state = (row, np.zeros(self._size(monoid), np.int32))
+        slide((_set, _clear, _copy), state, bag.values.to_numpy(), None, windows, out)
+
+
+def _set(state: Any, cell: int, count: int) -> None:
+    row, counts = state
+    counts[cell] += 1
+    if counts[cell] == 1:
+        row[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
+
+
+def _clear(state: Any, cell: int, count: int) -> None:
+    row, counts = state
+    counts[cell] -= 1
+    if counts[cell] == 0:
+        row[cell >> 6] ^= np.uint64(1) << np.uint64(cell & 63)
+
+
+class Counters(_Rows):
+    """``count_min``: a cell is a counter."""
+
+    def _size(self, monoid: Monoid) -> int:
+        return int(monoid.parameters["width"]) * int(monoid.parameters["depth"])
+
+    def _cells(self, monoid: Monoid, codes: Any) -> Any:
+        depth, width = int(monoid.parameters["depth"]), int(monoid.parameters["width"])
+        out = np.empty(len(codes) * depth, np.int32)
+        _compiled(_probes)(codes, depth, width, width, out)
+        return out
+
+    def _mark(self, row: Any, cell: int, count: int) -> None:
+        row[cell] = count
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        return without_repeats(bag, offsets, keeps_counts=True)
+
+    def _slide(self, monoid: Monoid, bag: Bag, row: Any, windows: Any, out: Any) -> None:
+        slide((_count_in, _count_out, _copy), (row,), bag.values.to_numpy(), bag.counts, windows, out)
+
+
+def _count_in(state: Any, cell: int, count: int) -> None:
+    state[0][cell] += count
+
+
+def _count_out(state: Any, cell: int, count: int) -> None:
+    state[0][cell] -= count
+
+
+@functools.cache
+def _compiled(function: Any) -> Any:
+    return attach(jit_for(checked=False)(function))
+
+
+def _registers(codes: Any, precision: int, out: Any) -> None:
+    for i in range(codes.shape[0]):
+        register, rank = register_and_rank(codes[i], precision)
+        out[i] = np.int64(register) * _RANKS + rank
+
+
+def _probes(codes: Any, count: int, modulus: int, stride: int, out: Any) -> None:
+    """``count`` cells for each code, each below the modulus and ``stride`` further on than the one before."""
+    for i in range(codes.shape[0]):
+        position, step = first_probe(codes[i])
+        for k in range(count):
+            out[i * count + k] = k * stride + np.int64(position % np.uint64(modulus))
+            position, step = next_probe(position, step, k)
