@@ -1,7 +1,7 @@
 """The local engine's benchmarks: rolling and windows on tables, against Polars, pandas and DuckDB in the
 same run.
 
-    python bench/local.py [--quick] [--only rolling|callback|windows|concurrent]
+    python bench/local.py [--quick] [--only rolling|callback|windows|concurrent|aggregates|...]
 
 Peers compute the same results, which are compared. Figures are seconds, the best of a few turns of each, and
 how many times faster windrow is.
@@ -20,10 +20,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from common import Settings, heading, least_seconds, machine, progress, table
+from sections.aggregates import aggregates, sketches_against_sums
 
 import windrow as wr
 
-SECTIONS = ("rolling", "callback", "windows", "concurrent")
 AGGREGATES = {"sum": wr.sum("v"), "max": wr.max("v"), "stddev": wr.stddev("v")}
 
 
@@ -259,16 +259,26 @@ def concurrent(settings: Settings) -> list[dict[str, Any]]:
     return found
 
 
+_SECTIONS: dict[str, Callable[[Settings], list[dict[str, Any]]]] = {
+    "rolling": rolling,
+    "callback": callback,
+    "windows": windows,
+    "concurrent": concurrent,
+    "aggregates": aggregates,
+    "sketches_against_sums": sketches_against_sums,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmarks of windrow's local engine.")
     parser.add_argument("--quick", action="store_true", help="fewer rows")
-    parser.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be given again")
+    parser.add_argument("--only", action="append", choices=_SECTIONS, help="this section; may be given again")
     options = parser.parse_args()
     settings = Settings(quick=options.quick)
     about = {**machine(), "polars": pl.__version__, "pandas": pd.__version__, "duckdb": duckdb.__version__}
     print(", ".join(f"{name} {what}" for name, what in about.items()))
-    for name in options.only or SECTIONS:
-        section = globals()[name]
+    for name in options.only or _SECTIONS:
+        section = _SECTIONS[name]
         found = section(settings)
         heading(
             name, *(section.__doc__ or "").splitlines()[:1], "x: how many times windrow's time the peer takes"

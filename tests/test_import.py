@@ -18,7 +18,6 @@ BACKENDS = [
     "redis",
     "rocksdict",
     "pyarrow",
-    "datasketches",
 ]
 
 PROBE = """
