@@ -12,7 +12,7 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["counting_sort", "first_rows", "stable_order"]
+__all__ = ["counting_sort", "first_rows", "order_of_floats", "stable_order"]
 
 _LARGEST = (1 << 63) - 1
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging
@@ -66,3 +66,43 @@ def stable_order(times: Ints) -> Ints:
     marked.sort()
     marked &= (1 << digits) - 1
     return marked
+
+
+#: bits that a pass of the radix sort looks at, and passes over 64 bits
+_DIGIT, _PASSES = 11, 6
+_RADIX = 1 << _DIGIT
+
+
+def order_of_floats(numbers: Any) -> Any:
+    """What ``np.argsort(numbers, kind="stable")`` gives for float64 without NaN, but for the order of zeros
+    by sign; in a third of the time for up to some 100,000 numbers, which fit a processor's cache.
+
+    >>> order_of_floats(np.array([2.0, -0.5, -3.0, 2.0])).tolist()
+    [2, 1, 0, 3]
+    """
+    bits = np.ascontiguousarray(numbers).view(np.int64)
+    # as unsigned integers, which have the order of the numbers: -0.0 comes before 0.0, which it equals
+    keys = (bits ^ ((bits >> 63) & _LARGEST)).view(np.uint64) ^ np.uint64(1 << 63)
+    room = np.empty((2, len(keys)), np.int32)
+    return _radix_order(keys, room[0], room[1], np.zeros((_PASSES, _RADIX), np.int64))
+
+
+@kernel
+def _radix_order(keys: Any, order: Any, spare: Any, counts: Any) -> Any:
+    for i in range(len(keys)):
+        order[i] = i
+        for digit in range(_PASSES):
+            counts[digit, (keys[i] >> np.uint64(_DIGIT * digit)) & np.uint64(_RADIX - 1)] += 1
+    for digit in range(_PASSES):
+        shift, places = np.uint64(_DIGIT * digit), counts[digit]
+        if len(keys) == 0 or places[(keys[0] >> shift) & np.uint64(_RADIX - 1)] == len(keys):
+            continue  # all have the same digit
+        start = 0
+        for k in range(_RADIX):
+            start, places[k] = start + places[k], start
+        for i in range(len(keys)):
+            bucket = (keys[order[i]] >> shift) & np.uint64(_RADIX - 1)
+            spare[places[bucket]] = order[i]
+            places[bucket] += 1
+        order, spare = spare, order
+    return order

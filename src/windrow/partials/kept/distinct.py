@@ -19,6 +19,7 @@ from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
 from windrow.partials.kept.bags import Bag, codes_of, without_repeats
 from windrow.partials.kept.base import Family
+from windrow.partials.kept.bits import lowest_bit
 from windrow.partials.kept.lists import lists_of
 from windrow.partials.kept.slide import slide
 
@@ -130,14 +131,8 @@ def _size(state: Any, window: int, front: int, stop: int, out: Any) -> None:
 def _list(state: Any, window: int, front: int, stop: int, out: Any) -> None:
     firsts, place = state[3], state[5][window]
     for word in range(front >> _WORD, ((stop - 1) >> _WORD) + 1):
-        bits, row = firsts[word], word << _WORD
+        bits = firsts[word]
         while bits != np.uint64(0):
-            if bits & np.uint64(0xFF) == np.uint64(0):
-                bits >>= np.uint64(8)
-                row += 8
-                continue
-            if bits & np.uint64(1):
-                out[place] = row
-                place += 1
-            bits >>= np.uint64(1)
-            row += 1
+            out[place] = (word << _WORD) + lowest_bit(bits)
+            place += 1
+            bits &= bits - np.uint64(1)

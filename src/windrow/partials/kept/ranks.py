@@ -1,9 +1,11 @@
-"""Quantiles: windows over values in a tree of counts by rank, exact and interpolated.
+"""Quantiles: windows over values by their ranks, exact and interpolated.
 
-The values that a group of windows spans are sorted once, and each is known by its rank from then on. A
-Fenwick tree over ranks counts those in the window: a value enters and leaves in O(log n), and the k-th
-smallest is found in O(log n) by descending the tree. Windows that share little are selected from a copy
-instead, in O(n) each.
+The values that a group of windows spans are sorted once, and each is known by its rank from then on. Which
+ranks are in the window is a set of bits, and a cursor stands at the one that was asked for last: values that
+enter and leave below it move it in the count, and from one window to the next it walks as many members as the
+answer has moved. That is O(1) per row in practice, whatever the window. Where values stand for several rows
+(slices of ``approx_quantile``), a Fenwick tree counts by rank, in O(log n). Windows that share little are
+selected from a copy instead, in O(n) each.
 
 Source: Fenwick, A new data structure for cumulative frequency tables (1994); Hoare, Find (1961).
 """
@@ -23,7 +25,9 @@ from windrow.monoids.base import Monoid
 from windrow.monoids.quantiles import rounded
 from windrow.partials.kept.bags import Bag, without_repeats
 from windrow.partials.kept.base import Family
+from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
 from windrow.partials.kept.slide import groups, slide
+from windrow.rows.sorting import order_of_floats
 
 __all__ = ["Ranks"]
 
@@ -36,7 +40,7 @@ _FEW = 4
 class Ranks(Family):
     """``quantile``, ``median`` and ``approx_quantile``, by their parameters."""
 
-    how = "ranks in a tree of counts, O(log n) per row and window; native code"
+    how = "ranks as bits and a cursor, O(1) per row and window once sorted; native code"
     held = "the values of each slice: all for quantile and median, few for approx_quantile"
 
     def takes(self, monoid: Monoid, kind: Any) -> bool:
@@ -81,13 +85,63 @@ def _select_each(numbers: Any, fronts: Ints, stops: Ints, q: float, out: Any) ->
 
 def _slide_each(numbers: Any, counts: Ints | None, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
     for windows, low, high in groups(fronts, stops, _GROUP):
-        order = np.argsort(numbers[low:high])
+        order = order_of_floats(numbers[low:high])
         ranks = np.empty(high - low, np.int64)
         ranks[order] = np.arange(high - low)
-        tree, total = np.zeros(high - low + 1, np.int64), np.zeros(1, np.int64)
-        state = (tree, total, numbers[low:high][order], q)
+        ordered = numbers[low:high][order]
         chosen = fronts[windows] - low, stops[windows] - low
-        slide(_STEPS, state, ranks, None if counts is None else counts[low:high], chosen, out[windows])
+        if counts is None:
+            cursor = np.zeros(3, np.int64)
+            state = (*empty_bits(high - low), cursor, ordered, q)
+            slide((_enter, _leave, _read), state, ranks, None, chosen, out[windows])
+        else:
+            tree, total = np.zeros(high - low + 1, np.int64), np.zeros(1, np.int64)
+            tallies = (tree, total, ordered, q)
+            slide((_add, _remove, _answer), tallies, ranks, counts[low:high], chosen, out[windows])
+
+
+# -- one row for each value: bits, and a cursor of (rank, members below it, members) ------------------------
+
+
+def _enter(state: Any, rank: int, count: int) -> None:
+    include(state[0], state[1], rank)
+    cursor = state[2]
+    cursor[2] += 1
+    if rank < cursor[0]:
+        cursor[1] += 1
+
+
+def _leave(state: Any, rank: int, count: int) -> None:
+    discard(state[0], state[1], rank)
+    cursor = state[2]
+    cursor[2] -= 1
+    if rank < cursor[0]:
+        cursor[1] -= 1
+
+
+def _read(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    bits, top, cursor, ordered, q = state
+    place = q * (cursor[2] - 1)
+    left = math.floor(place)
+    share = place - left
+    rank, below = cursor[0], cursor[1]
+    while below > left:
+        rank = preceding(bits, top, rank)
+        below -= 1
+    rank = following(bits, top, rank)
+    while below < left:
+        rank = following(bits, top, rank + 1)
+        below += 1
+    cursor[0], cursor[1] = rank, below
+    low = ordered[rank]
+    if share == 0.0:
+        out[window] = low
+        return
+    high = ordered[following(bits, top, rank + 1)]
+    out[window] = low if low == high else low * (1.0 - share) + high * share
+
+
+# -- values that stand for several rows: a tree of counts ----------------------------------------------------
 
 
 def _add(state: Any, rank: int, count: int) -> None:
@@ -127,9 +181,6 @@ def _answer(state: Any, window: int, front: int, stop: int, out: Any) -> None:
         return
     high = _kth(tree, ordered, left + 1)
     out[window] = low if low == high else low * (1.0 - share) + high * share
-
-
-_STEPS = (_add, _remove, _answer)
 
 
 @kernel
