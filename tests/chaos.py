@@ -26,13 +26,13 @@ BEGIN, END = "<!-- chaos: begin -->\n", "<!-- chaos: end -->\n"
 
 #: the tests, and how many times they try
 RUNS: dict[str, dict[str, int]] = {
-    "tests/state/test_operator_kills.py": {"WINDROW_CHAOS_OPERATOR_KILLS": 100},
+    "tests/engines/stream/persistence/test_operator_kills.py": {"WINDROW_CHAOS_OPERATOR_KILLS": 100},
     "tests/state/test_crashes.py": {"WINDROW_CHAOS_WINDOW_KILLS": 2},
     "tests/state/test_disks.py": {"WINDROW_CHAOS_DAMAGES": 250, "WINDROW_CHAOS_FULL": 30},
-    "tests/state/test_two_writers.py": {"WINDROW_CHAOS_TAKEOVERS": 100},
-    "tests/state/test_fenced_commits.py": {"WINDROW_CHAOS_PUT_BACK": 50},
-    "tests/streams/test_forged_state.py": {"WINDROW_CHAOS_FORGED": 5_000},
-    "tests/spark/test_exactly_once.py": {"WINDROW_CHAOS_KILLS": 20, "WINDROW_CHAOS_BATCHES": 150},
+    "tests/engines/stream/persistence/test_two_writers.py": {"WINDROW_CHAOS_TAKEOVERS": 100},
+    "tests/engines/stream/persistence/test_fenced_commits.py": {"WINDROW_CHAOS_PUT_BACK": 50},
+    "tests/engines/stream/test_forged_state.py": {"WINDROW_CHAOS_FORGED": 5_000},
+    "tests/engines/spark/test_exactly_once.py": {"WINDROW_CHAOS_KILLS": 20, "WINDROW_CHAOS_BATCHES": 150},
 }
 
 

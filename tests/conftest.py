@@ -40,7 +40,7 @@ for name in SHARES:
     )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another
 
-SPARK = f"{ROOT / 'tests' / 'spark'}{os.sep}"
+SPARK = f"{ROOT / 'tests' / 'engines' / 'spark'}{os.sep}"
 #: kill processes, damage disks, forge state: ``make chaos`` does more of it
 CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     one JVM starts; what starts its own runs anywhere (``--dist loadgroup``)."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if str(item.path).startswith(SPARK):
+        if str(item.path).startswith(SPARK) and item.path.parent.name != "worker":
             item.add_marker("spark")
         if "spark" in fixtures:
             item.add_marker(pytest.mark.xdist_group("spark"))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from spark.test_window_tasks import by_slices, in_order
+from engines.spark.worker.test_window_tasks import by_slices, in_order
 from support.packed_stream import PackedStream
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results, evaluate

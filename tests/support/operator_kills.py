@@ -2,7 +2,7 @@
 
     python operator_kills.py rocksdb|redis|server FOLDER KILLS
 
-Run by state/test_operator_kills.py in a process of its own. Children take steps with three operators on one
+Run by test_operator_kills.py in a process of its own. Children take steps with three operators on one
 store (time windows with corrections and sessions; rolling; rolling over windows in the store) and report each
 step that has returned, with a digest of its results and counts. ``server``: one child goes on while the Redis
 server is killed and started again.

@@ -1,0 +1,291 @@
+"""Expressions of job files: what is read, what is refused by name, and which rows are computed.
+
+That results are Spark's is in ``engines/spark/test_expressions.py``."""
+
+from __future__ import annotations
+
+import contextlib
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.expression_rows import EQUAL, FAILING, awkward_rows
+from windrow.cli.expressions import ExpressionError, OnlySpark, ValueRefused, parse
+from windrow.cli.expressions.compiled import FUNCTIONS, compiled, source_names
+from windrow.cli.expressions.derivation import Derivation
+from windrow.cli.expressions.tree import (
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Constant,
+    In,
+    Is,
+    Like,
+    Node,
+    Unary,
+)
+
+ROWS = awkward_rows().combine_chunks().to_batches()[0]
+
+
+def values(text: str, **columns: Any) -> list[Any]:
+    rows = pa.RecordBatch.from_pydict(columns) if columns else ROWS
+    found: list[Any] = compiled(parse(text), source_names(rows.schema)).values(rows).to_pylist()
+    return found
+
+
+# -- the parser ----------------------------------------------------------------------------------------------
+
+_LETTERS = st.text("ab_ `'\"\\%.é😀\n", max_size=6)
+_WHOLE = st.integers(-(2**31), 2**31 - 1)
+_CONSTANTS = st.one_of(
+    st.just(Constant(None, "void")),
+    st.booleans().map(lambda value: Constant(value, "boolean")),
+    _WHOLE.map(lambda value: Constant(value, "int")),
+    st.integers(-(2**63), 2**63 - 1).map(lambda value: Constant(value, "bigint")),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda value: Constant(value, "double")),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3).map(
+        lambda value: Constant(value, "decimal")
+    ),
+    _LETTERS.map(lambda value: Constant(value, "string")),
+)
+_COLUMNS = st.lists(_LETTERS.filter(bool), min_size=1, max_size=3).map(lambda path: Column(tuple(path)))
+_SIGNS = ("+", "-", "*", "/", "%", "div", "||", "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or")
+
+
+def _grown(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    some = st.lists(inner, min_size=1, max_size=3).map(tuple)
+    branches = st.lists(st.tuples(inner, inner), min_size=1, max_size=2).map(tuple)
+    return st.one_of(
+        st.builds(Unary, st.just("not"), inner),
+        st.builds(Unary, st.just("-"), inner.filter(lambda node: not isinstance(node, Constant))),
+        st.builds(Binary, st.sampled_from(_SIGNS), inner, inner),
+        st.builds(Is, inner, st.sampled_from(["null", "true", "false"]), st.booleans()),
+        st.builds(In, inner, some),
+        st.builds(Like, inner, inner, st.sampled_from(["\\", "!", "'"])),
+        st.builds(Case, branches, st.none() | inner),
+        st.builds(Cast, inner, st.sampled_from(["int", "timestamp", "decimal(10,2)"])),
+        st.builds(Call, st.sampled_from(["coalesce", "no_such_function", "upper"]), some),
+    )
+
+
+@given(st.recursive(_CONSTANTS | _COLUMNS, _grown, max_leaves=12))
+def test_a_tree_that_is_written_as_sql_is_read_as_the_same_tree(tree: Node) -> None:
+    assert parse(tree.sql()) == tree
+
+
+@given(
+    st.text() | st.text("abc 0123456789.()'\"`,=<>!+-*/%\\and or not is null in like case when end cast as")
+)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(ExpressionError, OnlySpark):
+        tree = parse(text)
+        assert parse(tree.sql()) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a or b and not c = d + e * -f", "(a or (b and (not (c = (d + (e * (- f)))))))"),
+        ("a = b is null", "((a = b) is null)"),
+        ("a between b and c and d", "(((a >= b) and (a <= c)) and d)"),
+        ("a not in (1, 2)", "(not (a in (1, 2)))"),
+        ("a - b - c", "((a - b) - c)"),
+        ("a = b = c", "((a = b) = c)"),
+        ("-1", "-1"),
+        ("a -1", "(a - 1)"),
+        ("- a * b", "((- a) * b)"),
+        ("case a when 1 then b end", "(case when (a = 1) then b end)"),
+        ("date '2024-05-01'", "cast('2024-05-01' as date)"),
+        ("a != b || c", "(a <> (b || c))"),
+    ],
+)
+def test_what_binds_tighter(text: str, expected: str) -> None:
+    assert parse(text).sql().replace("`", "") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("1", "int"),
+        ("3000000000", "bigint"),
+        ("1L", "bigint"),
+        ("1.50", "decimal"),
+        ("1e3", "double"),
+        ("1D", "double"),
+    ],
+)
+def test_numbers_have_the_types_that_spark_gives_them(text: str, kind: str) -> None:
+    found = parse(text)
+    assert isinstance(found, Constant)
+    assert found.kind == kind
+    assert text != "1.50" or found.value == Decimal("1.50")
+
+
+# -- what is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("len > ", "this ends too early"),
+        ("(len > 3", "the parenthesis at character 1 is not closed"),
+        ("len > 3)", "the parenthesis at character 8 closes nothing"),
+        ("s = 'abc", "the quote at character 5 is not closed"),
+        ("  ", "this is empty"),
+        ("nmu > 3", "the source has no column 'nmu': did you mean 'num'?"),
+        ("inner.b", "'inner' has no field 'b'"),
+        ("num.a", "'num' is int and has no field 'a'"),
+        ("num and flag", "the left side of and is int: it must be true or false"),
+        ("ts > 'noon'", "'noon' cannot be cast to timestamp"),
+        ("word like 'a\\\\b'", "\\ must stand before %, _ or itself"),
+    ],
+)
+def test_what_is_wrong_on_every_engine(text: str, said: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        values(text)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("s rlike 'a.*'", "rlike at character 3"),
+        ("regexp_extract(s, 'a', 0)", "the function 'regexp_extract'"),
+        ("uper(s)", "did you mean 'upper'?"),
+        ("timestampadd(HOUR, 1, ts)", "the function 'timestampadd'"),
+        ("inner[0]", "the sign '[' at character 6"),
+        ("transform(s, x -> x + 1)", "> at character 17"),
+        ("ts + interval 1 hour", "interval at character 6"),
+        ("current_timestamp", "current_timestamp"),
+        ("try_cast(s as int)", "try_cast(...)"),
+        ("cast(x as string)", "the cast from double to string"),
+        ("cast(s as decimal(10,2))", "the cast from string to decimal(10,2)"),
+        ("cast(s as varchar(10))", "the type 'varchar(10)'"),
+        ("s > 3", "the comparison > of string and int"),
+        ("price / 2", "/ of decimals"),
+        ("num % 1.5", "% of decimals"),
+        ("round(x, 2)", "round with 2 arguments"),
+        ("num in (small, 3)", "'in' with anything but literals"),
+        ("s like word", "like with an argument other than a text"),
+        ("'a' 'b'", "'b' at character 5"),
+        ("s = '\\u0041'", "the escape \\u"),
+        ("concat(s, num)", "concat of int"),
+        ("sum(num)", "the function 'sum'"),
+        ("date_trunc('century', ts)", "date_trunc with anything but"),
+        ("1a", "1a"),
+        ("x -- note", "the comment --"),
+        ("x /* note */", "the comment /*"),
+        ("inner = inner", "the comparison ="),
+    ],
+)
+def test_what_only_spark_knows_is_refused_by_name(text: str, named: str) -> None:
+    with pytest.raises(OnlySpark) as caught:
+        values(text)
+    assert named in str(caught.value)
+    assert "run this job on Spark" in str(caught.value)
+
+
+def test_deep_nesting_is_refused_and_not_a_crash() -> None:
+    with pytest.raises(OnlySpark, match="levels of parentheses"):
+        parse("(" * 2_000 + "1" + ")" * 2_000)
+    with pytest.raises(ExpressionError, match="at most 10,000"):
+        parse("1 + " * 5_000 + "1")
+
+
+def test_long_chains_are_evaluated() -> None:
+    assert values(" + ".join(["n"] * 100), n=[1, 2]) == [100, 200]
+    with pytest.raises(OnlySpark, match="a chain of more than 100 operators"):
+        parse(" + ".join(["n"] * 500))
+
+
+@pytest.mark.parametrize("text", FAILING)
+def test_a_value_without_a_result_stops(text: str) -> None:
+    with pytest.raises(ValueRefused):
+        values(text)
+
+
+def test_every_function_is_among_the_expressions_that_are_held_against_spark() -> None:
+    names = "|".join(EQUAL)
+    missing = [name for name in FUNCTIONS if f"{name}(" not in names]
+    assert missing == []
+
+
+@pytest.mark.parametrize("letter", ["\u019b", "\u0378"])
+def test_letters_whose_case_depends_on_the_version_of_unicode_are_refused(letter: str) -> None:
+    with pytest.raises(ValueRefused, match="known to Spark alone"):
+        values("upper(s)", s=["plain", f"a{letter}"])
+
+
+@pytest.mark.parametrize("text", ["year(at)", "date_trunc('year', at)", "dayofyear(at)"])
+def test_years_that_arrow_cannot_count_are_refused(text: str) -> None:
+    at = pa.array([1_100_000_000_000_000_000], pa.timestamp("us", "UTC"))
+    with pytest.raises(ValueRefused, match="Spark alone has a calendar"):
+        values(text, at=at)
+    assert values("unix_seconds(cast(cast(at as date) as timestamp))", at=at) == [1_099_999_958_400]
+
+
+# -- which rows are computed ---------------------------------------------------------------------------------
+
+
+def test_branches_are_computed_for_their_rows_alone() -> None:
+    a, b = [6, 1, 9], [3, 0, None]
+    assert values("case when b <> 0 then a / b end", a=a, b=b) == [2.0, None, None]
+    assert values("b <> 0 and a / b > 1", a=a, b=b) == [True, False, None]
+    assert values("b = 0 or a / b > 1", a=a, b=b) == [True, True, None]
+    assert values("coalesce(b, a / 0)", a=[1], b=[5]) == [5.0]
+    assert values("b + a / 0", a=[1, 2], b=pa.nulls(2, pa.int64())) == [None, None]
+
+
+def derived(batch: pa.RecordBatch, columns: dict[str, str], where: str | None = None) -> pa.RecordBatch:
+    return Derivation.of(tuple(columns.items()), where, batch.schema).applied(batch)
+
+
+def test_columns_come_first_and_where_after_them() -> None:
+    rows = pa.RecordBatch.from_pydict({"a": [1, 2, 3], "b": [0, 1, 2]})
+    found = derived(rows, {"a": "a * 10", "c": "a + b"}, "c > 21 and a < 30")
+    assert found.to_pydict() == {"a": [], "b": [], "c": []}
+    found = derived(rows, {"a": "a * 10", "c": "a + b"}, "c > 20")
+    assert found.to_pydict() == {"a": [20, 30], "b": [1, 2], "c": [21, 32]}
+
+
+def test_a_row_that_where_leaves_out_stops_nothing() -> None:
+    rows = pa.RecordBatch.from_pydict({"a": [6, 1], "b": [3, 0]})
+    assert derived(rows, {"ratio": "a / b"}, "b <> 0").to_pydict() == {"a": [6], "b": [3], "ratio": [2.0]}
+    assert derived(rows, {"ratio": "a / b"}, "b <> 0 and ratio > 1").num_rows == 1
+    with pytest.raises(ValueRefused, match=r"\[source.columns\] ratio = 'a / b': division by zero"):
+        derived(rows, {"ratio": "a / b"})
+
+
+def test_a_derived_column_takes_the_place_of_one_of_the_same_name() -> None:
+    rows = pa.RecordBatch.from_pydict({"Region": ["n"], "len": [3]})
+    assert derived(rows, {"region": "upper(REGION)"}).to_pydict() == {"region": ["N"], "len": [3]}
+
+
+def test_names_that_differ_in_case_alone_are_ambiguous() -> None:
+    with pytest.raises(ExpressionError, match="Spark takes them for the same"):
+        values("len > 1", len=[1], Len=[2])
+
+
+def test_types_that_spark_reads_as_others() -> None:
+    rows = pa.RecordBatch.from_arrays(
+        [
+            pa.array([200], pa.uint8()),
+            pa.array(["a"]).dictionary_encode(),
+            pa.array([1], pa.timestamp("ns")),
+            pa.array(["b"], pa.large_string()),
+        ],
+        names=["small", "word", "at", "text"],
+    )
+    found = derived(
+        rows, {"n": "small + 100S", "w": "upper(word)", "t": "date_trunc('day', at)", "u": "text || 'c'"}
+    )
+    assert found.column("n").to_pylist() == [300]
+    assert (found.column("w").to_pylist(), found.column("u").to_pylist()) == (["A"], ["bc"])
+    assert found.schema.field("t").type == pa.timestamp("us", "UTC")
