@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Tests that share a Spark session run in one process, with one JVM. They often wait: hence three processes for
 # two cores, and two where there is no Spark.
-PYTEST := $(BIN)/python -m pytest --dist loadgroup
+PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-thorough chaos lint types imports bench papers format constraints clean

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +41,9 @@ for name in SHARES:
     )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another
 
+#: where tests share one Spark session, and those among them that start their own
+SHARED = "tests/engines/spark"
+OWN_SESSION = {"test_cluster.py", "test_exactly_once.py"}
 SPARK = f"{ROOT / 'tests' / 'engines' / 'spark'}{os.sep}"
 #: kill processes, damage disks, forge state: ``make chaos`` does more of it
 CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
@@ -47,20 +51,34 @@ CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what ``make test-fast`` leaves out. All that shares a Spark session runs in one process, so that
-    one JVM starts; what starts its own runs anywhere (``--dist loadgroup``)."""
+    """Mark what ``make test-fast`` leaves out."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if str(item.path).startswith(SPARK) and item.path.parent.name != "worker":
             item.add_marker("spark")
-        if "spark" in fixtures:
-            item.add_marker(pytest.mark.xdist_group("spark"))
         if fixtures & {"redis_server", "start_redis"} or "redis" in _named_parameters(item):
             item.add_marker("redis")
         if item.path.name in CHAOS:
             item.add_marker("chaos")
 
 
-def _named_parameters(item: pytest.Item) -> set[str]:
+def _named_parameters(item: pytest.Item) -> set[object]:
+    """Parameters of a test, and what is in those that are tuples."""
     parameters: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
-    return {value for value in parameters.values() if isinstance(value, str)}
+    inner = [part for value in parameters.values() if isinstance(value, tuple) for part in value]
+    return {value for value in (*parameters.values(), *inner) if isinstance(value, str)}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """All that shares a Spark session runs in one process, so that one JVM starts, and begins first. (The
+    groups of ``--dist loadgroup`` are of no effect with this pytest: it keeps ids that xdist changes.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSession(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            folder, _, name = path.rpartition("/")
+            return "spark" if folder == SHARED and name not in OWN_SESSION else nodeid
+
+    return OneSession(config, log)
