@@ -84,7 +84,7 @@ def test_two_aggregates_of_one_name_are_to_be_named_by_keyword(build: Any) -> No
         (lambda: query().agg(n=("len", "zzz")), "write for instance n=wr.mean('len')"),
         (lambda: query().agg({"len": np.mean}), "write .agg(len_mean=wr.mean('len'))"),
         (lambda: query().agg(n=("len", "mean")), "write n=wr.mean('len')"),
-        (lambda: query().agg(n=("len", "nunique")), "write n=wr.approx_distinct('len')"),
+        (lambda: query().agg(n=("len", "nunique")), "write n=wr.count_distinct('len')"),
         (lambda: query().agg(("len", "max")), "write len=wr.max('len')"),
         (lambda: query().agg(n="mean"), "write for instance n=wr.mean('column')"),
         (lambda: query().agg("avg"), "write for instance result=wr.mean('column')"),

@@ -63,6 +63,7 @@ ELSEWHERE = {
     "list": "collect",
     "list_agg": "collect",
     "collect_set": "collect_distinct",
+    "countDistinct": "count_distinct",
     "distinct": "count_distinct",
     "nunique": "count_distinct",
     "n_unique": "count_distinct",

@@ -319,13 +319,14 @@ INTEGERS = [3, -1, 0, 7, 2**40]
 INFINITE = [math.inf, 1.0, 2.0]
 TEXTS = ["b", "a", "", "zz", "é"]
 NUMERIC = ["count", "sum", "product", "mean", "geo_mean", "var", "stddev", "range", "quantile", "median"]
-NUMERIC += ["skew", "kurtosis", "increase"]
+NUMERIC += ["approx_quantile", "skew", "kurtosis", "increase"]
 ORDERED = ["max", "min", "max_count", "min_count", "m4", "ohlc", "first", "last", "longest_run"]
 ANYTHING = [
     *ORDERED,
     "mode",
     "collect",
     "collect_distinct",
+    "count_distinct",
     "any",
     "all",
     "share",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, result
+from windrow.compile.native import jit_for
 from windrow.monoids.hashing import encode, encode_array
 from windrow.monoids.laws import check
 from windrow.monoids.sketches import (
@@ -44,7 +45,7 @@ values = st.one_of(st.integers(), st.floats(), st.text(max_size=4), st.binary(ma
 @functools.cache
 def native_fill(monoid):
     """A loop that lifts codes into a row; the scratch row is cleared only where a lift may have set it."""
-    lift_into = numba.njit(monoid.wide.lift_into)
+    lift_into = jit_for(checked=False)(monoid.wide.lift_into)
     merge = numba.njit(MERGE[monoid.name])
     precision = monoid.parameters.get("precision", 0)
     register_shift = np.uint64(64 - precision) if precision else np.uint64(0)
@@ -87,7 +88,8 @@ def test_laws_at_full_size(monoid):
 @pytest.mark.parametrize("monoid", WIDE, ids=repr)
 def test_native_and_plain_forms_give_the_same_bits(monoid):
     wide = monoid.wide
-    lift_into, combine_into = numba.njit(wide.lift_into), numba.njit(wide.combine_into)
+    jit = jit_for(checked=False)
+    lift_into, combine_into = jit(wide.lift_into), jit(wide.combine_into)
     items = [3, -1, 0.25, math.nan, "text", b"bytes", 2**63 - 1]
     total = np.zeros(wide.width, wide.dtype)
     for item in items:
@@ -162,7 +164,7 @@ def test_bloom_false_positives_are_as_stated(bits, hashes, load):
 @pytest.mark.parametrize("precision", [8, 12, 14])
 def test_approx_distinct_has_the_stated_error_at_every_cardinality(precision):
     monoid = approx_distinct(precision=precision)
-    lower = numba.njit(monoid.lower)
+    lower = jit_for(checked=False, allocates=True)(monoid.lower)
     stated = 1.04 / math.sqrt(2**precision)
     for count in (1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10**4, 3 * 10**4, 10**5, 10**6):
         rounds = 100 if count <= 1000 else 40 if count <= 10**5 else 8
@@ -192,7 +194,7 @@ def test_approx_distinct_of_floats_and_text():
 
 @pytest.mark.parametrize("monoid", [approx_distinct, approx_distinct(precision=4)], ids=repr)
 def test_native_estimates_are_bit_exact(monoid):
-    lower = numba.njit(monoid.lower)
+    lower = jit_for(checked=False, allocates=True)(monoid.lower)
     row = np.zeros(monoid.wide.width, monoid.wide.dtype)
     for start in range(0, 3000, 100):
         assert lower(row) == monoid.lower(row)

@@ -14,6 +14,7 @@ import windrow as wr
 from support.aggregates import CASES, Case
 from support.budget import examples
 from windrow.partials.columns import NativeColumn, PickColumn, PlainColumn, UnseenColumn
+from windrow.partials.kept.column import KeptColumn
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
 from windrow.state.codec import pack, unpack
@@ -91,7 +92,7 @@ FORMS = {
     "sum": (wr.sum("x"), [1, 2, 3], NativeColumn),
     "arg_max": (wr.arg_max("x", "y"), [1, 2, 3], PickColumn),
     "first": (wr.first("x"), [1, 2, 3], PickColumn),
-    "concat": (wr.concat("x"), ["a", "b", "c"], PlainColumn),
+    "concat": (wr.concat("x"), ["a", "b", "c"], KeptColumn),
     "max of text": (wr.max("x"), ["a", "b", "c"], PlainColumn),
     "sum of nothing": (wr.sum("x"), [None, None, None], UnseenColumn),
 }

@@ -13,8 +13,9 @@ Source: Pébay, Formulas for robust, one-pass parallel computation of covariance
 statistical moments (Sandia report SAND2008-6212).
 
 >>> import windrow as wr
->>> wr.swag.DABA(wr.skew(bias=True)).roll([0.0, 0.0, 3.0, 3.0], size=3)
-[None, None, 0.7071067811865475, -0.7071067811865475]
+>>> found = wr.swag.DABA(wr.skew(bias=True)).roll([0.0, 0.0, 3.0, 3.0], size=3)
+>>> [None if each is None else round(each, 6) for each in found]
+[None, None, 0.707107, -0.707107]
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def test_rolling(spark: Any) -> None:
     assert "a result per row" in text
     assert "sorted by region, then ts, then arrival" in text
     assert "m = max('len'): native code; int64" in text
-    assert "c = concat('note'): plain Python; string" in text
+    assert "c = concat('note'): ranges of the values themselves; native code; string" in text
     assert "int64; TwoStacksLite: amortised constant time, the highest throughput" in text
     assert "MapInArrow" in text.split("Spark's plan:")[1]
 

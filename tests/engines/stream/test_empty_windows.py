@@ -70,3 +70,12 @@ def test_a_row_that_one_window_took_and_another_did_not_is_the_first_of_the_one_
         ("two", 10, 1),
         ("two", 12, 1),
     ]
+
+
+def test_a_fixed_window_before_the_epoch_fires_whatever_has_fired_before_it_ends() -> None:
+    query = wr.query(time="t", empty="emit").window(wr.Fixed(-17, 3)).agg(n=wr.count())
+    operator = query.open()
+    operator.push(pa.table({"t": [-17]}))
+    operator.push(pa.table({"t": [-14]}))
+    assert advanced(operator, -15) == []
+    assert [(row["window_start"], row["n"]) for row in operator.finish().to_pylist()] == [(-17, 1)]

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -427,5 +428,7 @@ def _length(window: TimeWindow) -> int:
     progression = window.progression()
     if progression is not None:
         return progression.size
-    first = next(iter(window.windows_ending_in(0, END_OF_TIME)), None)
+    # a fixed window may lie before the epoch
+    endings = (window.windows_ending_in(*each) for each in ((0, END_OF_TIME), (START_OF_TIME, 0)))
+    first = next(chain.from_iterable(endings), None)
     return 1 if first is None else max(1, max(end - start for start, end in window.assign(first[0])))
