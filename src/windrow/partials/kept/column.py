@@ -50,7 +50,8 @@ class KeptColumn(Column):
 
     @property
     def nbytes(self) -> int:
-        return self.bag.nbytes + self.offsets.nbytes + (0 if self.skipped is None else self.skipped.nbytes)
+        skipped = 0 if self.skipped is None else self.skipped.nbytes
+        return self.bag.nbytes + self.offsets[1:].nbytes + skipped
 
     def take(self, places: Any) -> Column:
         chosen = np.arange(len(self.offsets) - 1)[places]
