@@ -12,19 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.monoids.base import Monoid
+from windrow.monoids.hashable import check_hashable
 from windrow.monoids.positional import merge_distinct
 
 __all__ = ["count_distinct"]
 
 
 def _alone(value: Any) -> tuple[Any, ...]:
-    try:
-        hash(value)
-    except TypeError:
-        raise TypeError(
-            f"count_distinct needs values that can be hashed; got a {type(value).__name__}: {value!r}. "
-            f"Turn it into a tuple or text first"
-        ) from None
+    check_hashable("count_distinct", value)
     return (value,)
 
 

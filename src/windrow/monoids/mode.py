@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid
+from windrow.monoids.hashable import check_hashable
 
 __all__ = ["mode"]
 
@@ -25,13 +26,8 @@ Counts = dict[Any, int]
 
 
 def _lift(value: Any) -> Counts:
-    try:
-        return {_key(value): 1}
-    except TypeError:
-        raise TypeError(
-            f"mode needs values that can be hashed; got a {type(value).__name__}: {value!r}. "
-            f"Turn it into a tuple or text first"
-        ) from None
+    check_hashable("mode", value)
+    return {_key(value): 1}
 
 
 def _key(value: Any) -> Any:

@@ -23,6 +23,7 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid, itself
+from windrow.monoids.hashable import check_hashable
 
 __all__ = ["collect", "collect_distinct", "concat", "first", "last", "merge_distinct"]
 
@@ -122,13 +123,7 @@ collect = Monoid(
 
 
 def _alone_hashable(value: Any) -> tuple[Any, ...]:
-    try:
-        hash(value)
-    except TypeError:
-        raise TypeError(
-            f"collect_distinct needs values that can be hashed; got a {type(value).__name__}: {value!r}. "
-            f"Turn it into a tuple or text first"
-        ) from None
+    check_hashable("collect_distinct", value)
     return (value,)
 
 
