@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns
 from windrow.compile.native import native
 from windrow.errors import calling, naming_row
@@ -21,7 +21,7 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
 from windrow.partials.inputs import is_extreme_moment, native_inputs, skipped_rows
 from windrow.partials.kept import family_of
-from windrow.partials.kept.column import KeptColumn, kept_column
+from windrow.partials.kept.column import kept_column
 from windrow.partials.kept.rows import kept_of_frame
 from windrow.partials.over_ranges import fold_rows_natively, integers_fit
 from windrow.partials.picked import picked_input, timed
@@ -35,29 +35,23 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:
 
     ``starts`` says where the rows of each slice start, and the end. Every row of the frame's table has a
     time."""
-    skipped = _skipped_by_slice(frame, aggregate, starts)
+    skips = skipped_rows(frame, aggregate)
+    skipped = _skipped_by_slice(frame, skips, starts)
     if skipped is not None and any(pa.types.is_null(frame.raw(name).type) for name in aggregate.columns):
         return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
     if family_of(aggregate.monoid, frame.raw(aggregate.columns[0]).type) is not None:
-        return _keep(frame, aggregate, starts, skipped)
+        bag, before = kept_of_frame(frame, aggregate, skips)
+        return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
     found = _fold_natively(frame, aggregate, starts, skipped)
     return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
 
 
-def _skipped_by_slice(frame: Frame, aggregate: Aggregate, starts: Ints) -> Ints | None:
-    skips = skipped_rows(frame, aggregate)
+def _skipped_by_slice(frame: Frame, skips: Mask | None, starts: Ints) -> Ints | None:
     if skips is None:
         return None
     in_order = skips if frame.permutation is None else skips[frame.permutation]
     found = np.diff(np.concatenate([[0], np.cumsum(in_order)])[starts])
     return found if found.any() else None
-
-
-def _keep(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> KeptColumn:
-    """The values of slices, without those that are skipped."""
-    skips = skipped_rows(frame, aggregate)
-    bag, before = kept_of_frame(frame, aggregate, skips)
-    return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
 
 
 def _fold_natively(

@@ -26,7 +26,7 @@ class Family(ABC):
         """Whether columns of this Arrow type are kept natively; those of others are folded in Python."""
 
     def kept(self, monoid: Monoid, values: Any) -> Any:
-        """What is kept of an array without nulls, one for each value; None: the values as they are."""
+        """What is kept of an array without nulls, as many for each value."""
         return values
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:

@@ -241,7 +241,10 @@ def _count_out(state: Any, cell: int, count: int) -> None:
 
 @functools.cache
 def _compiled(function: Any) -> Any:
-    return attach(jit_for(checked=False)(function))
+    """The function for Python to call, kept on disk."""
+    from windrow.compile.steps import for_python
+
+    return attach(for_python(jit_for(checked=False)(function)))
 
 
 def _registers(codes: Any, precision: int, out: Any) -> None:
