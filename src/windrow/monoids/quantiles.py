@@ -32,7 +32,16 @@ from typing import Any, NamedTuple
 from windrow.monoids.base import Monoid
 from windrow.monoids.stored_types import stored_as
 
-__all__ = ["Occurrences", "Ranks", "approx_quantile", "interpolated", "median", "quantile", "rounded"]
+__all__ = [
+    "Occurrences",
+    "Ranks",
+    "approx_quantile",
+    "interpolated",
+    "median",
+    "mixed",
+    "quantile",
+    "rounded",
+]
 
 
 def _numbers_to_plain(ranks: Ranks) -> Any:
@@ -105,7 +114,11 @@ def interpolated(kth: Any, count: int, q: float) -> float:
     low = float(kth(left))
     if share == 0.0:
         return low
-    high = float(kth(left + 1))
+    return mixed(low, float(kth(left + 1)), share)
+
+
+def mixed(low: float, high: float, share: float) -> float:
+    """Between two neighbours, so that equal ones, infinities too, give themselves."""
     return low if low == high else low * (1.0 - share) + high * share
 
 

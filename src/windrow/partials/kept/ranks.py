@@ -22,7 +22,7 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.monoids.base import Monoid
-from windrow.monoids.quantiles import rounded
+from windrow.monoids.quantiles import mixed, rounded
 from windrow.partials.kept.bags import Bag, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
@@ -137,8 +137,7 @@ def _read(state: Any, window: int, front: int, stop: int, out: Any) -> None:
     if share == 0.0:
         out[window] = low
         return
-    high = ordered[following(bits, top, rank + 1)]
-    out[window] = low if low == high else low * (1.0 - share) + high * share
+    out[window] = mixed(low, ordered[following(bits, top, rank + 1)], share)
 
 
 # -- values that stand for several rows: a tree of counts ----------------------------------------------------
@@ -179,8 +178,7 @@ def _answer(state: Any, window: int, front: int, stop: int, out: Any) -> None:
     if share == 0.0:
         out[window] = low
         return
-    high = _kth(tree, ordered, left + 1)
-    out[window] = low if low == high else low * (1.0 - share) + high * share
+    out[window] = mixed(low, _kth(tree, ordered, left + 1), share)
 
 
 @kernel
