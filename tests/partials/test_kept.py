@@ -44,6 +44,8 @@ CASES = [
     *((m, kind) for m in (wr.median, wr.quantile(0.9), wr.approx_quantile(0.3)) for kind in NUMBERS),
     *((m, kind) for m in (wr.collect, wr.collect_distinct, wr.count_distinct) for kind in ANY),
     *((m, kind) for m in (wr.approx_distinct(4), wr.bloom(bits=64), wr.count_min(8, 2)) for kind in ANY),
+    *((m, kind) for m in (wr.mode, wr.first_k(k=2), wr.last_k(k=2)) for kind in ANY),
+    *((m, kind) for m in (wr.top_k(k=2), wr.bottom_k(k=2)) for kind in ANY if kind != "bool"),
     *((wr.concat(sep=sep), "text") for sep in ("", ", ")),
     (wr.concat, "bytes"),
 ]

@@ -5,7 +5,7 @@ and ``last_k`` are in order of time. A window with fewer than k values gives wha
 for ``top_k`` and the smallest for ``bottom_k``, as it is for ``max`` and ``min``; for the others it is a
 value.
 
-Cost: partials hold up to k values, a combine is O(k). These run in plain Python.
+Cost: partials hold up to k values, a combine is O(k).
 
 >>> import windrow as wr
 >>> wr.swag.DABA(wr.top_k(k=2)).roll([3, 1, 2, 5], size=3)
@@ -67,7 +67,7 @@ def _latest(k: int) -> Callable[[Values, Values], Values]:
     return combine
 
 
-def _named(name: str, combine: Callable[[int], Any], commutative: bool, doc: str) -> Monoid:
+def _named(name: str, combine: Callable[[int], Any], commutative: bool, keeps: str, doc: str) -> Monoid:
     """The aggregate of this name, which still needs its k."""
 
     def make(k: Any) -> Monoid:
@@ -81,6 +81,7 @@ def _named(name: str, combine: Callable[[int], Any], commutative: bool, doc: str
             identity=(),
             commutative=commutative,
             compiles_for="",
+            keeps=keeps,
             make=make,
             parameters={"k": k},
             doc=doc,
@@ -94,10 +95,11 @@ top_k = _named(
     "top_k",
     _largest,
     True,
+    "largest values",
     """The k largest values of a column of numbers, times or text, as a list, the largest first.
 
     Equal values all count; with fewer than k values, there are fewer. Nulls are skipped, and without a value
-    the result is null. NaN is the largest; ``nan="ignore"`` skips it. It runs in plain Python.
+    the result is null. NaN is the largest; ``nan="ignore"`` skips it.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 11], "len": [5, 9, 7, 4]})
@@ -109,10 +111,11 @@ bottom_k = _named(
     "bottom_k",
     _smallest,
     True,
+    "smallest values",
     """The k smallest values of a column of numbers, times or text, as a list, the smallest first.
 
     Equal values all count; with fewer than k values, there are fewer. Nulls are skipped, and without a value
-    the result is null. NaN is the smallest; ``nan="ignore"`` skips it. It runs in plain Python.
+    the result is null. NaN is the smallest; ``nan="ignore"`` skips it.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 11], "len": [5, 9, 7, 4]})
@@ -124,10 +127,11 @@ first_k = _named(
     "first_k",
     _earliest,
     False,
+    "first values",
     """The first k values of a column of any type, by time, then by ``order=``, as a list in that order.
 
     With fewer than k values, there are fewer. Nulls are skipped, and without a value the result is null. NaN
-    is a value. It runs in plain Python.
+    is a value.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [3, 1, 2, 11], "who": ["cy", "ann", "bob", "ann"]})
@@ -139,10 +143,11 @@ last_k = _named(
     "last_k",
     _latest,
     False,
+    "last values",
     """The last k values of a column of any type, by time, then by ``order=``, as a list in that order.
 
     With fewer than k values, there are fewer. Nulls are skipped, and without a value the result is null. NaN
-    is a value. It runs in plain Python.
+    is a value.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [3, 1, 2, 11], "who": ["cy", "ann", "bob", "ann"]})

@@ -4,7 +4,8 @@ The partial counts every distinct value, so that the result is exact. Of values 
 smallest is taken, as the first of pandas' ``mode()`` is; it does not depend on the order of the rows. All
 NaNs are one value, larger than the others.
 
-Cost: a combine is O(distinct values of both sides). It runs in plain Python.
+Cost: a combine is O(distinct values of both sides). Queries do not combine
+(:mod:`windrow.partials.kept.mode`).
 
 >>> import windrow as wr
 >>> wr.swag.DABA(wr.mode).roll(["b", "a", "b", "a", "a"], size=3)
@@ -64,10 +65,11 @@ mode = Monoid(
     identity={},
     commutative=True,
     compiles_for="",
+    keeps="most frequent",
     doc="""The most frequent value of a column of any type; of several, the smallest.
 
     Nulls are skipped, and without a value the result is null. All NaNs are one value, larger than the others.
-    Partials grow with the number of distinct values, and it runs in plain Python.
+    Partials grow with the number of distinct values.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 11], "who": ["ann", "bob", "bob", "cy"]})

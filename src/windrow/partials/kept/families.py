@@ -7,7 +7,9 @@ from typing import Any
 from windrow.monoids.base import Monoid
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.distinct import Counted, Distinct
+from windrow.partials.kept.extremes import Extremes
 from windrow.partials.kept.lists import Joined, Listed
+from windrow.partials.kept.mode import MostFrequent
 from windrow.partials.kept.ranks import Ranks
 from windrow.partials.kept.sketches import Bits, Counters, Registers
 
@@ -15,6 +17,11 @@ __all__ = ["FAMILIES", "Family", "family_of"]
 
 FAMILIES: dict[str, Family] = {
     "list": Listed(),
+    "first values": Listed("first"),
+    "last values": Listed("last"),
+    "largest values": Extremes(largest=True),
+    "smallest values": Extremes(largest=False),
+    "most frequent": MostFrequent(),
     "text": Joined(),
     "ranks": Ranks(),
     "distinct": Distinct(),

@@ -18,7 +18,7 @@ from windrow.monoids.base import Monoid
 from windrow.partials.kept.bags import Bag
 from windrow.partials.kept.base import Family
 
-__all__ = ["Joined", "Listed", "lists_of", "lists_over"]
+__all__ = ["Joined", "Listed", "lists_of", "lists_over", "places_in"]
 
 _MOST = 2**31 - 1
 
@@ -35,12 +35,22 @@ class Listed(Family):
     def takes(self, monoid: Monoid, kind: Any) -> bool:
         return True
 
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        if self._end == "all":
+            return bag, offsets
+        fronts, stops = self._ends(monoid, offsets[:-1], offsets[1:])
+        return bag.take(places_in(fronts, stops)), np.concatenate([[0], np.cumsum(stops - fronts)])
+
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        return lists_over(monoid, bag.values, *self._ends(monoid, fronts, stops))
+
+    def _ends(self, monoid: Monoid, fronts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+        """The ranges, cut to the values that are asked for."""
         if self._end == "first":
-            stops = np.minimum(stops, fronts + monoid.parameters["k"])
-        elif self._end == "last":
-            fronts = np.maximum(fronts, stops - monoid.parameters["k"])
-        return lists_over(monoid, bag.values, fronts, stops)
+            return fronts, np.minimum(stops, fronts + monoid.parameters["k"])
+        if self._end == "last":
+            return np.maximum(fronts, stops - monoid.parameters["k"]), stops
+        return fronts, stops
 
 
 class Joined(Family):
@@ -65,12 +75,21 @@ def lists_over(monoid: Monoid, values: Any, fronts: Ints, stops: Ints) -> Any:
     >>> lists_over(wr.collect, pa.array([5, 6, 7]), np.array([0, 1]), np.array([2, 3])).to_pylist()
     [[5, 6], [6, 7]]
     """
-    if len(fronts) and (fronts[1:] == stops[:-1]).all():
+    if len(fronts) and stops[-1] <= _MOST and (fronts[1:] == stops[:-1]).all():
         return pa.ListArray.from_arrays(pa.array(np.append(fronts, stops[-1]), pa.int32()), values)
+    offsets = np.concatenate([[0], np.cumsum(stops - fronts)])
+    return lists_of(monoid, values, offsets, places_in(fronts, stops))
+
+
+def places_in(fronts: Ints, stops: Ints) -> Ints:
+    """All places in ranges [front, stop), one range after the other.
+
+    >>> places_in(np.array([0, 5]), np.array([2, 6])).tolist()
+    [0, 1, 5]
+    """
     widths = stops - fronts
-    offsets = np.concatenate([[0], np.cumsum(widths)])
-    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - fronts, widths)
-    return lists_of(monoid, values, offsets, places)
+    ends = np.cumsum(widths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(fronts - ends + widths, widths)
 
 
 def lists_of(monoid: Monoid, values: Any, offsets: Ints, places: Ints) -> Any:

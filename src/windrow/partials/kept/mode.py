@@ -1,0 +1,72 @@
+"""The most frequent value of a window (``mode``): counts by value, and a tournament over them.
+
+Values are numbered in their order, so that of several that occur equally often the smallest wins. A tree over
+the numbers has in each node the winner of its two children: when a count changes, the path from its leaf to
+the root is played again. Cost: O(log distinct values) per row; a window reads the root.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.arrays import Ints
+from windrow.monoids.base import Monoid
+from windrow.partials.kept.bags import Bag, codes_of, without_repeats
+from windrow.partials.kept.base import Family
+from windrow.partials.kept.distinct import is_encodable
+from windrow.partials.kept.slide import slide
+
+__all__ = ["MostFrequent"]
+
+
+class MostFrequent(Family):
+    """``mode``."""
+
+    how = "a table of counts by value and a tournament over it, O(log n) per row; native code"
+    held = "the distinct values of each slice, with counts"
+
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return is_encodable(kind)
+
+    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
+        return without_repeats(bag, offsets, keeps_counts=True)
+
+    def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
+        codes, distinct = codes_of(bag.values)
+        if not distinct:
+            return pa.nulls(len(fronts), bag.values.type)
+        places = np.zeros(distinct, np.int64)
+        places[codes[::-1]] = np.arange(len(codes))[::-1]  # where each value is first seen
+        in_order = pc.sort_indices(bag.values.take(pa.array(places))).to_numpy()
+        ranks = np.empty(distinct, np.int64)
+        ranks[in_order] = np.arange(distinct)
+        size = 1 << (distinct - 1).bit_length()
+        winners = np.arange(2 * size) - size
+        for level in range(size.bit_length() - 2, -1, -1):
+            winners[1 << level : 2 << level] = winners[2 << level : 4 << level : 2]
+        out = np.zeros(len(fronts), np.int64)
+        state = (np.zeros(size, np.int64), winners, size)
+        slide((_add, _remove, _answer), state, ranks[codes], bag.counts, (fronts, stops), out)
+        return bag.values.take(pa.array(places[in_order][out]))
+
+
+def _add(state: Any, rank: int, count: int) -> None:
+    counts, winners, size = state
+    counts[rank] += count
+    node = (size + rank) >> 1
+    while node > 0:
+        left, right = winners[2 * node], winners[2 * node + 1]
+        winners[node] = left if counts[left] >= counts[right] else right
+        node >>= 1
+
+
+def _remove(state: Any, rank: int, count: int) -> None:
+    _add(state, rank, -count)
+
+
+def _answer(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+    out[window] = state[1][1]
