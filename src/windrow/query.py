@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from time import time as wall_clock
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from windrow.arguments import check_window, named_aggregates
+from windrow.frame_arguments import asof_frames, rolling_of
 from windrow.monoids.base import Aggregate
 from windrow.names import check_keywords
-from windrow.query_settings import check_settings, checked_store, checked_waits, column_names, waiting
+from windrow.query_settings import check_settings, checked_labels, checked_waits, column_names, waiting
 from windrow.result_names import check_names
-from windrow.spec import Rolling, Spec
-from windrow.windows import Policy, Window
-from windrow.windows.timeline.durations import fixed_duration
+from windrow.spec import Spec
+from windrow.windows import Window
 from windrow.words import KEYWORDS
 
 if TYPE_CHECKING:
@@ -66,36 +66,73 @@ class Query(Spec):
         return _with_free_names(replace(self, windows=tuple(found)))
 
     def rolling(
-        self, size: Any = None, *, rows: Any = None, policy: Any = None, store: Store | None = None
+        self,
+        *sizes: Any,
+        size: Any = None,
+        rows: Any = None,
+        policy: Any = None,
+        closed: Literal["left", "right", "both", "neither"] = "right",
+        shift: Any = 0,
+        timezone: str | None = None,
+        store: Store | None = None,
+        **named: Any,
     ) -> Query:
         """One result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
 
         Rows with equal time are peers: by time, each sees all of them. With a ``store`` of
         :mod:`windrow.state` windows are kept there, and may be larger than memory; see docs/state.md.
 
+        Several sizes (``rolling("1d", "7d")``, ``rolling(day="1d")``, ``rows=[10, 100]``) give a column for
+        each: ``total_1d``, ``total_day``, ``total_10``. The size ``"all"`` is everything up to the row.
+        ``closed`` says which ends of (t - size, t] belong to it: with ``"left"`` a row sees neither itself
+        nor its peers. ``shift`` moves it: ``"-1h"`` lets it end an hour before the row, and ``"30m"`` with
+        a size of ``"1h"`` centres it; with ``rows`` it is a number of rows. Months, and days in a
+        ``timezone``, are counted on the local calendar. See docs/asof.md.
+
         >>> import windrow as wr
         >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
         86400000000
+        >>> wr.query(time="ts").rolling("1d", "7d", closed="left").agg(n=wr.count()).result_names
+        ['n_1d', 'n_7d']
         """
         self._check_open()
-        if isinstance(size, Window) and size.is_per_row:
-            size, policy = None, size
-        if isinstance(size, Window):
-            raise TypeError(
-                f"{size!r} is a window: write .window({size!r}) for one result per window, or "
-                f".rolling('24h') for one per row"
-            )
-        if sum(given is not None for given in (size, rows, policy)) != 1:
-            raise TypeError("rolling takes one of a size ('24h'), rows=n, or a wr.Policy(fn)")
-        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
-            raise ValueError(f"rows={rows!r}: give a whole number of at least 1")
-        over = Rolling(
-            size=None if size is None else fixed_duration(size, "size"),
-            rows=rows,
-            policy=None if policy is None else Policy.of(policy),
-            store=checked_store(store),
+        given = [each for each in (*sizes, size) if each is not None]
+        over = rolling_of(
+            given, named, rows=rows, policy=policy, closed=closed, shift=shift, timezone=timezone, store=store
         )
         return _with_free_names(replace(self, rolling_over=over))
+
+    def asof(
+        self,
+        *sizes: Any,
+        rows: Any = None,
+        closed: Literal["left", "right", "both", "neither"] | None = None,
+        lag: Any = 0,
+        direction: Literal["backward", "forward"] = "backward",
+        timezone: str | None = None,
+        **named: Any,
+    ) -> Query:
+        """What was known at a moment: for each label, a row of a second table, aggregates over the events
+        before it. :meth:`run` takes the labels as ``at=``.
+
+        For a label at time t the window is [t - lag - size, t - lag): an event at the label's own time is
+        its future (``closed="right"`` lets it in). ``direction="forward"`` looks at (t + lag, t + lag +
+        size]. The size ``"all"`` is everything on that side, and ``rows=n`` the nearest n events. Several
+        sizes give a column for each: ``total_1d``, or with a keyword (``week="7d"``) ``total_week``. Months,
+        and days in a ``timezone``, are counted on the local calendar. See docs/asof.md.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> spent = wr.query(time="t", by="user").asof(10, "all").agg(spent=wr.sum("amount"))
+        >>> events = pa.table({"t": [1, 12, 15], "user": ["ann"] * 3, "amount": [5, 7, 9]})
+        >>> labels = pa.table({"user": ["ann", "bob"], "t": [15, 15]})
+        >>> spent.run(events, at=labels).to_pylist()[0]
+        {'user': 'ann', 't': 15, 'spent_10': 7, 'spent_all': 12}
+        """
+        self._check_open()
+        over = asof_frames(
+            sizes, named, rows=rows, closed=closed, lag=lag, direction=direction, timezone=timezone
+        )
+        return _with_free_names(replace(self, asof_over=over))
 
     def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Query:
         """What to compute, each under the name of its result column.
@@ -106,16 +143,24 @@ class Query(Spec):
         >>> wr.query(time="ts").rolling(rows=3).agg(wr.mean("len"), total=wr.sum("len"))
         wr.query(time='ts').rolling(rows=3).agg(len_mean=mean('len'), total=sum('len'))
         """
-        if not self.windows and not self.is_rolling:
+        if not self.windows and not self.is_rolling and self.asof_over is None:
             raise TypeError(
-                "say which rows belong together first: .window(...) or .rolling(...), then .agg(...)"
+                "say which rows belong together first: .window(...), .rolling(...) or .asof(...), then "
+                ".agg(...)"
             )
         found = named_aggregates(aggregates, named)
         if not found:
             raise TypeError("agg() needs at least one aggregate, as in .agg(total=wr.sum('len'))")
         return _with_free_names(replace(self, aggregates=tuple(found.items())))
 
-    def run(self, data: Any) -> Any:
+    def run(
+        self,
+        data: Any,
+        *,
+        at: Any = None,
+        at_time: str | None = None,
+        at_by: str | Sequence[str] | None = None,
+    ) -> Any:
         """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
 
         The result is the kind of table that went in. What pandas calls missing, NaN in a column of floats, is
@@ -126,11 +171,25 @@ class Query(Spec):
         >>> rows = {"t": [1, 2], "v": [5.0, float("nan")]}
         >>> q.run(pd.DataFrame(rows))["top"].tolist(), q.run(pa.table(rows))["top"].to_pylist()
         ([5.0], [nan])
+
+        For :meth:`asof`, ``at`` is the table of labels, and ``at_time`` and ``at_by`` are its columns, by
+        default those of the query. The result is the kind of table that ``at`` is: all its rows and columns
+        in their order, and the aggregates. A label without events has null (a count: 0), one without a time
+        null, with a warning.
         """
         self._check_complete()
         from windrow.engines.spark import is_spark_frame
 
+        given = (at, at_time, at_by)
+        if self.asof_over is not None or any(each is not None for each in given):
+            label_columns = checked_labels(self, at, at_time, at_by)
+            if is_spark_frame(data) or is_spark_frame(at):
+                self._refuse_frames("Spark DataFrames")
+            from windrow.engines.asof import run_asof
+
+            return run_asof(self, data, at, *label_columns)
         if is_spark_frame(data):
+            self._refuse_frames("Spark DataFrames")
             if self._rolling_store is not None:
                 raise ValueError(
                     "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
@@ -183,6 +242,7 @@ class Query(Spec):
         (0, 1)
         """
         self._check_complete()
+        self._refuse_frames("open()")
         from windrow.engines.stream import Operator
 
         rolling_store = self._rolling_store
@@ -223,6 +283,7 @@ class Query(Spec):
         windrow.errors.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
         """
         self._check_complete()
+        self._refuse_frames("restore()")
         if self._rolling_store is not None:
             raise ValueError(
                 "a snapshot has no windows of rolling(store=...): open(name=...) goes on from what is in the "
@@ -239,6 +300,7 @@ class Query(Spec):
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
+            self._refuse_frames("Spark DataFrames")
             from windrow.engines.spark.explain import explain as explain_on_spark
 
             return explain_on_spark(self, data)
@@ -250,7 +312,7 @@ class Query(Spec):
     # ----------------------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        if self.windows or self.is_rolling:
+        if self.windows or self.is_rolling or self.asof_over is not None:
             raise TypeError("this query has its windows already: give all of them in one .window(...) call")
 
     @property
@@ -260,6 +322,14 @@ class Query(Spec):
     def _check_complete(self) -> None:
         if not self.aggregates:
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
+
+    def _refuse_frames(self, where: str) -> None:
+        """Refuse what only tables can do, for now."""
+        if self.frames is not None:
+            what = "as-of windows" if self.asof_over is not None else f"rolling({self.frames.arguments})"
+            raise NotImplementedError(
+                f"{what}: not yet on {where}; run() takes pandas, Polars, Arrow and DuckDB tables"
+            )
 
     def _check_time_kind(self, window: Window) -> None:
         if window.uses_integer_time is None:
@@ -357,17 +427,29 @@ class Events:
 
     data: Any
     query: Query
+    #: where results are asked for, and by which columns: see :meth:`asof`
+    labels: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def window(self, *windows: Window, **named: Window) -> Events:
         return replace(self, query=self.query.window(*windows, **named))
 
-    def rolling(
-        self, size: Any = None, *, rows: int | None = None, policy: Any = None, store: Store | None = None
+    def rolling(self, *sizes: Any, **options: Any) -> Events:
+        return replace(self, query=self.query.rolling(*sizes, **options))
+
+    def asof(
+        self,
+        *sizes: Any,
+        at: Any,
+        at_time: str | None = None,
+        at_by: str | Sequence[str] | None = None,
+        **options: Any,
     ) -> Events:
-        return replace(self, query=self.query.rolling(size, rows=rows, policy=policy, store=store))
+        """As :meth:`Query.asof`, with the labels."""
+        labels = {"at": at, "at_time": at_time, "at_by": at_by}
+        return replace(self, query=self.query.asof(*sizes, **options), labels=labels)
 
     def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Any:
-        return self.query.agg(*aggregates, **named).run(self.data)
+        return self.query.agg(*aggregates, **named).run(self.data, **self.labels)
 
     def __repr__(self) -> str:
         text = repr(self.query).removeprefix("wr.query(")

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from windrow.spec import Spec
 from windrow.windows import parse_duration
 from windrow.windows.timeline.durations import Duration, fixed_duration
 
-__all__ = ["check_settings", "checked_store", "checked_waits", "column_names", "waiting"]
+__all__ = ["check_settings", "checked_labels", "checked_store", "checked_waits", "column_names", "waiting"]
 
 _WORDS = {"late": ("count", "emit"), "empty": ("skip", "emit"), "emit": ("final", "update")}
 
@@ -74,6 +75,26 @@ def column_names(names: str | Sequence[str] | None, what: str) -> tuple[str, ...
     if len(set(found)) != len(found):
         raise ValueError(f"{what}={names!r}: a column is named twice")
     return found
+
+
+def checked_labels(query: Spec, at: Any, at_time: Any, at_by: Any) -> tuple[str, tuple[str, ...]]:
+    """The columns of labels that have their times and keys; what they lack is that of the query."""
+    if query.asof_over is None:
+        raise TypeError(
+            "at=, at_time= and at_by= are for as-of windows: use .asof('7d') in place of .window(...) or "
+            ".rolling(...), or leave them out"
+        )
+    if at is None:
+        raise TypeError("an as-of query needs labels, the moments to look from: give run(events, at=labels)")
+    if at_time is not None and not isinstance(at_time, str):
+        raise TypeError(f"at_time={at_time!r}: give the name of the labels' time column")
+    by = query.by if at_by is None else column_names(at_by, "at_by")
+    if len(by) != len(query.by):
+        raise ValueError(
+            f"at_by={at_by!r} names {len(by)} columns and by= {len(query.by)}: give the labels' columns for "
+            f"{', '.join(map(repr, query.by)) or 'no keys'}, in this order"
+        )
+    return query.time if at_time is None else at_time, by
 
 
 def checked_store(store: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from windrow.spec import Spec
 
-__all__ = ["LATE", "check_names", "check_table_names", "extra_columns"]
+__all__ = ["LATE", "check_label_names", "check_names", "check_table_names", "extra_columns"]
 
 #: the column of late rows among results
 LATE = "late"
@@ -47,8 +47,8 @@ def check_names(query: Spec) -> None:
             )
     if query.is_rolling:
         _check_aggregates(query, set(carried))
-    for name, _ in query.aggregates:
-        if name in (*added, *query.by):
+    for k, name in enumerate(query.result_names):
+        if name in (*added, *([] if query.asof_over else query.by), *query.result_names[:k]):
             raise ValueError(f"duplicate result column {name!r}: choose another name")
 
 
@@ -63,8 +63,17 @@ def check_table_names(query: Spec, columns: Iterable[str], *, endless: bool) -> 
             raise ValueError(f"the table has a column {name!r}, which is added to rows: rename it")
 
 
+def check_label_names(query: Spec, columns: Container[str]) -> None:
+    """Refuse labels with a column that has the name of a result."""
+    for name in query.result_names:
+        if name in columns:
+            raise ValueError(
+                f"the labels have a column {name!r} already: choose another name for the result, or rename it"
+            )
+
+
 def _check_aggregates(query: Spec, columns: Container[str]) -> None:
-    for name, _ in query.aggregates:
+    for name in query.result_names:
         if name in columns:
             raise ValueError(f"the table has a column {name!r} already: choose another name for the result")
 

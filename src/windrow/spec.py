@@ -10,12 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Session, TimeWindow, Window, decided_by_gaps, decided_by_time
+from windrow.windows.relative import RelativeFrame
 from windrow.windows.timeline.durations import Duration
 
 if TYPE_CHECKING:
     from windrow.state.store import Store
 
-__all__ = ["Rolling", "Spec"]
+__all__ = ["Frames", "Rolling", "Spec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """What points in time see: frames, each with the ending that it gives the names of results ("": none)."""
+
+    named: tuple[tuple[str, RelativeFrame], ...]
+    #: what the user gave, as source text
+    arguments: str
+    #: whether they count plain integers; None: nothing says so
+    uses_integer_time: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +39,20 @@ class Rolling:
     policy: Policy | None = None
     #: where windows are kept; None: in memory
     store: Store | None = field(default=None, repr=False)
+    #: in place of all these: several sizes, other ends, or ends that are moved
+    frames: Frames | None = field(default=None, repr=False)
 
     @property
     def uses_integer_time(self) -> bool | None:
+        if self.frames is not None:
+            return self.frames.uses_integer_time
         return None if self.size is None else self.size.kind == "integer"
 
     @property
     def arguments(self) -> str:
         """What ``rolling(...)`` was given, as source text."""
+        if self.frames is not None:
+            return self.frames.arguments
         over = self.policy if self.policy is not None else f"rows={self.rows}"
         text = str(over) if self.size is None else self.size.argument
         return text if self.store is None else f"{text}, store=<{type(self.store).__name__}>"
@@ -58,6 +76,7 @@ class Spec:
     max_windows: int | None = None
     windows: tuple[tuple[str, Window], ...] = ()
     rolling_over: Rolling | None = None
+    asof_over: Frames | None = None
     aggregates: tuple[tuple[str, Aggregate], ...] = ()
 
     @property
@@ -69,6 +88,20 @@ class Spec:
     def is_rolling(self) -> bool:
         """Whether there is one result per row, beside the columns of the row."""
         return self.rolling_over is not None
+
+    @property
+    def frames(self) -> Frames | None:
+        """What each label of an as-of query, or each row, sees; None: windows, or plain rolling."""
+        if self.rolling_over is not None:
+            return self.rolling_over.frames
+        return self.asof_over
+
+    @property
+    def result_names(self) -> list[str]:
+        """The names of the result columns: one for each aggregate, or for each aggregate and size."""
+        endings = [""] if self.frames is None else [ending for ending, _ in self.frames.named]
+        names = [name for name, _ in self.aggregates]
+        return [f"{name}_{ending}" if ending else name for name in names for ending in endings]
 
     @property
     def time_windows(self) -> list[TimeWindow]:
@@ -97,6 +130,8 @@ class Spec:
             calls.append(f"window({_keywords(self.windows)})")
         if self.rolling_over is not None:
             calls.append(f"rolling({self.rolling_over.arguments})")
+        if self.asof_over is not None:
+            calls.append(f"asof({self.asof_over.arguments})")
         if self.aggregates:
             calls.append(f"agg({_keywords(self.aggregates)})")
         return ".".join(calls)
@@ -110,7 +145,7 @@ class Spec:
 
 
 #: what is not a keyword of query() but has a method
-_METHODS = ("windows", "rolling_over", "aggregates")
+_METHODS = ("windows", "rolling_over", "asof_over", "aggregates")
 
 
 def _shown(value: Any) -> str:

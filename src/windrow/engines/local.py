@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.engines.asof import seen_columns
 from windrow.engines.found_windows import find_windows
 from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
@@ -58,7 +59,9 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     """The input with a result column per aggregate, rows where they were."""
     over = query.rolling_over
     assert over is not None
-    if over.store is not None:
+    if over.frames is not None:
+        results = [frame.scattered(column) for column in seen_columns(query, frame)]
+    elif over.store is not None:
         results = [frame.scattered(column) for column in rolled_in_store(query, frame)]
     elif over.policy is not None:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]

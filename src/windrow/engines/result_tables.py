@@ -25,6 +25,6 @@ def result_table(query: Spec, frame: Frame, name: Any, ranges: Ranges, results: 
 
 def with_results(query: Spec, table: pa.Table, results: list[Any]) -> pa.Table:
     """A table with the results of its rows as columns."""
-    for (name, _), column in zip(query.aggregates, results, strict=True):
+    for name, column in zip(query.result_names, results, strict=True):
         table = table.append_column(name, column)
     return table

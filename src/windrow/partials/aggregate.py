@@ -88,8 +88,9 @@ def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, b
     picked = picked_input(monoid)
     if picked is not None:
         # a range without a value picks any row: it is made null afterwards
-        rows = np.clip(out, 0, max(len(arrays[picked]) - 1, 0))
-        return arrays[picked].take(pa.array(rows)) if len(arrays[picked]) else arrays[picked].slice(0, 0)
+        if not len(arrays[picked]):
+            return pa.nulls(len(out), arrays[picked].type)
+        return arrays[picked].take(pa.array(np.clip(out, 0, len(arrays[picked]) - 1)))
     if is_extreme_moment(monoid, arrays[0].type):
         return as_moments(out, arrays[0].type)
     return array_of(out, valid, monoid)

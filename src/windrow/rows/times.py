@@ -138,6 +138,9 @@ def check_time_kind(query: Spec, axis: TimeAxis) -> None:
     if query.rolling_over is not None and query.rolling_over.size is not None:
         what.append(query.rolling_over)
     kinds = [(each.uses_integer_time, repr(each)) for each in what]
+    if query.frames is not None and query.frames.uses_integer_time is not None:
+        method = "rolling" if query.is_rolling else "asof"
+        kinds.append((query.frames.uses_integer_time, f"{method}({query.frames.arguments})"))
     for name, wait in (("watermark", query.watermark), ("allowed_lateness", query.allowed_lateness)):
         if wait is not None and wait.amount:
             kinds.append((wait.kind == "integer", f"{name}={wait.argument}"))

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from windrow.windows.arguments import TIMEZONE_KEY, check_same_time, check_zone
 from windrow.windows.base import JobKey, TimeWindow
-from windrow.windows.timeline.calendar import add_months
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
-from windrow.windows.timeline.integers import DAY_US, as_integer, fit_int64
+from windrow.windows.timeline.integers import as_integer, fit_int64
+from windrow.windows.timeline.moves import moved
 from windrow.windows.timeline.progressions import Arithmetic
 from windrow.windows.timeline.times import TimeLike, format_time, looks_like_time, to_us
 from windrow.windows.timeline.zones import Zone
@@ -67,12 +67,7 @@ class Fixed(TimeWindow):
     @cached_property
     def end(self) -> int:
         """Where the window ends: the first time that is no longer in it."""
-        if not self.size.is_calendar:
-            return self.start + self.size.units
-        day, clock = divmod(self._zone.local(self.start), DAY_US)
-        labels = self.size.labels
-        last = add_months(day, labels) if self.size.kind == "months" else day + labels
-        return self._zone.first_instant(last * DAY_US + clock)
+        return moved(self.start, self.size, self.timezone)
 
     def assign(self, time: int) -> Iterator[tuple[int, int]]:
         if self.start <= time < self.end:

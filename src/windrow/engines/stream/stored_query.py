@@ -44,6 +44,8 @@ def _shown(duration: Any) -> str:
 
 def _rolling(query: Spec) -> str:
     over = query.rolling_over
+    if over is not None and over.frames is not None:
+        return over.arguments
     return repr(over) + (" in a store" if over is not None and over.store is not None else "")
 
 

@@ -11,14 +11,16 @@ Cost: O(keys x windows x rows), and O(rows^3) for a Policy.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from windrow.monoids.equality import same
 from windrow.query import Query
+from windrow.query_settings import checked_labels
 from windrow.spec import Rolling, Spec
 from windrow.testing.oracle.folding import fold, key_of, place, policy_frames, rolling_rows
 from windrow.testing.oracle.membership import Frame, Row, frames
+from windrow.testing.oracle.relative import labelled, seen_by_row
 from windrow.testing.tables import Clock, rows_of
 from windrow.windows import Policy, Window
 
@@ -28,18 +30,27 @@ __all__ = ["check_columns", "evaluate"]
 Group = tuple[tuple[Any, ...], list[Row]]
 
 
-def evaluate(query: Query, rows: Any) -> list[dict[str, Any]]:
+def evaluate(
+    query: Query,
+    rows: Any,
+    *,
+    at: Any = None,
+    at_time: str | None = None,
+    at_by: str | Sequence[str] | None = None,
+) -> list[dict[str, Any]]:
     """The results of a query over a finite table, by brute force.
 
     Args:
         query: a query with its aggregates, as ``query.run`` takes it.
         rows: a list of dicts, or a table of any kind. Times are integers or datetimes; naive means UTC.
+        at: the labels of an as-of query, as ``rows``.
+        at_time: their column of times, and ``at_by`` their key columns; those of the query by default.
 
     Returns:
         A list of dicts. With windows: the ``by`` columns, ``window`` (where windows are named),
         ``window_start``, ``window_end`` and the aggregates, sorted by the window's place in the query, its
         end, its start, and the key's first appearance. With ``rolling``: the input rows in input order, the
-        aggregates added.
+        aggregates added. With ``asof``: the labels in the same way.
 
     >>> import windrow as wr
     >>> rows = [{"ts": 4, "who": "ann"}, {"ts": 1, "who": "bob"}, {"ts": 9, "who": "ann"}]
@@ -58,6 +69,8 @@ def evaluate(query: Query, rows: Any) -> list[dict[str, Any]]:
     check_columns(query, table)
     clock = Clock.of([row[query.time] for row in table])
     groups = _groups(query, table, clock)
+    if query.asof_over is not None:
+        return labelled(query, groups, rows_of(at), *checked_labels(query, at, at_time, at_by))
     if query.rolling_over is not None:
         return _rolled(query, query.rolling_over, table, groups)
     return _windowed(query, groups, clock)
@@ -136,8 +149,12 @@ def _check_time(window: Window, groups: list[Group], clock: Clock) -> None:
 def _rolled(
     query: Query, over: Rolling, table: list[dict[str, Any]], groups: list[Group]
 ) -> list[dict[str, Any]]:
-    results = [row | dict.fromkeys(name for name, _ in query.aggregates) for row in table]
+    results = [row | dict.fromkeys(query.result_names) for row in table]
     for _, rows in groups:
+        if over.frames is not None:
+            for row in rows:
+                results[row.arrival] |= seen_by_row(query, row, rows)
+            continue
         for row, held in rolling_rows(query, over, rows):
             results[row.arrival] |= fold(query, held)
     return results

@@ -16,7 +16,7 @@ from windrow.spec import Rolling, Spec
 from windrow.testing.oracle.membership import Frame, Row, last_rows, policy_frame, rows_within
 from windrow.windows import Policy
 
-__all__ = ["fold", "key_of", "place", "policy_frames", "rolling_rows"]
+__all__ = ["fold", "key_of", "place", "policy_frames", "rolling_rows", "unsigned_zeros"]
 
 
 def place(query: Spec, row: Row) -> tuple[Any, ...]:
@@ -37,14 +37,15 @@ def key_of(query: Spec, values: dict[str, Any]) -> tuple[Any, ...]:
     >>> key_of(wr.query(time="ts", by=["a", "b"]), {"ts": 1, "a": -0.0, "b": [-0.0, "x"]})
     (0.0, [0.0, 'x'])
     """
-    return tuple(_unsigned_zeros(values[column]) for column in query.by)
+    return tuple(unsigned_zeros(values[column]) for column in query.by)
 
 
-def _unsigned_zeros(value: Any) -> Any:
+def unsigned_zeros(value: Any) -> Any:
+    """A value of a key, in which -0.0 is 0.0."""
     if isinstance(value, dict):
-        return {name: _unsigned_zeros(each) for name, each in value.items()}
+        return {name: unsigned_zeros(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_unsigned_zeros, value))
+        return type(value)(map(unsigned_zeros, value))
     return 0.0 if isinstance(value, float) and value == 0 else value
 
 

@@ -26,6 +26,7 @@ try:
 except ImportError as error:
     raise ImportError(f"windrow.testing.strategies needs Hypothesis: {how_to_install('testing')}") from error
 
+from windrow.testing.strategies.frames import asof_queries, labels, rolling_frame_queries
 from windrow.testing.strategies.operations import Operation, operations, stream_queries
 from windrow.testing.strategies.queries import CONCATENATION, aggregates, queries, rolling_queries
 from windrow.testing.strategies.streams import pushes, streams, table_of
@@ -35,9 +36,12 @@ __all__ = [
     "CONCATENATION",
     "Operation",
     "aggregates",
+    "asof_queries",
+    "labels",
     "operations",
     "pushes",
     "queries",
+    "rolling_frame_queries",
     "rolling_queries",
     "stream_queries",
     "streams",

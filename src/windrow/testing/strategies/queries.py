@@ -12,7 +12,14 @@ from windrow.query import Query
 from windrow.testing.strategies.streams import Clock
 from windrow.testing.strategies.windows import length, windows
 
-__all__ = ["CONCATENATION", "aggregates", "queries", "rolling_queries"]
+__all__ = [
+    "CONCATENATION",
+    "aggregates",
+    "chosen_aggregates",
+    "queries",
+    "rolling_queries",
+    "start_query",
+]
 
 #: string concatenation as a user would write it: neither commutative nor invertible, in plain Python
 CONCATENATION: Monoid = wr.monoid(
@@ -79,9 +86,9 @@ def queries(
     >>> find(queries(), lambda query: len(query.windows) == 2).names_windows
     True
     """
-    start = _start(draw) if draw(st.booleans()) else wr.query(time="ts", empty="emit", by=draw(_BY))
+    start = start_query(draw) if draw(st.booleans()) else wr.query(time="ts", empty="emit", by=draw(_BY))
     drawn = draw(st.lists(windows(clock, kinds=kinds), min_size=1, max_size=max_windows))
-    chosen = _chosen_aggregates(draw)
+    chosen = chosen_aggregates(draw)
     if policies and draw(st.integers(0, 5)) == 5:
         drawn[-1] = draw(_POLICIES)
         chosen["held"] = wr.count()
@@ -99,7 +106,7 @@ def rolling_queries(draw: st.DrawFn, clock: Clock = "integer", *, policies: bool
     >>> find(rolling_queries(), lambda query: query.rolling_over.rows is not None).rolling_over.rows
     1
     """
-    start, chosen = _start(draw), _chosen_aggregates(draw)
+    start, chosen = start_query(draw), chosen_aggregates(draw)
     kind = draw(st.sampled_from(["size", "rows", "policy"] if policies else ["size", "rows"]))
     if kind == "policy":
         return start.rolling(draw(_POLICIES)).agg(**chosen, held=wr.count())
@@ -111,12 +118,14 @@ def rolling_queries(draw: st.DrawFn, clock: Clock = "integer", *, policies: bool
 _BY = st.sampled_from([None, "key", "zone", ("key", "zone")])
 
 
-def _start(draw: st.DrawFn) -> Query:
+def start_query(draw: st.DrawFn) -> Query:
+    """A query with keys, an order and a least count, or without."""
     order = draw(st.sampled_from([None, "seq"]))
     return wr.query(time="ts", by=draw(_BY), order=order, min_count=draw(st.integers(0, 2)))
 
 
-def _chosen_aggregates(draw: st.DrawFn) -> dict[str, Aggregate]:
+def chosen_aggregates(draw: st.DrawFn) -> dict[str, Aggregate]:
+    """One to three aggregates by name."""
     chosen = draw(st.lists(aggregates(), min_size=1, max_size=3))
     return {f"a{number}": aggregate for number, aggregate in enumerate(chosen)}
 

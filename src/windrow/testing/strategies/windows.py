@@ -15,9 +15,9 @@ import windrow as wr
 from windrow.testing.strategies.streams import HALF_HOUR, ORIGINS, Clock
 from windrow.windows import Window
 
-__all__ = ["length", "windows"]
+__all__ = ["ZONES", "length", "windows"]
 
-_ZONES = ["Europe/Berlin", "America/Sao_Paulo"]
+ZONES = ["Europe/Berlin", "America/Sao_Paulo"]
 
 
 def windows(clock: Clock = "integer", *, kinds: tuple[str, ...] | None = None) -> st.SearchStrategy[Window]:
@@ -49,7 +49,7 @@ def _tumbling(clock: Clock) -> st.SearchStrategy[Window]:
     )
     days = st.builds(
         lambda zone, size: wr.Tumbling(size, timezone=zone),
-        st.sampled_from(_ZONES),
+        st.sampled_from(ZONES),
         st.sampled_from(["1d", "1w", "1mo"]),
     )
     return plain if clock == "integer" else st.one_of(plain, days)
@@ -58,7 +58,7 @@ def _tumbling(clock: Clock) -> st.SearchStrategy[Window]:
 def _sliding(clock: Clock) -> st.SearchStrategy[Window]:
     sizes = st.integers(1, 25).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size)))
     plain = sizes.map(lambda both: wr.Sliding(length(both[0], clock), slide=length(both[1], clock)))
-    days = st.builds(lambda zone: wr.Sliding("2d", slide="1d", timezone=zone), st.sampled_from(_ZONES))
+    days = st.builds(lambda zone: wr.Sliding("2d", slide="1d", timezone=zone), st.sampled_from(ZONES))
     return plain if clock == "integer" else st.one_of(plain, days)
 
 
@@ -68,7 +68,7 @@ def _cumulative(clock: Clock) -> st.SearchStrategy[Window]:
         st.integers(1, 8),
         st.integers(1, 5),
     )
-    days = st.builds(lambda zone: wr.Cumulative("1d", step="6h", timezone=zone), st.sampled_from(_ZONES))
+    days = st.builds(lambda zone: wr.Cumulative("1d", step="6h", timezone=zone), st.sampled_from(ZONES))
     return plain if clock == "integer" else st.one_of(plain, days)
 
 

@@ -1,0 +1,87 @@
+"""As-of queries on tables: for each label, aggregates over the events that it may see.
+
+events -> frame (sorted by key and time); labels -> points (sorted alike) -> ranges of events, for each size
+-> aggregates over them -> columns beside those of the labels, in their order. The events are read and sorted
+once, whatever the number of sizes, and each aggregate is one pass over neighbouring ranges per size.
+
+Invariant: the result has every row and column of the labels. A label without events has what an empty window
+gives; one without a time has null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.result_tables import with_results
+from windrow.errors import RejectedRows, warn_caller
+from windrow.names import check_columns
+from windrow.partials.aggregate import aggregate_column
+from windrow.partials.ranges import RowRanges
+from windrow.result_names import check_label_names
+from windrow.rows.columns import require_columns
+from windrow.rows.frame import Frame, build_frame
+from windrow.rows.points import Points, fractions_of, read_points
+from windrow.rows.tables import read_table
+from windrow.rows.times import check_time_kind
+from windrow.slicing.finder.relative import SeenRows
+from windrow.spec import Spec
+
+__all__ = ["run_asof", "seen_columns"]
+
+
+def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ...]) -> Any:
+    """Evaluate an as-of query on events and labels; the result is the kind of table that the labels are."""
+    events, _ = read_table(data)
+    labels, back = read_table(at)
+    require_columns(events, [c for _, a in query.aggregates for c in a.columns])
+    check_columns([at_time, *at_by], labels.column_names, "the table of labels")
+    check_label_names(query, labels.column_names)
+    frame = build_frame(query, events)
+    check_time_kind(query, frame.axis)
+    points = read_points(frame, query.time, labels, at_time, at_by)
+    _warn(query, frame, events, points, at_time)
+    columns = [points.scattered(column) for column in seen_columns(query, frame, points)]
+    return back(with_results(query, labels, columns))
+
+
+def _warn(query: Spec, frame: Frame, events: pa.Table, points: Points, at_time: str) -> None:
+    if frame.rejected:
+        warn_caller(
+            f"{frame.rejected} of {events.num_rows} rows have no time in {query.time!r} and were left out",
+            RejectedRows,
+        )
+    if points.rejected:
+        warn_caller(
+            f"{points.rejected} of {points.labels} labels have no time in {at_time!r}: their results are "
+            f"null",
+            RejectedRows,
+        )
+
+
+def seen_columns(query: Spec, frame: Frame, points: Points | None = None) -> list[Any]:
+    """What each point sees, in the order of the points, or each row of the frame, in processing order: a
+    column for each aggregate and size."""
+    assert query.frames is not None
+    seen = _seen_rows(query, frame, points)
+    every = [RowRanges(*seen.ranges(each)) for _, each in query.frames.named]
+    return [
+        aggregate_column(frame, aggregate, ranges, query.min_count)
+        for _, aggregate in query.aggregates
+        for ranges in every
+    ]
+
+
+def _seen_rows(query: Spec, frame: Frame, points: Points | None) -> SeenRows:
+    runs = frame.run_starts
+    if points is None:
+        return SeenRows(frame.times, runs)
+    times = frame.table.column(query.time)
+    fractions = fractions_of(frame.axis, times, frame.axis.to_us(frame.axis.ticks(times)))
+    if fractions is not None and frame.permutation is not None:
+        fractions = fractions[frame.permutation]
+    # behind all keys one without rows, for labels of keys that are not known
+    runs = np.append(runs, len(frame))
+    return SeenRows(frame.times, runs, points.keys, points.times, fractions, points.fractions)

@@ -1,0 +1,185 @@
+"""Points: the keys and times of labels, sorted as the rows of a frame are, and matched with its keys.
+
+Keys match by value, also where the types of the two tables differ (int32 and int64, text and dictionaries);
+null matches null. Times are compared exactly: those finer than a microsecond keep their nanoseconds beside
+it, so that no unit has to hold the times of another.
+Cost: O(labels + keys) for the keys, O(labels log labels) for the order, nothing where it is there already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.rows.columns import plain_array
+from windrow.rows.frame import Frame
+from windrow.rows.keys import shared_keys
+from windrow.rows.sorting import counting_sort, stable_order
+from windrow.rows.times import TimeAxis, read_times
+
+__all__ = ["Points", "fractions_of", "read_points"]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Keys and times, by key, then by time."""
+
+    #: numbers of keys in the frame; one more than those stands for keys that the frame does not have
+    keys: Ints
+    times: Ints
+    #: nanoseconds beyond each time; None: none
+    fractions: Ints | None
+    #: the row of the labels for each point; None: they are the same
+    rows: Ints | None
+    #: how many labels there are, and how many of them have no time
+    labels: int
+    rejected: int
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def scattered(self, column: Any) -> Any:
+        """Results of the points at the places of their labels; null for labels without a time."""
+        if self.rows is None:
+            return column
+        places = np.full(self.labels, -1, np.int64)
+        places[self.rows] = np.arange(len(self))
+        return column.take(pa.array(places, mask=places < 0 if self.rejected else None))
+
+
+def read_points(frame: Frame, time: str, labels: pa.Table, at_time: str, at_by: tuple[str, ...]) -> Points:
+    """The points of labels, for the frame of a query whose time column is ``time``."""
+    column = labels.column(at_time)
+    axis, times, missing = read_times(column, at_time)
+    _check_axes(frame.axis, time, axis, at_time)
+    rows = None if missing is None else np.flatnonzero(~missing)
+    keys = _matched_keys(frame, labels, at_by)
+    ticks, fractions = axis.ticks(column), fractions_of(axis, column, times)
+    if rows is not None:
+        ticks, keys = ticks[rows], keys[rows]
+    order = _order(ticks, keys, len(frame.key_rows) + 1)
+    if order is not None:
+        keys = keys[order]
+        rows = order if rows is None else rows[order]
+    return Points(
+        keys=keys,
+        times=times if rows is None else times[rows],
+        fractions=fractions if rows is None or fractions is None else fractions[rows],
+        rows=rows,
+        labels=labels.num_rows,
+        rejected=0 if missing is None else int(missing.sum()),
+    )
+
+
+def fractions_of(axis: TimeAxis, column: Any, times: Ints) -> Ints | None:
+    """The nanoseconds of a column beyond its times, which are microseconds; None: there are none."""
+    if axis.us_a_tick:
+        return None
+    fractions = axis.ticks(column) - times * 1_000
+    return fractions if fractions.any() else None
+
+
+def _check_axes(axis: TimeAxis, time: str, other: TimeAxis, at_time: str) -> None:
+    if axis.is_integer != other.is_integer:
+        kinds = [f"{name!r} of the {what}" for name, what in ((time, "events"), (at_time, "labels"))]
+        integers, moments = kinds if axis.is_integer else reversed(kinds)
+        raise TypeError(
+            f"column {integers} holds integers and column {moments} holds timestamps: cast one of them, so "
+            f"that both count time alike"
+        )
+
+
+def _order(ticks: Ints, keys: Ints, count: int) -> Ints | None:
+    """The permutation by key, then by time; None: it is the order that there is."""
+    order = stable_order(ticks) if (ticks[1:] < ticks[:-1]).any() else None
+    arranged = keys if order is None else keys[order]
+    return counting_sort(keys, count, order) if (arranged[1:] < arranged[:-1]).any() else order
+
+
+# -- keys ----------------------------------------------------------------------------------------------------
+
+
+def _matched_keys(frame: Frame, labels: pa.Table, at_by: tuple[str, ...]) -> Ints:
+    """For each label the number of its key in the frame, or one more than those."""
+    known = len(frame.key_rows)
+    if not frame.by:  # all rows are of one key, if there are any
+        return np.zeros(labels.num_rows, np.int64)
+    pairs = [
+        _of_one_type(frame.table.column(by), by, labels.column(at), at)
+        for by, at in zip(frame.by, at_by, strict=True)
+    ]
+    firsts = pa.array(frame.key_rows)
+    events = pa.table([left.take(firsts) for left, _ in pairs], list(frame.by))
+    others = pa.table([right for _, right in pairs], list(frame.by))
+    _, (_, numbers) = shared_keys(frame.by, [events, others])
+    return np.minimum(numbers, known)
+
+
+def _of_one_type(column: Any, name: str, other: Any, at_name: str) -> tuple[Any, Any]:
+    """Two key columns in a type that holds the values of both."""
+    left, right = plain_array(column), plain_array(other)
+    kind = _shared_type(left.type, right.type)
+    try:
+        if kind is None:
+            raise pa.ArrowInvalid("no type holds both")
+        return left.cast(kind), right.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise TypeError(
+            f"key column {name!r} of the events is of type {column.type} and {at_name!r} of the labels of "
+            f"type {other.type}, whose values cannot be compared ({error}): cast one of them"
+        ) from None
+
+
+def _shared_type(left: Any, right: Any) -> Any:
+    """A type for the values of both; None: there is none.
+
+    >>> _shared_type(pa.int32(), pa.uint8()), _shared_type(pa.string(), pa.large_string())
+    (DataType(int64), DataType(large_string))
+    >>> _shared_type(pa.string(), pa.int64())
+    """
+    if left == right or pa.types.is_null(right):
+        return left
+    if pa.types.is_null(left):
+        return right
+    for is_kind, widest in _FAMILIES:
+        if is_kind(left) and is_kind(right):
+            return widest
+    if pa.types.is_timestamp(left) and pa.types.is_timestamp(right):
+        return pa.timestamp(max(left.unit, right.unit, key=_UNITS.index), "UTC")
+    if pa.types.is_decimal(left) and pa.types.is_decimal(right):
+        return pa.decimal128(38, max(left.scale, right.scale))
+    if _is_number(left) and _is_number(right):
+        # pandas has integers with missing values as floats: whole ones are compared, others refused
+        return pa.int64()
+    return None
+
+
+_UNITS = ["s", "ms", "us", "ns"]
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_binary(kind: Any) -> bool:
+    return bool(
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    )
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+#: kinds of types that hold values of each other, and the type that holds all of them
+_FAMILIES = [
+    (pa.types.is_integer, pa.int64()),
+    (pa.types.is_floating, pa.float64()),
+    (_is_text, pa.large_string()),
+    (_is_binary, pa.large_binary()),
+    (pa.types.is_date, pa.date64()),
+]

@@ -1,0 +1,113 @@
+"""Frames: which rows a point in time sees. The point is a label's time, or a row's own.
+
+Purpose: one value for as-of windows and for rolling, by time or by rows.
+
+    [t - size, t)        closed="left"     what was known before t
+    (t - size, t]        closed="right"    rolling: a row sees itself
+    (t, t + size]        direction="forward"
+
+Invariant: an end by time is the point moved by signed durations, one after the other; months, and days in a
+time zone, move on the local clock. Where an end is missing the frame is open on that side. Nothing here looks
+at rows: :mod:`windrow.slicing.finder.relative` finds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from windrow.windows.timeline.durations import Duration
+from windrow.windows.timeline.moves import moved
+
+__all__ = ["Bound", "Closed", "RelativeFrame", "RowFrame", "TimeFrame", "includes_end", "includes_start"]
+
+Closed = Literal["left", "right", "both", "neither"]
+
+
+def includes_start(closed: Closed) -> bool:
+    return closed in ("left", "both")
+
+
+def includes_end(closed: Closed) -> bool:
+    return closed in ("right", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An end of a frame by time: the point, moved by these durations one after the other."""
+
+    offsets: tuple[Duration, ...]
+    #: whether a row at that very moment is inside
+    is_closed: bool
+    #: whose calendar months and days are of; None: UTC
+    timezone: str | None = None
+
+    def at(self, time: int) -> int:
+        """The moment, for a point at this time.
+
+        >>> Bound((Duration(-10, "integer"), Duration(3, "integer")), True).at(50)
+        43
+        """
+        for offset in self.offsets:
+            time = moved(time, offset, self.timezone)
+        return time
+
+    @property
+    def is_calendar(self) -> bool:
+        return any(offset.is_calendar for offset in self.offsets)
+
+    def __str__(self) -> str:
+        steps = (f" {'-' if each.amount < 0 else '+'} {str(each).removeprefix('-')}" for each in self.offsets)
+        return "t" + "".join(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFrame:
+    """The rows of a key between two moments; with ``rows`` at most so many of them, those nearest to the end
+    that there is.
+
+    >>> week, past = Bound((Duration(-7, "integer"),), True), Bound((), False)
+    >>> print(TimeFrame(week, past), "|", TimeFrame(None, past), "|", TimeFrame(None, past, rows=3))
+    [t - 7, t) | all before t | the last 3 rows before t
+    """
+
+    #: None: from the first row on
+    lower: Bound | None
+    #: None: to the last row
+    upper: Bound | None
+    #: the last ones before ``upper`` where there is no lower end, and the first ones behind ``lower``
+    #: where there is no upper end
+    rows: int | None = None
+
+    def __str__(self) -> str:
+        if self.lower is not None and self.upper is not None:
+            ends = "[" if self.lower.is_closed else "(", "]" if self.upper.is_closed else ")"
+            return f"{ends[0]}{self.lower}, {self.upper}{ends[1]}"
+        near = self.upper or self.lower
+        if near is None:
+            return "all rows"
+        side, last = ("before", "last") if near is self.upper else ("after", "next")
+        where = f"{'at or ' if near.is_closed else ''}{side} {near}"
+        return f"all {where}" if self.rows is None else f"the {last} {self.rows} rows {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowFrame:
+    """The rows of a key by number, counted from the row itself in order of time: [row + front, row + stop).
+
+    >>> print(RowFrame(-3, 0), "|", RowFrame(-1, 2))
+    rows [i - 3, i) | rows [i - 1, i + 2)
+    """
+
+    front: int
+    stop: int
+
+    def __str__(self) -> str:
+        return f"rows [{_place(self.front)}, {_place(self.stop)})"
+
+
+def _place(offset: int) -> str:
+    return f"i {'-' if offset < 0 else '+'} {abs(offset)}" if offset else "i"
+
+
+RelativeFrame = TimeFrame | RowFrame
