@@ -151,7 +151,7 @@ def _is_plain(
 ) -> bool:
     """Whether no more is asked for than (t - size, t], the last rows, or a policy."""
     several = len(sizes) > 1 or bool(named) or isinstance(rows, (list, tuple))
-    is_shifted = isinstance(shift, str) or bool(shift)
+    is_shifted = parse_duration(shift, "shift").amount != 0
     other = any((isinstance(size, str) and size == ALL) or _is_calendar(size) for size in sizes)
     return closed == "right" and timezone is None and not (several or is_shifted or other)
 
