@@ -160,11 +160,15 @@ class Query(Spec):
         at: Any = None,
         at_time: str | None = None,
         at_by: str | Sequence[str] | None = None,
+        threads: int | None = None,
     ) -> Any:
         """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
 
         The result is the kind of table that went in. What pandas calls missing, NaN in a column of floats, is
         null and skipped; NaN in all other tables is a number.
+
+        A large table is worked on by so many ``threads``: by default ``$WINDROW_THREADS``, or one for each
+        core that the process may use. Results are the same, bit for bit, with any number of them.
 
         >>> import pandas as pd, pyarrow as pa, windrow as wr
         >>> q = wr.query(time="t").window(wr.Tumbling(10)).agg(top=wr.max("v"))
@@ -178,8 +182,10 @@ class Query(Spec):
         null, with a warning.
         """
         self._check_complete()
-        from windrow.engines.spark import is_spark_frame
+        from windrow.engines.spark import is_in_spark_task, is_spark_frame
+        from windrow.threads import thread_count, using_threads
 
+        count = thread_count(threads, default=1 if is_in_spark_task() else None)
         given = (at, at_time, at_by)
         if self.asof_over is not None or any(each is not None for each in given):
             label_columns = checked_labels(self, at, at_time, at_by)
@@ -187,7 +193,8 @@ class Query(Spec):
                 self._refuse_frames("Spark DataFrames")
             from windrow.engines.asof import run_asof
 
-            return run_asof(self, data, at, *label_columns)
+            with using_threads(count):
+                return run_asof(self, data, at, *label_columns)
         if is_spark_frame(data):
             self._refuse_frames("Spark DataFrames")
             if self._rolling_store is not None:
@@ -195,12 +202,17 @@ class Query(Spec):
                     "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
                     "itself: leave out the store"
                 )
+            if threads is not None:
+                raise ValueError(
+                    f"threads={threads!r} is for tables, and Spark runs one task per core: leave it out"
+                )
             from windrow.engines.spark.run import run as run_on_spark
 
             return run_on_spark(self, data)
         from windrow.engines.local import run
 
-        return run(self, data)
+        with using_threads(count):
+            return run(self, data)
 
     def open(
         self,

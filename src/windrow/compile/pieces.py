@@ -20,6 +20,8 @@ from itertools import starmap
 from time import perf_counter
 from typing import Any
 
+from windrow.threads import stop_if_cancelled
+
 __all__ = ["call_whole", "pieces", "run_in_pieces"]
 
 #: units of work in the first piece, and in the longest
@@ -40,6 +42,7 @@ def run_in_pieces(run: Callable[[int], Any]) -> int:
     units, count = FIRST, 1
     began = perf_counter()
     while not run(units):
+        stop_if_cancelled()
         ended = perf_counter()
         units = _adapted(units, ended - began)
         began, count = ended, count + 1
@@ -58,6 +61,7 @@ def pieces(count: int, cost: int = 1) -> Iterator[tuple[int, int]]:
         stop = min(count, first + max(1, units // max(cost, 1)))
         began = perf_counter()
         yield first, stop
+        stop_if_cancelled()
         units = _adapted(units, perf_counter() - began)
         first = stop
 

@@ -13,6 +13,6 @@ What runs in Python workers imports no pyspark: ``shipped`` (queries on their wa
 ``runs`` (sorted batches), ``carry`` and ``tails`` (state from batch to batch), ``rolling_task`` and others.
 """
 
-from windrow.engines.spark.detect import is_spark_frame
+from windrow.engines.spark.detect import is_in_spark_task, is_spark_frame
 
-__all__ = ["is_spark_frame"]
+__all__ = ["is_in_spark_task", "is_spark_frame"]
