@@ -1,8 +1,11 @@
-"""A batch of rows in processing order: by key, then by time, then by ``order``, then as they came.
+"""A batch of rows, and their processing order: by key, then by time, then by ``order``, then as they came.
 
 Keys become numbers in order of first appearance; what counts as one key is said in
-:mod:`windrow.rows.key_values`. In a frame the rows of a key lie together (a *run*) and its
+:mod:`windrow.rows.key_values`. In processing order the rows of a key lie together (a *run*) and its
 times do not fall, so that every window is a range of neighbouring rows.
+
+Rows are sorted when something first asks for their order, and not before: what folds rows as they come
+never pays for it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from windrow.errors import of_key
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import encoded_keys
-from windrow.rows.sorting import counting_sort, stable_order
+from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 
@@ -30,20 +33,20 @@ __all__ = ["Frame", "build_frame"]
 
 @dataclass(frozen=True)
 class Frame:
-    """The rows of a table that have a time, in processing order."""
+    """The rows of a table that have a time. Positions are places in processing order."""
 
     table: pa.Table
     by: tuple[str, ...]
     axis: TimeAxis
-    #: row of the table for each row of the frame; None: they are the same
-    permutation: Ints | None
-    #: order of the accepted rows, whose times and keys follow; None: they are in order
-    order: Ints | None
+    #: rows of the table that have a time, whose times and keys follow; None: all
+    rows: Ints | None
     unordered_times: Ints
     unordered_keys: Any
     #: for each key, the row of the table where it first appears
     key_rows: Ints
     rejected: int
+    #: how these rows are sorted; None: they are in order
+    sorting: Sorting | None = None
     #: names a row of the table in messages; None: by its number
     row_name: Callable[[int], str] | None = None
     _memory: dict[Any, Any] = field(default_factory=dict[Any, Any])
@@ -53,8 +56,8 @@ class Frame:
         places = np.flatnonzero(kept)
         return replace(
             self,
-            permutation=places if self.permutation is None else self.permutation[places],
-            order=None,
+            rows=places if self.permutation is None else self.permutation[places],
+            sorting=None,
             unordered_times=self.times[places],
             unordered_keys=self.keys[places],
             _memory={},
@@ -74,6 +77,27 @@ class Frame:
 
     def __len__(self) -> int:
         return len(self.unordered_times)
+
+    @cached_property
+    def is_in_order(self) -> bool:
+        """Whether rows lie in processing order as they came, as far as can be told without sorting them."""
+        return self.sorting is None or bool(self.remembered("is in order", self.sorting.is_done))
+
+    @cached_property
+    def order(self) -> Ints | None:
+        """The processing order of the rows that have a time; None: they are in it."""
+        return None if self.is_in_order else self.remembered("order", self._order)
+
+    def _order(self) -> Ints | None:
+        assert self.sorting is not None
+        return self.sorting.order()
+
+    @cached_property
+    def permutation(self) -> Ints | None:
+        """The row of the table for each position; None: they are the same."""
+        if self.order is None:
+            return self.rows
+        return self.order if self.rows is None else self.rows[self.order]
 
     @cached_property
     def times(self) -> Ints:
@@ -142,38 +166,52 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
     if rows is not None:
         times = times[rows]
     keys, key_rows = encoded_keys(query.by, table, rows)
-    ticks = axis.ticks(table.column(query.time))
-    order = _order(query, table, rows, ticks if rows is None else ticks[rows], keys)
-    permutation = order if rows is None else (rows if order is None else rows[order])
     return Frame(
         table=table,
         by=query.by,
         axis=axis,
-        permutation=permutation,
-        order=order,
+        rows=rows,
         unordered_times=times,
         unordered_keys=keys,
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
+        sorting=Sorting(query, table, axis, rows, keys),
     )
 
 
-def _order(query: Spec, table: pa.Table, rows: Ints | None, ticks: Ints, keys: Ints) -> Ints | None:
-    """The permutation into processing order, or None if the rows are in it already."""
-    falls = ticks[1:] < ticks[:-1]
-    order: Ints | None = None
-    if query.order:
-        columns = [table.column(name) for name in reversed(query.order)]
-        ranks = [_ranks(c if rows is None else c.take(pa.array(rows))) for c in columns]
-        order = np.lexsort([*ranks, ticks])
-    elif falls.any():
-        order = stable_order(ticks)
-    count = int(keys.max(initial=0)) + 1
-    if count > 1:
-        arranged = keys if order is None else keys[order]
-        if (arranged[1:] < arranged[:-1]).any():
-            order = counting_sort(keys, count, order)
-    return order
+@dataclass(frozen=True)
+class Sorting:
+    """What the rows of a table are sorted by."""
+
+    query: Spec
+    table: pa.Table
+    axis: TimeAxis
+    rows: Ints | None
+    keys: Any
+
+    @cached_property
+    def ticks(self) -> Ints:
+        """Times in the unit of their column, which may be finer than that of windows."""
+        ticks = self.axis.ticks(self.table.column(self.query.time))
+        return ticks if self.rows is None else ticks[self.rows]
+
+    def is_done(self) -> bool:
+        """Whether the rows are in order already; columns of ``order`` are not looked at."""
+        return not self.query.order and bool(are_sorted(self.keys, self.ticks))
+
+    def order(self) -> Ints:
+        """The permutation into processing order, of rows that are not in it."""
+        order: Ints | None = None
+        if self.query.order:
+            columns = [self.table.column(name) for name in reversed(self.query.order)]
+            ranks = [_ranks(c if self.rows is None else c.take(pa.array(self.rows))) for c in columns]
+            order = np.lexsort([*ranks, self.ticks])
+        elif not are_sorted(self.keys[:0], self.ticks):
+            order = stable_order(self.ticks)
+        count = int(self.keys.max(initial=0)) + 1
+        if count > 1 or order is None:
+            order = counting_sort(self.keys, count, order)
+        return order
 
 
 def _ranks(column: Any) -> Ints:

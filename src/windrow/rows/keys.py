@@ -2,7 +2,8 @@
 
 Keys become numbers in order of first appearance. What counts as one key is said in
 :mod:`windrow.rows.key_values`: null is a key like others, NaN is one key, and 0.0 and -0.0 are one.
-Cost: O(rows) to number the rows of a table, in Arrow's code; lists are compared in Python.
+Cost: O(rows) to number the rows of a table, in Arrow's code; lists are compared in Python. Integers in a
+small range are looked up in a list of them, and not hashed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from windrow.arrays import Ints, Mask
 from windrow.errors import CorruptState, StateError
 from windrow.rows.columns import plain_array
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
-from windrow.rows.sorting import first_rows
+from windrow.rows.sorting import first_rows, numbered_in_range
 from windrow.state.checks import require
 
 __all__ = ["KeyRuns", "Keys", "changes", "encoded_keys", "restored_keys", "shared_keys"]
+
+#: integers are looked up, rather than hashed, if they lie in a range that is longer than there are rows by at
+#: most so many
+_SMALL_RANGE = 1 << 10
 
 
 # -- within a table ------------------------------------------------------------------------------------------
@@ -37,7 +42,7 @@ def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None = None)
     codes = _column_codes(table.column(by[0]), rows)
     for name in by[1:]:
         more = _column_codes(table.column(name), rows)
-        codes = _dense(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
+        codes = _integer_codes(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
     firsts = first_rows(codes, int(codes.max(initial=-1)) + 1)
     return codes, firsts if rows is None else rows[firsts]
 
@@ -69,6 +74,8 @@ def _column_codes(column: Any, rows: Ints | None) -> Any:
     if pa.types.is_nested(column.type):
         known: dict[str, int] = {}
         return np.array([known.setdefault(text, len(known)) for text in _texts(column)], np.int64)
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return _integer_codes(column.to_numpy())
     encoded = pc.dictionary_encode(column, null_encoding="encode")
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     if not pa.types.is_floating(column.type):
@@ -82,8 +89,12 @@ def _texts(array: Any) -> list[str]:
     return [repr(canonical_value(value)) for value in array.to_pylist()]
 
 
-def _dense(codes: Ints) -> Any:
-    return pc.dictionary_encode(pa.array(codes)).indices.to_numpy(zero_copy_only=False)
+def _integer_codes(values: Any) -> Any:
+    """Numbers for integers, in the order in which they appear."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low < len(values) + _SMALL_RANGE and high < 1 << 63:
+        return numbered_in_range(values, low, high - low + 1)
+    return pc.dictionary_encode(pa.array(values)).indices.to_numpy(zero_copy_only=False)
 
 
 # -- across tables -------------------------------------------------------------------------------------------

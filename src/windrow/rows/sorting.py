@@ -12,7 +12,7 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["counting_sort", "first_rows", "order_of_floats", "stable_order"]
+__all__ = ["are_sorted", "counting_sort", "first_rows", "numbered_in_range", "order_of_floats", "stable_order"]
 
 _LARGEST = (1 << 63) - 1
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging
@@ -34,6 +34,17 @@ def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
 
 
 @kernel
+def are_sorted(keys: Any, times: Ints) -> bool:
+    """Whether rows are sorted by key, and those of a key by time; without keys, by time. Ends with the first
+    row that is not."""
+    for i in range(1, len(times)):
+        same = len(keys) == 0 or keys[i] == keys[i - 1]
+        if (same and times[i] < times[i - 1]) or (not same and keys[i] < keys[i - 1]):
+            return False
+    return True
+
+
+@kernel
 def first_rows(keys: Any, count: int) -> Ints:
     """The first row of each key. Keys are 0 ... count - 1, numbered as they appear."""
     found = np.zeros(count, np.int64)
@@ -42,6 +53,22 @@ def first_rows(keys: Any, count: int) -> Ints:
         if keys[i] == known:
             found[known] = i
             known += 1
+    return found
+
+
+@kernel
+def numbered_in_range(values: Any, low: int, count: int) -> Any:
+    """Numbers for integers in [low, low + count), in the order in which they appear."""
+    numbers = np.full(count, -1, np.int32)
+    found = np.empty(len(values), np.int32)
+    known = 0
+    for i in range(len(values)):
+        place = np.int64(values[i]) - low
+        number = numbers[place]
+        if number < 0:
+            number = numbers[place] = known
+            known += 1
+        found[i] = number
     return found
 
 
