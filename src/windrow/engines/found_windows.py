@@ -1,8 +1,9 @@
 """The windows of a table: what they are ranges of, and which there are.
 
-frame -> members (rows, or slices that several windows share) -> windows found, as ranges of members -> one
+frame -> members (rows, or slices that rows are folded into) -> windows found, as ranges of members -> one
 column for each aggregate. Every query with windows goes this way, however many windows it has and whether or
-not empty ones come out: :func:`members_of` decides between rows and slices, and says why.
+not empty ones come out: :func:`members_of` decides between rows and slices, and whether rows are sorted, and
+says why.
 
 Invariant: windows come out as the query names them, then by key as keys first appear, then by time.
 """
@@ -21,11 +22,14 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.kinds import strategy_of
 from windrow.engines.kinds.strategy import Decided
 from windrow.partials.aggregate import aggregate_column
+from windrow.partials.fold import fold_in_any_order, may_fold_in_any_order
 from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices
 from windrow.rows.frame import Frame
 from windrow.slicing import Slicer
+from windrow.slicing.any_order import cut_in_any_order
 from windrow.slicing.finder.sorted_rows import Ranges, session_ranges, time_ranges
 from windrow.slicing.finder.time_windows import TimeWindows
+from windrow.slicing.limits import most_windows
 from windrow.spec import Spec
 from windrow.windows import TimeWindow, Window, decided_by_gaps, decided_by_time
 
@@ -41,6 +45,9 @@ class MemberKind:
 
     kind: Literal["rows", "slices"]
     reason: str
+    #: rows are folded into slices as they come, unless they are in order, or an aggregate has no native form
+    #: for the data: then they are sorted, and a single window has ranges of rows
+    in_any_order: bool = False
 
 
 def members_of(query: Spec) -> MemberKind:
@@ -48,14 +55,27 @@ def members_of(query: Spec) -> MemberKind:
 
     >>> import windrow as wr
     >>> q = wr.query(time="ts")
-    >>> members_of(q.window(wr.Tumbling("1h"))).kind
+    >>> members_of(q.window(wr.Tumbling("1h")).agg(all=wr.concat("word"))).kind
     'rows'
-    >>> members_of(q.window(hour=wr.Tumbling("1h"), day=wr.Tumbling("1d"))).kind
+    >>> members_of(q.window(wr.Tumbling("1h")).agg(all=wr.sum("n"))).in_any_order
+    True
+    >>> members_of(q.window(hour=wr.Tumbling("1h"), day=wr.Tumbling("1d")).agg(all=wr.concat("word"))).kind
     'slices'
     """
+    in_any_order = bool(query.windows) and _sorts_for(query) is None
     if len(query.time_windows) > 1:
-        return MemberKind("slices", "rows are folded into them once, for all of these windows")
+        reason = "rows are folded into them once, for all of these windows"
+        return MemberKind("slices", reason, in_any_order)
+    if in_any_order:
+        return MemberKind("slices", "rows are folded into them as they come, and need not be sorted", True)
     return MemberKind("rows", "there is no second window of this kind to share slices with")
+
+
+def _sorts_for(query: Spec) -> Any:
+    """What needs the rows in order, by the query alone: a window or an aggregate; None: nothing does."""
+    windows = (window for _, window in query.windows if not decided_by_time(window))
+    aggregates = (a for _, a in query.aggregates if not may_fold_in_any_order(a))
+    return next(windows, None) or next(aggregates, None)
 
 
 @dataclass(frozen=True)
@@ -102,9 +122,16 @@ class _Members:
 
     @staticmethod
     def of(query: Spec, frame: Frame) -> _Members:
-        if members_of(query).kind == "rows":
+        members = members_of(query)
+        aggregates = [aggregate for _, aggregate in query.aggregates]
+        slicer = Slicer(query.time_windows)
+        if members.in_any_order and not frame.is_in_order and fold_in_any_order(frame, aggregates):
+            slices = cut_in_any_order(slicer, frame.unordered_times, frame.unordered_keys, len(frame.key_rows))
+            if slices is not None:
+                return _Members(frame, slices)
+        if len(query.time_windows) <= 1:
             return _Members(frame, None)
-        return _Members(frame, Slicer(query.time_windows).slices(frame.times, frame.run_starts))
+        return _Members(frame, slicer.slices(frame.times, frame.run_starts))
 
     @property
     def times(self) -> Ints:
@@ -114,10 +141,11 @@ class _Members:
     def runs(self) -> Ints:
         return self.frame.run_starts if self.slices is None else self.slices.runs
 
-    def over(self, found: Ranges) -> Over:
+    def over(self, found: Ranges, kinds: int) -> Over:
+        """The windows found, which are of so many kinds."""
         if self.slices is None:
             return RowRanges(found.fronts, found.stops, found.disjoint)
-        return SliceRanges(self.slices, found.fronts, found.stops, found.disjoint)
+        return SliceRanges(self.slices, found.fronts, found.stops, found.disjoint, one_kind=kinds == 1)
 
 
 def _find_timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any]]) -> FoundWindows:
@@ -127,15 +155,16 @@ def _find_timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any
         query, members, [window for _, window in windows]
     )
     names = _repeated([name for name, _ in windows], counts) if query.names_windows else ""
-    return FoundWindows(members.frame, names, ranges, members.over(ranges))
+    return FoundWindows(members.frame, names, ranges, members.over(ranges, len(windows)))
 
 
 def _find_in_passes(
     query: Spec, members: _Members, windows: Sequence[TimeWindow]
 ) -> tuple[Ranges, list[int]]:
     """Windows kind by kind, each in one pass over the members; and how many there are of each kind."""
+    most = most_windows(query.max_windows, len(members.frame))
     found = (
-        time_ranges(members.times, members.runs, window, query.empty == "emit", query.max_windows)
+        time_ranges(members.times, members.runs, window, query.empty == "emit", most)
         for window in windows
     )
     if len(windows) == 1:

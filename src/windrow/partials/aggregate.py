@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Mask
+from windrow.arrays import Ints, Mask
 from windrow.errors import naming_row, rows_named
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import (
@@ -20,7 +20,7 @@ from windrow.partials.inputs import (
 from windrow.partials.kept.rows import kept_results
 from windrow.partials.over_ranges import native_results, plain_results
 from windrow.partials.picked import picked_input
-from windrow.partials.ranges import Over, RowRanges
+from windrow.partials.ranges import Over, RowRanges, SliceRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import array_of, as_moments, as_type, count_column, plain_column, with_nulls
 from windrow.rows.frame import Frame
@@ -40,10 +40,10 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     kind = type_over(aggregate, [array.type for array in arrays])
     skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
-    counts = value_counts(frame, skipped, over.as_ranges()) if may_be_empty else None
+    counts = value_counts(frame, skipped, over) if may_be_empty else None
     column = kept_results(frame, aggregate, skipped, over)
     if column is not None:
-        values, nulls = value_counts(frame, skipped, over.as_ranges()) if counts is None else counts
+        values, nulls = value_counts(frame, skipped, over) if counts is None else counts
         column = as_type(with_nulls(monoid, column, values, nulls, min_count), kind)
         return frame.scattered(column) if a_row else column
     column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
@@ -77,7 +77,7 @@ def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, b
     if columns is None:
         return None
     try:
-        computed = native_results(monoid, columns, frame.permutation, over, bare)
+        computed = native_results(monoid, columns, _places(frame, over), over, bare)
     except Exception:
         if monoid.builtin:
             raise
@@ -94,6 +94,12 @@ def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, b
     if is_extreme_moment(monoid, arrays[0].type):
         return as_moments(out, arrays[0].type)
     return array_of(out, valid, monoid)
+
+
+def _places(frame: Frame, over: Over) -> Ints | None:
+    """Where rows lie in the table, by their places in the order in which they are read (None: the same)."""
+    is_sorted = not isinstance(over, SliceRanges) or over.slices.cells is None
+    return frame.permutation if is_sorted else frame.rows
 
 
 def _rows_of(frame: Frame, ranges: RowRanges, place: int) -> str:

@@ -8,6 +8,7 @@ its row and key.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from windrow.compile.native import native
 from windrow.errors import calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
-from windrow.partials.inputs import is_extreme_moment, native_inputs, skipped_rows
+from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs, skipped_rows
 from windrow.partials.kept import family_of
 from windrow.partials.kept.column import kept_column
 from windrow.partials.kept.rows import kept_of_frame
@@ -27,7 +28,25 @@ from windrow.partials.over_ranges import fold_rows_natively, integers_fit
 from windrow.partials.picked import picked_input, timed
 from windrow.rows.frame import Frame
 
-__all__ = ["fold_rows"]
+__all__ = ["fold_in_any_order", "fold_rows", "may_fold_in_any_order"]
+
+
+def may_fold_in_any_order(aggregate: Aggregate) -> bool:
+    """Whether the order of rows says nothing to an aggregate, and native code may fold them, by the aggregate
+    alone."""
+    monoid = aggregate.monoid
+    if not aggregate.columns:
+        return True
+    return monoid.commutative and bool(monoid.compiles_for) and monoid.wide is None and monoid.keeps is None
+
+
+def fold_in_any_order(frame: Frame, aggregates: Sequence[Aggregate]) -> bool:
+    """Whether native code folds these rows for all of these aggregates, in whatever order they come."""
+    return all(
+        not a.columns
+        or (may_fold_in_any_order(a) and native_form(a.monoid, [frame.raw(c).type for c in a.columns]))
+        for a in aggregates
+    )
 
 
 def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:

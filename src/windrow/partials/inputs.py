@@ -18,7 +18,7 @@ from windrow.compile.columns import Columns, native_columns
 from windrow.compile.native import NativeMonoid, native
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.picked import picked_input
-from windrow.partials.ranges import RowRanges
+from windrow.partials.ranges import Over, SliceRanges
 from windrow.rows.frame import Frame
 
 __all__ = [
@@ -102,14 +102,19 @@ def skipped_values(monoid: Monoid, arrays: list[Any]) -> Mask | None:
     return found
 
 
-def value_counts(frame: Frame, skipped: Mask | None, over: RowRanges) -> tuple[Ints, Ints]:
+def value_counts(frame: Frame, skipped: Mask | None, over: Over) -> tuple[Ints, Ints]:
     """How many rows of each range count, and how many are skipped."""
-    rows = over.stops - over.fronts
+    ranges = over.as_ranges()
+    rows = ranges.stops - ranges.fronts
     if skipped is None:
         return rows, np.zeros(1, np.int64)
-    in_order = skipped if frame.permutation is None else skipped[frame.permutation]
-    before = np.concatenate([[0], np.cumsum(in_order)])
-    nulls = before[over.stops] - before[over.fronts]
+    if isinstance(over, SliceRanges) and over.slices.cells is not None:
+        counts = over.slices.cells.counts(skipped if frame.rows is None else skipped[frame.rows])
+        before, fronts, stops = np.concatenate([[0], np.cumsum(counts)]), over.fronts, over.stops
+    else:
+        in_order = skipped if frame.permutation is None else skipped[frame.permutation]
+        before, fronts, stops = np.concatenate([[0], np.cumsum(in_order)]), ranges.fronts, ranges.stops
+    nulls = before[stops] - before[fronts]
     return rows - nulls, nulls
 
 

@@ -35,9 +35,12 @@ __all__ = [
     "fold_partials",
     "fold_rows_natively",
     "integers_fit",
+    "member_arrays",
     "native_results",
     "partial_results",
+    "partials_form",
     "plain_results",
+    "run_driver",
 ]
 
 Results = tuple[Any, Any]
@@ -140,7 +143,9 @@ def native_results(
 ) -> Results | None:
     """Results and which are valid (None: all), or None where the monoid has no native form for the columns.
 
-    There is one result per range; for ranges that belong to rows, one per row of the table, at its place.
+    ``places``: where rows lie in the columns, by their places in processing order, or as they come where they
+    go to cells. There is one result per range; for ranges that belong to rows, one per row of the table, at
+    its place.
     ``bare`` says which ranges hold no value (None: none): what stands there is not defined."""
     if not monoid.compiles_for or monoid.wide is not None:
         return None
@@ -149,12 +154,12 @@ def native_results(
         return None
     rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
     if isinstance(over, SliceRanges):
-        members = _slice_partials(form, rows, over.slices)
+        members = _slice_partials(form, columns, places, over.slices)
         return partial_results(form, members, over.fronts, over.stops, over.shape, bare)
     count = len(columns) if over.one_a_row else len(over)
     out, valid = _outputs(form, count, bare)
     if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
-        _run(form, fold_ranges, (*rows, over.fronts, over.stops, bare, out, valid))
+        run_driver(form, fold_ranges, (*rows, over.fronts, over.stops, bare, out, valid))
         return out, valid
     if isinstance(over, LastRows):
         _roll(form, over, rows[1:], bare, out, valid)
@@ -171,14 +176,17 @@ def _outputs(form: NativeMonoid, count: int, bare: Any) -> Results:
     return room(count, form.layout.result_dtype), valid
 
 
-def _slice_partials(form: NativeMonoid, rows: tuple[Any, ...], slices: Slices) -> tuple[Any, ...]:
+def _slice_partials(form: NativeMonoid, columns: Columns, places: Any, slices: Slices) -> tuple[Any, ...]:
     """The partials of all slices, one array per member; folded when first asked for, then shared by all
     windows."""
-    key = (form, *(array.ctypes.data for array in rows[1]))
+    key = (form, *(array.ctypes.data for array in columns.arrays))
     if key not in slices.partials:
-        members = _folded(form, rows, slices.rows[:-1], slices.rows[1:])
+        if slices.cells is not None:
+            members = slices.cells.fold(form, columns, places)
+        else:
+            members = fold_rows_natively(form, columns, places, slices.rows[:-1], slices.rows[1:])
         # the columns stay alive, so that their address stays theirs
-        slices.partials[key] = (members, rows[1])
+        slices.partials[key] = (members, columns.arrays)
     found: tuple[Any, ...] = slices.partials[key][0]
     return found
 
@@ -192,15 +200,20 @@ def fold_rows_natively(
 
 def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
     """The partial of each range of partials, one array per member."""
-    return _folded(_of_partials(form), (form.identity, members, None, None), fronts, stops)
+    return _folded(partials_form(form), (form.identity, members, None, None), fronts, stops)
 
 
 def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
     out = np.empty(len(fronts), form.layout.partial_dtype)
     keeping = _variant(form, "keeping", lower=itself)
-    _run(keeping, fold_ranges, (*rows, fronts, stops, None, out, None))
-    names = out.dtype.names
-    return (out,) if names is None else tuple(np.ascontiguousarray(out[name]) for name in names)
+    run_driver(keeping, fold_ranges, (*rows, fronts, stops, None, out, None))
+    return member_arrays(out)
+
+
+def member_arrays(partials: Any) -> tuple[Any, ...]:
+    """Partials as one array per member."""
+    names = partials.dtype.names
+    return (partials,) if names is None else tuple(np.ascontiguousarray(partials[name]) for name in names)
 
 
 def partial_results(
@@ -212,19 +225,19 @@ def partial_results(
     fronts nor stops fall), or "any"."""
     out, valid = _outputs(form, len(fronts), bare)
     rows = (form.identity, members, None, None)
-    form = _of_partials(form)
+    form = partials_form(form)
     algorithm = choose(form.monoid, ranges=shape).algorithm
     if algorithm is Recalc:
-        _run(form, fold_ranges, (*rows, fronts, stops, bare, out, valid))
+        run_driver(form, fold_ranges, (*rows, fronts, stops, bare, out, valid))
     elif algorithm is FlatFAT:
         tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
-        _run(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
+        run_driver(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
     else:
         _slide(form, int((stops - fronts).max(initial=1)), rows[1:], (fronts, stops, None, bare), out, valid)
     return out, valid
 
 
-def _of_partials(form: NativeMonoid) -> NativeMonoid:
+def partials_form(form: NativeMonoid) -> NativeMonoid:
     """The same monoid for inputs that are partials already."""
     return _variant(form, "partials", lift=_tuple if form.layout.is_tuple else itself)
 
@@ -240,7 +253,7 @@ def _tuple(*members: Any) -> Any:
     return members
 
 
-def _run(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
+def run_driver(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
     """A driver over all its ranges, piece by piece."""
     kept, reached = np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64)
     kept[0] = form.identity

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from windrow.arrays import Ints
+
+if TYPE_CHECKING:
+    from windrow.partials.cells import Cells
 
 __all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices"]
 
@@ -24,16 +27,18 @@ Shape = Literal["disjoint", "sliding", "any"]
 
 @dataclass(frozen=True)
 class Slices:
-    """Where rows that are sorted by key and time are cut into slices."""
+    """Where rows are cut into slices: in processing order, which is by key and time."""
 
     #: where the rows of each slice start, and the end
     rows: Ints
-    #: a time inside each slice: that of its first row
+    #: a time inside each slice
     times: Ints
     #: where the slices of each key start, and the end
     runs: Ints
     #: the first edge of any window after each slice; slices of a key with the same one may be fused
     ends: Ints
+    #: which slice each row goes to, for rows that are folded as they come; None: rows are sorted first
+    cells: Cells | None = None
     #: partials of aggregates over the slices, by aggregate: folded once for all windows
     partials: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False)
 
@@ -77,6 +82,8 @@ class SliceRanges:
     fronts: Ints
     stops: Ints
     disjoint: bool = False
+    #: all windows are of one kind
+    one_kind: bool = False
     one_a_row: ClassVar[bool] = False
 
     @cached_property
@@ -84,6 +91,8 @@ class SliceRanges:
         """How :func:`partial_results` should read the slices: whatever takes the fewest combines."""
         if self.disjoint or not len(self):
             return "disjoint"
+        if self.one_kind:
+            return "sliding"
         widths = self.stops - self.fronts
         falls = (self.fronts[1:] < self.fronts[:-1]) | (self.stops[1:] < self.stops[:-1])
         is_new = falls | (self.fronts[1:] >= self.stops[:-1])

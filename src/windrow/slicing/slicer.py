@@ -29,6 +29,9 @@ __all__ = ["Slicer"]
 #: edges are listed, rather than computed for each slice, where there are at most so many a row
 _LISTED_A_ROW = 4
 _FEW_PROGRESSIONS = 3
+#: a calendar is asked for all edges of a stretch of time if there are at most so many, and one for so many rows
+_ASKED_FOR = 64
+_ROWS_AN_EDGE = 16
 
 
 class Slicer:
@@ -81,6 +84,31 @@ class Slicer:
         rows, ends = rows[: count + 1].copy(), ends[:count].copy()
         firsts = times[rows[:-1]]
         return Slices(rows, firsts, slice_runs, firsts + 1 if self.moments else ends)
+
+    @property
+    def cuts_between_rows(self) -> bool:
+        """Whether more than edges cuts: silence, or each moment."""
+        return self.gap is not None or self.moments or self.apart
+
+    @property
+    def only_progression(self) -> Arithmetic | None:
+        """The progression that all edges are of; None: there is more than one, or some are listed."""
+        return self.progressions[0] if len(self.progressions) == 1 and not self._listed else None
+
+    def edges_between(self, low: int, high: int, rows: int) -> Ints | None:
+        """All edges after low, up to the first after high; None: there are too many for so many rows."""
+        most, found = _ASKED_FOR + rows // _ROWS_AN_EDGE, set[int]()
+        for window in self._listed:
+            edge = window.next_edge(low)
+            while edge is not None and len(found) <= most:
+                found.add(edge)
+                edge = None if edge > high else window.next_edge(edge)
+        many = sum((high - low) // p.period for p in self.progressions)
+        if len(found) > most or many > _LISTED_A_ROW * rows:
+            return None
+        listed = _listed_progressions(self._anchors, self._periods, low, high)
+        edges = np.unique(np.concatenate([listed, np.array(list(found), np.int64)]))
+        return edges[: int(np.searchsorted(edges, high, side="right")) + 1]
 
     def next_edge(self, time: int) -> int:
         """The first edge of any window after a time."""

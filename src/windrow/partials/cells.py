@@ -1,0 +1,166 @@
+"""Where rows that lie in no order go: each into its cell, which is a slice of its key.
+
+Cells are numbered by key and time, as slices are. There are two forms. :class:`Scattered` has the number of
+each row's cell, for a grid of keys and slices that is small enough to hold a partial for each place of it:
+rows are folded in one pass over columns as they lie. :class:`Gathered` has the rows sorted by cell, for a
+grid with more places than rows.
+
+Invariant: the rows of a cell are combined in the order in which they lie in the table. Scattered rows are
+folded in pieces, which are cut by the number of rows and of cells alone, and combined in their order: results
+are the same, bit for bit, whatever the chunks of a table are and whatever folds the pieces. Cost: one combine
+per row, and one per cell and piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.compile.access import Function, at, cast, is_null, load, row, store
+from windrow.compile.cache import kernel
+from windrow.compile.columns import Columns
+from windrow.compile.native import NativeMonoid
+from windrow.partials.over_ranges import fold_rows_natively, member_arrays, partials_form, run_driver
+from windrow.swag.native.drivers import Jit
+
+__all__ = ["Cells", "Gathered", "Scattered"]
+
+#: rows of a piece at least, and at least so many for each cell
+_PIECE = 1 << 18
+_ROWS_A_CELL = 16
+
+
+def fold_cells(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
+    """Rows into the partials of their cells, in ``out``. ``places``: where each row lies in the columns;
+    ``cells``: None: each row is a cell. ``reached``: rows that are done."""
+
+    @jit
+    def process(
+        identity: Any,
+        columns: Any,
+        nulls: Any,
+        places: Any,
+        cells: Any,
+        count: int,
+        out: Any,
+        kept: Any,
+        reached: Any,
+        units: int,
+    ) -> bool:
+        end = min(count, reached[0] + units)
+        for i in range(reached[0], end):
+            place = at(places, i)
+            if not is_null(nulls, place):
+                cell = at(cells, i)
+                partial = cast(identity, lift(*row(columns, place)))
+                store(out, cell, cast(identity, combine(load(out, cell), partial)))
+        reached[0] = end
+        return end == count
+
+    return process
+
+
+def _run_cells(form: NativeMonoid, columns: Any, nulls: Any, places: Any, cells: Any, out: Any) -> None:
+    count = len(out) if cells is None else len(cells)
+    run_driver(form, fold_cells, (form.identity, columns, nulls, places, cells, count, out))
+
+
+@kernel
+def _extend(times: Ints, cells: Any, firsts: Ints, lasts: Ints) -> None:
+    """Make the times of each cell those from its first to its last row."""
+    for i in range(len(times)):
+        firsts[cells[i]] = min(firsts[cells[i]], times[i])
+        lasts[cells[i]] = max(lasts[cells[i]], times[i])
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """The cell of each row."""
+
+    numbers: Any
+    #: how many cells there are, with and without rows
+    count: int
+    #: those that hold rows, which are the slices; None: all
+    held: Ints | None
+
+    def fold(self, form: NativeMonoid, columns: Columns, rows: Ints | None) -> tuple[Any, ...]:
+        """The partial of each slice, one array per member. ``rows``: where each row lies in the columns;
+        None: they are the same."""
+        total, *others = [self._folded(form, columns, rows, piece) for piece in self.pieces()]
+        for other in others:
+            _run_cells(partials_form(form), member_arrays(other), None, None, None, total)
+        return member_arrays(total if self.held is None else total[self.held])
+
+    def pieces(self) -> list[slice]:
+        """Neighbouring rows that are folded by themselves, whatever folds them; then combined in order."""
+        rows = len(self.numbers)
+        count = max(1, rows // max(_PIECE, _ROWS_A_CELL * self.count))
+        cuts = [rows * k // count for k in range(count + 1)]
+        return [slice(front, stop) for front, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def _folded(self, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice) -> Any:
+        out = np.empty(self.count, form.layout.partial_dtype)
+        out[:] = form.identity
+        arrays, nulls, places = columns.arrays, columns.nulls, None
+        if rows is not None:
+            places = rows[piece]
+        else:
+            arrays = tuple(array[piece] for array in arrays)
+            nulls = None if nulls is None else nulls[piece]
+        _run_cells(form, arrays, nulls, places, self.numbers[piece], out)
+        return out
+
+    def counts(self, chosen: Mask) -> Ints:
+        """How many of the chosen rows each slice holds."""
+        found = np.bincount(self.numbers[chosen], minlength=self.count)
+        return found if self.held is None else found[self.held]
+
+    def rows_in(self, chosen: Mask) -> Mask:
+        """Which rows are in one of the chosen slices."""
+        if self.held is None:
+            return chosen[self.numbers]
+        cells = np.zeros(self.count, np.bool_)
+        cells[self.held[chosen]] = True
+        return cells[self.numbers]
+
+    def extremes(self, times: Ints) -> tuple[Ints, Ints]:
+        """The smallest and the largest time in each slice."""
+        firsts, lasts = np.full(self.count, END_OF_TIME), np.full(self.count, START_OF_TIME)
+        _extend(times, self.numbers, firsts, lasts)
+        return (firsts, lasts) if self.held is None else (firsts[self.held], lasts[self.held])
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The rows by cell, those of a cell as they lie; every cell holds one."""
+
+    order: Ints
+    #: where the rows of each slice start, and the end
+    starts: Ints
+
+    def fold(self, form: NativeMonoid, columns: Columns, rows: Ints | None) -> tuple[Any, ...]:
+        """The partial of each slice, one array per member. ``rows``: where each row lies in the columns;
+        None: they are the same."""
+        places = self.order if rows is None else rows[self.order]
+        return fold_rows_natively(form, columns, places, self.starts[:-1], self.starts[1:])
+
+    def counts(self, chosen: Mask) -> Ints:
+        """How many of the chosen rows each slice holds."""
+        return np.diff(np.concatenate([[0], np.cumsum(chosen[self.order])])[self.starts])
+
+    def rows_in(self, chosen: Mask) -> Mask:
+        """Which rows are in one of the chosen slices."""
+        found = np.empty(len(self.order), np.bool_)
+        found[self.order] = np.repeat(chosen, np.diff(self.starts))
+        return found
+
+    def extremes(self, times: Ints) -> tuple[Ints, Ints]:
+        """The smallest and the largest time in each slice."""
+        arranged = times[self.order]
+        return np.minimum.reduceat(arranged, self.starts[:-1]), np.maximum.reduceat(arranged, self.starts[:-1])
+
+
+Cells: TypeAlias = "Scattered | Gathered"

@@ -1,0 +1,189 @@
+"""Rows cut into slices as they come, without sorting them.
+
+The slice of a row is found from its time alone: by arithmetic where all edges are one progression (tumbling
+windows, sliding ones whose slide divides their size), otherwise by a search in a list of the edges. Key and
+slice together are the number of a *cell*, of a grid that has a place for each slice of each key. Where the
+grid has not many more places than there are rows, rows are scattered over it; elsewhere they are sorted, by
+the number of their cell alone (:mod:`windrow.partials.cells`).
+
+Invariant: the slices are those that :meth:`windrow.slicing.slicer.Slicer.slices` cuts of the same rows once
+they are sorted, in the same order; so where something needs processing order after all, they are ranges of
+it. Cost: O(1) per row (O(log edges) for edges in a list), and a radix sort where the grid is large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from windrow.arrays import END_OF_TIME, Ints
+from windrow.compile.cache import kernel
+from windrow.partials.cells import Cells, Gathered, Scattered
+from windrow.partials.ranges import Slices
+from windrow.rows.sorting import radix_sort
+from windrow.slicing.slicer import Slicer
+
+__all__ = ["cut_in_any_order"]
+
+#: rows are scattered over a grid that has at most so many places per row, and some
+_PLACES_A_ROW = 1
+_FEW_PLACES = 1 << 8
+#: slices of a key are numbered with 32 bits
+_MOST_SLICES = 1 << 31
+
+
+def cut_in_any_order(slicer: Slicer, times: Ints, keys: Any, key_count: int) -> Slices | None:
+    """The slices of rows that lie in any order, or None where rows must be sorted: if silence or moments cut,
+    and if there are too many edges for the rows. ``keys``: the number of each row's key, each of which
+    occurs."""
+    if slicer.cuts_between_rows or not len(times):
+        return None
+    grid = _grid(slicer, times)
+    if grid is None:
+        return None
+    if key_count * grid.count <= _PLACES_A_ROW * len(times) + _FEW_PLACES:
+        cells, held, rows = _scattered(grid.numbers(times), keys, key_count, grid.count)
+    else:
+        bits = len(times).bit_length()
+        if (key_count * grid.count).bit_length() + bits > 63:
+            return None
+        cells, held, rows = _gathered(grid.numbers(times), keys, grid.count, bits)
+    key, number = np.divmod(held, grid.count)
+    runs = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=key_count))])
+    return Slices(rows, grid.starts(number), runs, grid.ends(number), cells)
+
+
+def _scattered(slices: Any, keys: Any, key_count: int, per_key: int) -> tuple[Cells, Ints, Ints]:
+    """The cells, the numbers of those that hold rows, and where the rows of each would start."""
+    counts = np.zeros(key_count * per_key, np.int64)
+    _number_cells(slices, keys, per_key, counts)
+    held = np.flatnonzero(counts)
+    rows = np.concatenate([[0], np.cumsum(counts[held])])
+    return Scattered(slices, len(counts), None if len(held) == len(counts) else held), held, rows
+
+
+def _gathered(slices: Any, keys: Any, per_key: int, bits: int) -> tuple[Cells, Ints, Ints]:
+    """The same with rows by cell. A number holds a cell, and in its last ``bits`` a row."""
+    numbers = radix_sort(_marked(slices, keys, per_key, bits), bits)
+    starts, held = _starts(numbers, bits)
+    numbers &= (1 << bits) - 1
+    return Gathered(numbers, starts), held, starts
+
+
+# -- slices by time ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Uniform:
+    """Slices of one length, from ``base`` on."""
+
+    base: int
+    period: int
+    count: int
+
+    def numbers(self, times: Ints) -> Any:
+        found = np.empty(len(times), np.int32)
+        _number_uniform(times, self.base, self.period, found)
+        return found
+
+    def starts(self, numbers: Ints) -> Ints:
+        return self.base + self.period * numbers
+
+    def ends(self, numbers: Ints) -> Ints:
+        return self.base + self.period * (numbers + 1)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Slices between edges; the first begins with the first row."""
+
+    low: int
+    edges: Ints
+
+    @property
+    def count(self) -> int:
+        return len(self.edges) + 1
+
+    def numbers(self, times: Ints) -> Any:
+        found = np.empty(len(times), np.int32)
+        _number_listed(times, self.edges, found)
+        return found
+
+    def starts(self, numbers: Ints) -> Ints:
+        return np.concatenate([[self.low], self.edges])[numbers]
+
+    def ends(self, numbers: Ints) -> Ints:
+        return np.append(self.edges, END_OF_TIME)[numbers]
+
+
+def _grid(slicer: Slicer, times: Ints) -> _Uniform | _Listed | None:
+    """The slices that rows of these times may be in; None: there are too many."""
+    low, high = int(times.min()), int(times.max())
+    only = slicer.only_progression
+    if only is None:
+        edges = slicer.edges_between(low, high, len(times))
+        return None if edges is None or len(edges) + 1 >= _MOST_SLICES else _Listed(low, edges)
+    base = low - (low - only.anchor) % only.period
+    count = (high - base) // only.period + 1
+    fits = base > -END_OF_TIME * 2 and base + count * only.period < END_OF_TIME * 2
+    return _Uniform(base, only.period, count) if count < _MOST_SLICES and fits else None
+
+
+@kernel
+def _number_uniform(times: Ints, base: int, period: int, found: Any) -> None:
+    """The quotient of a product with the inverse is off by one at most, as there are few slices."""
+    inverse = 1.0 / period
+    for i in range(len(times)):
+        distance = times[i] - base
+        number = np.int64(distance * inverse)
+        rest = distance - number * period
+        found[i] = number + np.int64(rest >= period) - np.int64(rest < 0)
+
+
+@kernel
+def _number_listed(times: Ints, edges: Ints, found: Any) -> None:
+    """How many edges are at or before each time; of a row in the slice of the one before it, without a
+    search."""
+    number = 0
+    for i in range(len(times)):
+        is_after = number == 0 or times[i] >= edges[number - 1]
+        if not is_after or (number < len(edges) and times[i] >= edges[number]):
+            number = np.searchsorted(edges, times[i], side="right")
+        found[i] = number
+
+
+# -- cells ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _number_cells(slices: Any, keys: Any, per_key: int, counts: Ints) -> None:
+    """Slices become cells, where they are; and rows are counted."""
+    for i in range(len(slices)):
+        cell = np.int64(keys[i]) * per_key + slices[i]
+        slices[i] = cell
+        counts[cell] += 1
+
+
+@kernel
+def _marked(slices: Any, keys: Any, per_key: int, bits: int) -> Ints:
+    found = np.empty(len(slices), np.int64)
+    for i in range(len(slices)):
+        found[i] = ((np.int64(keys[i]) * per_key + slices[i]) << bits) | i
+    return found
+
+
+@kernel
+def _starts(numbers: Ints, bits: int) -> Any:
+    """Where each cell starts in sorted numbers, and the end; and the cells."""
+    starts, cells = np.empty(len(numbers) + 1, np.int64), np.empty(len(numbers), np.int64)
+    count = 0
+    for i in range(len(numbers)):
+        cell = numbers[i] >> bits
+        if count == 0 or cell != cells[count - 1]:
+            starts[count] = i
+            cells[count] = cell
+            count += 1
+    starts[count] = len(numbers)
+    return starts[: count + 1].copy(), cells[:count].copy()
