@@ -15,6 +15,7 @@ from windrow.engines.spark.frames import arrow_schema, column, mapped, microseco
 from windrow.engines.spark.session import warn_of_partitions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
+from windrow.engines.spark.streaming.even_buckets import even_buckets
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, REJECTED, pack_batches
@@ -48,7 +49,8 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     source = arrow_schema(rows)
     _check(query, frame)
     warn_of_partitions(frame.sparkSession, 5)
-    buckets = _even_buckets(frame.sparkSession, bool(query.by))
+    session = frame.sparkSession
+    buckets = even_buckets(bucket_count(session, True), bucket_count(session, bool(query.by)))
     judged = rows
     if query.max_ahead is not None:
         # the time of the micro-batch, which is the same when it is repeated
@@ -103,20 +105,6 @@ def _check(query: Spec, frame: DataFrame) -> None:
             "wr.spark.session(), or set spark.sql.streaming.stateStore.providerClass to "
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         )
-
-
-def _even_buckets(session: Any, has_keys: bool) -> list[int]:
-    """Numbers that Spark's own hash puts into one partition of a shuffle each: a bucket costs calls, and
-    several in a partition would gain nothing."""
-    from pyspark.sql import functions
-
-    partitions, wanted = bucket_count(session, True), bucket_count(session, has_keys)
-    numbers = session.range(64 * wanted + 64).select(functions.col("id").cast("int").alias("id"))
-    place = functions.pmod(functions.hash("id"), functions.lit(partitions)).alias("place")
-    first: dict[int, int] = {}
-    for row in numbers.select("id", place).collect():
-        first.setdefault(row.place, row.id)
-    return sorted(first.values())[:wanted]
 
 
 def _results(query: Spec, source: pa.Schema) -> pa.Schema:

@@ -1,0 +1,76 @@
+"""Building a query runs nothing on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import windrow as wr
+from engines.spark.spark_frames import settings_of
+from windrow.engines.spark.rolling.skew import SETTING
+from windrow.engines.spark.streaming.even_buckets import even_buckets, spark_hash
+
+SCHEMA = "ts long, key string, v double"
+AGGREGATES = {"s": wr.sum("v"), "all": wr.collect("v")}
+QUERIES = {
+    "slices": wr.query(time="ts", by="key", watermark=5).window(wr.Sliding(10, slide=2)).agg(s=wr.sum("v")),
+    "in order": wr.query(time="ts", by="key", watermark=5).window(wr.Rows(3)).agg(**AGGREGATES),
+    "rolling": wr.query(time="ts", by="key", watermark=5).rolling(10).agg(**AGGREGATES),
+    "rolling by rows": wr.query(time="ts", by="key", watermark=5).rolling(rows=3).agg(**AGGREGATES),
+    "without a key": wr.query(time="ts", watermark=5).rolling(10).agg(**AGGREGATES),
+}
+
+
+@contextmanager
+def jobs_of(spark: Any) -> Iterator[list[int]]:
+    """The jobs that were started meanwhile, once they are over."""
+    group, found = "building a query", list[int]()
+    spark.sparkContext.setJobGroup(group, group)
+    try:
+        tracker = spark.sparkContext.statusTracker()
+        before = set(tracker.getJobIdsForGroup(group))
+        yield found
+        found += sorted(set(tracker.getJobIdsForGroup(group)) - before)
+    finally:
+        for name in ("spark.jobGroup.id", "spark.job.description"):
+            spark.sparkContext.setLocalProperty(name, None)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_building_a_query_starts_no_job(spark: Any, tmp_path: Path, name: str) -> None:
+    wr.spark.session()
+    rows = spark.createDataFrame([(1, "a", 1.0), (2, "b", 2.0)], SCHEMA)
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
+    with jobs_of(spark) as jobs, settings_of(spark, {SETTING: "split"}):
+        QUERIES[name].run(rows)
+        QUERIES[name].explain(rows)
+        QUERIES[name].run(stream)
+    assert jobs == []
+
+
+def test_jobs_would_be_counted(spark: Any) -> None:
+    with jobs_of(spark) as jobs:
+        spark.range(3).repartition(2).collect()
+    assert jobs
+
+
+def test_hashes_of_ints_are_those_of_spark(spark: Any) -> None:
+    rng = np.random.default_rng(3)
+    edges = [0, 1, -1, 2**31 - 1, -(2**31)]
+    numbers = np.concatenate([edges, np.arange(2000), rng.integers(-(2**31), 2**31, 500)])
+    frame = spark.createDataFrame([(int(n),) for n in numbers], "n int")
+    assert spark_hash(numbers).tolist() == [row.h for row in frame.selectExpr("hash(n) AS h").collect()]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 200])
+def test_buckets_are_the_first_that_spark_puts_into_each_partition(spark: Any, partitions: int) -> None:
+    place = f"pmod(hash(int(id)), {partitions})"
+    frame = spark.range(64 * partitions + 64).selectExpr("int(id) AS id", f"{place} AS place")
+    first = frame.groupBy("place").agg({"id": "min"}).toDF("place", "first").collect()
+    assert even_buckets(partitions, partitions) == sorted(row.first for row in first)
+    assert even_buckets(partitions, 1) == [0]
