@@ -1,0 +1,160 @@
+"""How long one push takes: small pushes, the slowest of a day, and pushes while state grows.
+
+    python bench/latency.py [--quick] [--only small|day|growth|events]
+
+Times are those of the processor, one push at a time, results included; the garbage collector is on. Tables
+are made before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from common import Settings, heading, machine, progress, table
+
+import windrow as wr
+
+SECTIONS = ("small", "day", "growth", "events")
+
+_SECOND = 1_000_000
+
+
+def tables(rows: int, keys: int, seconds: float, seed: int = 7) -> Iterator[pa.Table]:
+    """Tables of so many rows, in order of time, each of so many seconds of event time."""
+    rng = np.random.default_rng(seed)
+    begin, span = 0, int(seconds * _SECOND)
+    while True:
+        times = begin + np.sort(rng.integers(0, span, rows))
+        names = np.char.add("key", rng.integers(0, keys, rows).astype(str))
+        begin += span
+        yield pa.table({"ts": pa.array(times, pa.timestamp("us")), "k": names, "v": rng.random(rows)})
+
+
+def windows(count: int) -> dict[str, Any]:
+    """One minute, tumbling; then others of 1 to 20 minutes that slide by some seconds."""
+    found: dict[str, Any] = {"w0": wr.Tumbling("1m")}
+    for k in range(1, count):
+        size = 60 + 5 * (k % 229)
+        slide = size // (1 + k % 4)
+        found[f"w{k}"] = wr.Sliding(f"{size}s", slide=f"{slide}s", offset=f"{k // 229}s")
+    return found
+
+
+def opened(count: int) -> Any:
+    asked = windows(count)
+    query = wr.query(time="ts", by="k", watermark="5s")
+    query = query.window(asked["w0"]) if count == 1 else query.window(**asked)
+    return query.agg(total=wr.sum("v")).open()
+
+
+def took(operator: Any, given: Iterator[pa.Table], count: int) -> np.ndarray[Any, Any]:
+    """Microseconds of each push."""
+    found = np.empty(count)
+    for k in range(count):
+        each = next(given)
+        begun = process_time()
+        operator.push(each)
+        found[k] = process_time() - begun
+    return found * 1e6
+
+
+def small(settings: Settings) -> list[dict[str, Any]]:
+    """Microseconds per push, after some pushes of the same sort; a push is a second of event time."""
+    found = []
+    cases = ((100, 1, 1), (100, 100, 3), (10_000, 1, 1), (10_000, 100, 1), (10_000, 100, 100), (10_000, 100, 1_000))
+    for rows, keys, count in cases:
+        progress(f"{rows:,} rows, {keys} keys, {count:,} windows")
+        operator, given = opened(count), tables(rows, keys, 1.0)
+        took(operator, given, settings.pick(200, 100))
+        each = took(operator, given, settings.pick(2_000, 400) if rows == 100 else settings.pick(400, 100))
+        found.append(
+            {
+                "rows a push": rows,
+                "keys": keys,
+                "windows": count,
+                "median us": float(np.median(each)),
+                "mean us": float(each.mean()),
+                "rows/s": int(rows / each.mean() * 1e6),
+            }
+        )
+    return found
+
+
+def day(settings: Settings) -> list[dict[str, Any]]:
+    """Sliding 24 h / 1 min of 100 keys, over a day and more of event time: microseconds per push."""
+    found = []
+    for rows, pushes in ((1, 20_000), (100, 10_000), (10_000, 1_000)):
+        pushes = pushes // settings.pick(1, 5)
+        progress(f"{pushes:,} pushes of {rows:,} rows")
+        query = wr.query(time="ts", by="k", watermark="5s").window(wr.Sliding("24h", slide="1m"))
+        operator = query.agg(total=wr.sum("v"), top=wr.max("v")).open()
+        given = tables(rows, 100, 30 * 3600 / pushes)
+        took(operator, given, 20)
+        each = took(operator, given, pushes)
+        found.append({"rows a push": rows, "slices": operator.metrics.slices} | quantiles(each))
+    return found
+
+
+def quantiles(each: np.ndarray[Any, Any]) -> dict[str, float]:
+    names = {"p50 us": 0.5, "p99 us": 0.99, "p99.9 us": 0.999, "max us": 1.0}
+    found = {name: float(np.quantile(each, q)) for name, q in names.items()}
+    return found | {"max / p50": found["max us"] / found["p50 us"]}
+
+
+def growth(settings: Settings) -> list[dict[str, Any]]:
+    """Pushes of 1,000 rows that make a slice each and fire nothing, until there are a million slices."""
+    found = []
+    for name, longest, keys in (("few keys", "30d", 10), ("many keys", "24h", 100_000)):
+        progress(f"state grows: {name}")
+        query = wr.query(time="ts", by="k", watermark="1000d").window(wr.Sliding(longest, slide="1s"))
+        operator = query.agg(total=wr.sum("v")).open()
+        pushes = settings.pick(1_000, 200)
+        given = tables(1_000, keys, 1_000 / min(keys, 1_000))
+        took(operator, given, 5)
+        each = took(operator, given, pushes)
+        found.append({"keys": keys, "slices": operator.metrics.slices} | quantiles(each))
+    return found
+
+
+def events(settings: Settings) -> list[dict[str, Any]]:
+    """Microseconds per event of insert(), buffered: 100 keys, three windows, results when they are asked for."""
+    found = []
+    for buffered in (1, 100, 1_000):
+        operator = opened(3)
+        given = tables(1_000, 100, 10.0)
+        count = settings.pick(50, 10) * buffered
+        rows = [row for _ in range(2 + count // 1_000) for row in next(given).to_pylist()][: count + buffered]
+        for row in rows[:buffered]:
+            operator.insert(row["ts"], row["k"], v=row["v"])
+        operator.results()
+        begun = process_time()
+        for k, row in enumerate(rows[buffered:]):
+            operator.insert(row["ts"], row["k"], v=row["v"])
+            if k % buffered == buffered - 1:
+                operator.results()
+        found.append({"events per flush": buffered, "us per event": (process_time() - begun) / count * 1e6})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How long one push into windrow's operator takes.")
+    parser.add_argument("--quick", action="store_true", help="fewer pushes")
+    parser.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be given again")
+    options = parser.parse_args()
+    settings = Settings(quick=options.quick)
+    print(", ".join(f"{name} {what}" for name, what in machine().items()))
+    for name in options.only or SECTIONS:
+        section = globals()[name]
+        found = section(settings)
+        heading(name, *(section.__doc__ or "").splitlines()[:1])
+        numbers = {k: ".1f" for row in found for k, v in row.items() if isinstance(v, float)}
+        table(found, **(numbers | {k: ",d" for row in found for k, v in row.items() if isinstance(v, int)}))
+
+
+if __name__ == "__main__":
+    main()
