@@ -66,7 +66,14 @@ def took(operator: Any, given: Iterator[pa.Table], count: int) -> np.ndarray[Any
 def small(settings: Settings) -> list[dict[str, Any]]:
     """Microseconds per push, after some pushes of the same sort; a push is a second of event time."""
     found = []
-    cases = ((100, 1, 1), (100, 100, 3), (10_000, 1, 1), (10_000, 100, 1), (10_000, 100, 100), (10_000, 100, 1_000))
+    cases = (
+        (100, 1, 1),
+        (100, 100, 3),
+        (10_000, 1, 1),
+        (10_000, 100, 1),
+        (10_000, 100, 100),
+        (10_000, 100, 1_000),
+    )
     for rows, keys, count in cases:
         progress(f"{rows:,} rows, {keys} keys, {count:,} windows")
         operator, given = opened(count), tables(rows, keys, 1.0)
@@ -122,7 +129,7 @@ def growth(settings: Settings) -> list[dict[str, Any]]:
 
 
 def events(settings: Settings) -> list[dict[str, Any]]:
-    """Microseconds per event of insert(), buffered: 100 keys, three windows, results when they are asked for."""
+    """Microseconds per event of insert(), buffered: 100 keys, three windows."""
     found = []
     for buffered in (1, 100, 1_000):
         operator = opened(3)

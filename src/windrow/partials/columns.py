@@ -8,7 +8,7 @@ limit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from windrow.partials.plain_column import PlainColumn, codec_of
 from windrow.partials.ranges import Shape
 from windrow.partials.results import array_of, as_moments
 from windrow.state.checks import check_column, require
+from windrow.values import with_fields
 
 __all__ = [
     "Column",
@@ -61,7 +62,7 @@ class NativeColumn(Column):
         return sum(m.nbytes for m in self.members) + (0 if self.skipped is None else self.skipped.nbytes)
 
     def take(self, places: Any) -> Column:
-        return replace(
+        return with_fields(
             self, members=tuple(m[places] for m in self.members), skipped=self._skipped_taken(places)
         )
 
@@ -72,7 +73,7 @@ class NativeColumn(Column):
             members = fold_partials(self.form, self.members, starts[:-1], starts[1:])
         except Exception:
             return self._plain_instead().folded(starts)
-        return replace(self, members=members, skipped=self._skipped_folded(starts))
+        return with_fields(self, members=members, skipped=self._skipped_folded(starts))
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
@@ -132,7 +133,7 @@ class PickColumn(Column):
         return sum(m.nbytes for m in self.members) + self.values.nbytes + skipped
 
     def take(self, places: Any) -> Column:
-        return replace(
+        return with_fields(
             self,
             members=tuple(m[places] for m in self.members),
             values=self.values.take(pa.array(np.arange(len(self.values))[places])),
@@ -141,7 +142,7 @@ class PickColumn(Column):
 
     def folded(self, starts: Ints) -> Column:
         members = fold_partials(self.form, self._with_references(), starts[:-1], starts[1:])
-        return replace(
+        return with_fields(
             self,
             members=(*members[:-2], members[-1]),
             values=self._values_at(members[-2]),
@@ -187,10 +188,10 @@ class UnseenColumn(Column):
         return self.skipped.nbytes
 
     def take(self, places: Any) -> Column:
-        return replace(self, skipped=self.skipped[places])
+        return with_fields(self, skipped=self.skipped[places])
 
     def folded(self, starts: Ints) -> Column:
-        return replace(self, skipped=np.add.reduceat(self.skipped, starts[:-1]))
+        return with_fields(self, skipped=np.add.reduceat(self.skipped, starts[:-1]))
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         return self.like(None).results(fronts, stops, shape, values)
@@ -201,12 +202,14 @@ class UnseenColumn(Column):
         nothing = np.zeros(count, np.int64)
         if isinstance(other, NativeColumn):
             members = fold_partials(other.form, tuple(m[:0] for m in other.members), nothing, nothing)
-            return replace(other, skipped=self.skipped, members=members)
+            return with_fields(other, skipped=self.skipped, members=members)
         if isinstance(other, PickColumn):
             members = tuple(m[:0] for m in other._with_references())
             members = fold_partials(other.form, members, nothing, nothing)
             values = pa.nulls(count, other.values.type)
-            return replace(other, skipped=self.skipped, members=(*members[:-2], members[-1]), values=values)
+            return with_fields(
+                other, skipped=self.skipped, members=(*members[:-2], members[-1]), values=values
+            )
         if isinstance(other, KeptColumn):
             return other.like_unseen(self.skipped)
         return PlainColumn(self.aggregate, self.skipped, [self.aggregate.monoid.identity] * count)
@@ -226,18 +229,18 @@ def join(columns: Sequence[Column]) -> Column:
     skipped = _joined_skips(columns)
     seen = next((c for c in columns if not isinstance(c, UnseenColumn)), None)
     if seen is None:
-        return replace(columns[0], skipped=skipped)
+        return with_fields(columns[0], skipped=skipped)
     columns = [c.like(seen) if isinstance(c, UnseenColumn) else c for c in columns]
     first = columns[0]
     if all(isinstance(c, NativeColumn) and c.form is getattr(first, "form", None) for c in columns):
-        return replace(first, members=_joined_members(columns), skipped=skipped)  # type: ignore[call-arg]
+        return with_fields(first, members=_joined_members(columns), skipped=skipped)
     kept = [c for c in columns if isinstance(c, KeptColumn)]
     if len(kept) == len(columns):
         return joined(kept, skipped)
     picks = [isinstance(c, PickColumn) for c in columns]
     if all(picks):
         values = pa.concat_arrays([c.values for c in columns])  # type: ignore[attr-defined]
-        return replace(first, members=_joined_members(columns), values=values, skipped=skipped)  # type: ignore[call-arg]
+        return with_fields(first, members=_joined_members(columns), values=values, skipped=skipped)
     if any(picks):
         raise TypeError(
             f"{first.aggregate!r} got values of another kind than before (integers beyond 63 bits?): "

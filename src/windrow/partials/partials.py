@@ -14,7 +14,7 @@ Cost: O(1) combines per slice to fuse; a window costs O(1) (windows in order) or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from windrow.partials.unseen import Unseen, joined_unseen, null_where_unseen, su
 from windrow.rows.columns import plain_type
 from windrow.rows.frame import Frame
 from windrow.state.checks import check_column, check_numbers, require
+from windrow.values import with_fields
 
 __all__ = ["Partials", "Shape", "needs_order"]
 
@@ -106,7 +107,7 @@ class Partials:
 
     def _each(self, rows: Ints, unseen: Unseen, change: Callable[[Column], Column]) -> Partials:
         columns = tuple(None if c is None else change(c) for c in self.columns)
-        return replace(self, rows=rows, columns=columns, unseen=unseen)
+        return with_fields(self, rows=rows, columns=columns, unseen=unseen)
 
     @staticmethod
     def concat(parts: Sequence[Partials]) -> Partials:

@@ -17,7 +17,7 @@ the old one is still what it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
 from windrow.state.on_demand import OnDemand
+from windrow.values import with_fields
 
 __all__ = ["Block", "SliceStore", "check_block"]
 
@@ -140,7 +141,7 @@ class SliceStore:
         changed = dict(self.blocks)
         for number, part in parts:
             changed[number] = Block(self._merged(changed.get(number), part))
-        store = replace(self, blocks=changed)
+        store = with_fields(self, blocks=changed)
         span = store._fitting([changed[number].sizes[0] for number, _ in parts])
         if span == self.span and store._is_scattered([number for number, _ in parts]):
             span *= _FACTOR
@@ -190,11 +191,11 @@ class SliceStore:
 
     def with_span(self, span: int) -> SliceStore:
         """The same slices in blocks of another length."""
-        return replace(self, span=span)._holding(self.all())
+        return with_fields(self, span=span)._holding(self.all())
 
     def with_ends(self, ends: Callable[[HeldSlices], Ints]) -> SliceStore:
         """The same slices, each up to another edge, none of them later than before. Reads all blocks."""
-        return self._holding(replace(part, ends=ends(part)) for part in self.all())
+        return self._holding(with_fields(part, ends=ends(part)) for part in self.all())
 
     def _holding(self, slices: Iterable[HeldSlices]) -> SliceStore:
         """Other slices in blocks of the same length."""
@@ -202,7 +203,7 @@ class SliceStore:
         for part in slices:
             for number, some in self._by_block(part):
                 blocks.setdefault(number, []).append(some)
-        return replace(self, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
+        return with_fields(self, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
 
     def _joined(self, parts: list[HeldSlices]) -> HeldSlices:
         return sorted_and_fused(concat(parts))
@@ -250,7 +251,7 @@ class SliceStore:
                 kept[number] = block
             elif alive.any():
                 kept[number] = Block(block.slices.take(np.flatnonzero(alive)))
-        return self if kept == self.blocks else replace(self, blocks=kept)
+        return self if kept == self.blocks else with_fields(self, blocks=kept)
 
     def fused(self, starts: Slicer, until: int) -> SliceStore:
         """With slices before a time fused that only the ends of windows kept apart: windows that end by then
@@ -262,11 +263,11 @@ class SliceStore:
         for number in done:
             slices = changed[number].slices
             ends = np.minimum(starts.edges_after(slices.firsts), (number + 1) * self.span)
-            changed[number] = Block(sorted_and_fused(replace(slices, ends=ends)), is_fused=True)
-        return replace(self, blocks=changed)
+            changed[number] = Block(sorted_and_fused(with_fields(slices, ends=ends)), is_fused=True)
+        return with_fields(self, blocks=changed)
 
     def with_keys(self, renumbered: Ints) -> SliceStore:
-        return replace(self, blocks={n: _with_keys(b, renumbered) for n, b in self.blocks.items()})
+        return with_fields(self, blocks={n: _with_keys(b, renumbered) for n, b in self.blocks.items()})
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.slicing.found import Found
+from windrow.values import with_fields
 
 __all__ = ["Piece"]
 
@@ -31,4 +32,4 @@ class Piece:
     def take(self, places: Ints) -> Piece:
         results = None if self.results is None else [each.take(pa.array(places)) for each in self.results]
         revisions = None if self.revisions is None else self.revisions[places]
-        return replace(self, found=self.found.take(places), results=results, revisions=revisions)
+        return with_fields(self, found=self.found.take(places), results=results, revisions=revisions)

@@ -7,7 +7,7 @@ Cost: O(n log n) per batch of results, n being what is kept and what is new.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.found import Found
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
+from windrow.values import with_fields
 
 __all__ = ["Ledger"]
 
@@ -85,4 +86,4 @@ class Ledger:
         return Ledger(self.found.take(kept), self.revisions[kept], self.final[kept])
 
     def with_keys(self, renumbered: Ints) -> Ledger:
-        return replace(self, found=replace(self.found, keys=renumbered[self.found.keys]))
+        return with_fields(self, found=with_fields(self.found, keys=renumbered[self.found.keys]))

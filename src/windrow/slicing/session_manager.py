@@ -8,7 +8,7 @@ is retracted, and what took its place comes out under its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from windrow.slicing.ledger import Ledger
 from windrow.slicing.sessions import SessionStore
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
+from windrow.values import with_fields
 from windrow.windows import Session
 
 __all__ = ["SessionPart"]
@@ -56,11 +57,11 @@ class SessionPart:
             accepted = late[store.takes(slices.keys[late], slices.firsts[late], watermark)]
             taken[accepted] = True
             store = store.added(slices.take(accepted))
-        return replace(self, store=store), taken
+        return with_fields(self, store=store), taken
 
     def _cut_for_me(self, slices: HeldSlices) -> HeldSlices:
         """Moments are told apart by their times, not by the edges of other windows."""
-        return replace(slices, ends=slices.firsts + 1) if self.store.moments else slices
+        return with_fields(slices, ends=slices.firsts + 1) if self.store.moments else slices
 
     def fired(self, touched: HeldSlices | None, watermark: int) -> tuple[SessionPart, list[Piece]]:
         """The sessions that are due; ``touched``: slices taken since, sorted by key and time."""
@@ -111,7 +112,7 @@ class SessionPart:
             chosen = np.flatnonzero(out & (is_due == final))
             ledger, revisions, corrected = ledger.entered(found.take(chosen), final)
             pieces += self._piece(spans, found, chosen, revisions, final, corrected)
-        return replace(self, ledger=ledger), pieces
+        return with_fields(self, ledger=ledger), pieces
 
     def _retracted(self, places: Ints, watermark: int) -> Iterator[Piece]:
         """Sessions that came out and are there no more."""
@@ -133,18 +134,20 @@ class SessionPart:
         ledger = self.ledger
         if len(ledger):
             ledger = ledger.only(ledger.found.ends > until)
-        return replace(self, store=store, ledger=ledger)
+        return with_fields(self, store=store, ledger=ledger)
 
     def with_moments(self, order: Sequence[Any]) -> SessionPart:
         """From now on every moment has a slice of its own; ``order``: types of columns that order rows."""
         store = self.store
         slices = store.slices
         if slices is not None:
-            slices = replace(slices, ends=slices.firsts + 1).with_order(order)
-        return replace(self, store=replace(store, moments=True, slices=slices))
+            slices = with_fields(slices, ends=slices.firsts + 1).with_order(order)
+        return with_fields(self, store=with_fields(store, moments=True, slices=slices))
 
     def with_keys(self, renumbered: Ints) -> SessionPart:
-        return replace(self, store=self.store.with_keys(renumbered), ledger=self.ledger.with_keys(renumbered))
+        return with_fields(
+            self, store=self.store.with_keys(renumbered), ledger=self.ledger.with_keys(renumbered)
+        )
 
     def keys(self) -> Iterator[Ints]:
         yield from self.store.keys()

@@ -12,7 +12,7 @@ Cost: linear in the open sessions per batch. Source: [Scotty] section III, figur
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from windrow.slicing.finder.sorted_rows import session_ranges
 from windrow.slicing.found import Ranges
 from windrow.slicing.slices import HeldSlices, concat, merge_order, run_starts, runs_of, sorted_and_fused
 from windrow.state.checks import check_column, check_numbers, check_sorted
+from windrow.values import with_fields
 from windrow.windows import Session
 
 __all__ = ["SessionStore"]
@@ -85,12 +86,12 @@ class SessionStore:
             if not both.order:
                 both = both.take(merge_order(both.keys, both.firsts, len(self.slices)))
         if both.order:
-            return replace(self, slices=sorted_and_fused(both))
+            return with_fields(self, slices=sorted_and_fused(both))
         if self.moments:
-            return replace(self, slices=sorted_and_fused(both, is_sorted=True))
-        store = replace(self, slices=both)
+            return with_fields(self, slices=sorted_and_fused(both, is_sorted=True))
+        store = with_fields(self, slices=both)
         spans = store.spans()
-        return replace(store, slices=both.folded(np.append(spans.fronts, len(both))))
+        return with_fields(store, slices=both.folded(np.append(spans.fronts, len(both))))
 
     def takes(self, keys: Ints, times: Ints, watermark: int) -> Mask:
         """Which of these late rows, each judged alone, join a session that has not fired."""
@@ -144,7 +145,7 @@ class SessionStore:
         slices = self.slices
         if gone.any() and slices is not None:
             slices = slices.take(np.flatnonzero(np.repeat(~gone, spans.stops - spans.fronts)))
-        return replace(self, slices=slices, closed_keys=keys[matters], closed_ends=ends[matters])
+        return with_fields(self, slices=slices, closed_keys=keys[matters], closed_ends=ends[matters])
 
     @staticmethod
     def _first_open(keys: Ints, spans: Ranges, watermark: int) -> Ints:
@@ -160,7 +161,7 @@ class SessionStore:
 
     def with_keys(self, renumbered: Ints) -> SessionStore:
         slices = None if self.slices is None else self.slices.with_keys(renumbered)
-        return replace(self, slices=slices, closed_keys=renumbered[self.closed_keys])
+        return with_fields(self, slices=slices, closed_keys=renumbered[self.closed_keys])
 
     def keys(self) -> list[Ints]:
         return [self.closed_keys] if self.slices is None else [self.closed_keys, self.slices.keys]

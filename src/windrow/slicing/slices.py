@@ -20,7 +20,7 @@ Invariant: sorted by (key, end, since), each combination once. Cost: one linear 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from windrow.compile.cache import kernel
 from windrow.errors import Raised, Span
 from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
+from windrow.values import with_fields
 
 __all__ = ["HeldSlices", "KeyedSlices", "concat", "merge_order", "run_starts", "runs_of", "sorted_and_fused"]
 
@@ -126,11 +127,11 @@ class HeldSlices:
 
     def with_order(self, kinds: Sequence[Any]) -> HeldSlices:
         """The same with columns of nulls, of these types, that order rows of equal time."""
-        return replace(self, order=tuple(pa.nulls(len(self), kind) for kind in kinds))
+        return with_fields(self, order=tuple(pa.nulls(len(self), kind) for kind in kinds))
 
     def with_keys(self, renumbered: Ints) -> HeldSlices:
         """The same with other numbers for keys, in the same order."""
-        return replace(self, keys=renumbered[self.keys])
+        return with_fields(self, keys=renumbered[self.keys])
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class KeyedSlices:
         renumbered[chosen] = np.arange(len(chosen))
         numbers = renumbered[self.slices.keys]
         mine = np.flatnonzero(numbers >= 0)
-        slices = replace(self.slices.take(mine), keys=numbers[mine])
+        slices = with_fields(self.slices.take(mine), keys=numbers[mine])
         return KeyedSlices(self.keys.take(pa.array(chosen)), slices)
 
 

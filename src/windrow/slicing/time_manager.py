@@ -8,7 +8,7 @@ in common. A few kinds slide over the slices, each by itself; many ask a tree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.time_kinds import Kind, Kinds
 from windrow.spec import Spec
+from windrow.values import with_fields
 
 __all__ = ["FEW_KINDS", "MOST_LAZY", "TimePart"]
 
@@ -104,13 +105,13 @@ class TimePart:
         if self.query.corrects and (slices.firsts < batch.late_before).any():
             # too late to be seen by what has fired
             since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
-        slices = replace(slices, since=since)
+        slices = with_fields(slices, since=since)
         filling = self.filling
         if self.query.empty == "emit":
             for windows in self.windows.one_by_one():
                 mine, _ = self._judge_slices(windows, slices, batch.late_before, watermark)
                 filling = filling.with_rows(int(windows.numbers[0]), slices.take(np.flatnonzero(mine)))
-        return replace(self, store=self.store.added(slices), filling=filling)
+        return with_fields(self, store=self.store.added(slices), filling=filling)
 
     # -- results out -----------------------------------------------------------------------------------------
 
@@ -171,7 +172,7 @@ class TimePart:
         if not self.keeps_ledger:
             return self, Piece(found, results, None, is_final)
         ledger, revisions, corrected = self.ledger.entered(found, is_final)
-        return replace(self, ledger=ledger), Piece(found, results, revisions, is_final, corrected)
+        return with_fields(self, ledger=ledger), Piece(found, results, revisions, is_final, corrected)
 
     def fired(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
         """The windows that end in (low, high]."""
@@ -227,7 +228,7 @@ class TimePart:
             results = slices.results(fronts, stops, "any", self.query.min_count)
             part, piece = part._entered(found, results, is_final=True)
             pieces.append(piece)
-        return replace(part, filling=part.filling.after(high)), pieces
+        return with_fields(part, filling=part.filling.after(high)), pieces
 
     def _any_slice(self) -> HeldSlices:
         return next(self.store.all())
@@ -243,7 +244,7 @@ class TimePart:
         store = self.store.dropped_before(horizon)
         if self.kinds.starts is not None and until < END_OF_TIME and not self.keeps_moments:
             store = store.fused(self.kinds.starts, until)
-        return replace(self, store=store, ledger=ledger)
+        return with_fields(self, store=store, ledger=ledger)
 
     # -- housekeeping ----------------------------------------------------------------------------------------
 
@@ -251,10 +252,10 @@ class TimePart:
         """From now on every moment has a slice of its own; ``order``: types of columns that order rows."""
         blocks = self.store.blocks.items()
         changed = {number: Block(block.slices.with_order(order)) for number, block in blocks}
-        return replace(self, store=replace(self.store, blocks=changed), keeps_moments=True)
+        return with_fields(self, store=with_fields(self.store, blocks=changed), keeps_moments=True)
 
     def with_keys(self, renumbered: Ints) -> TimePart:
-        return replace(
+        return with_fields(
             self,
             store=self.store.with_keys(renumbered),
             ledger=self.ledger.with_keys(renumbered),
@@ -275,13 +276,13 @@ class TimePart:
             after = slices.lasts + 1 if self.keeps_moments else kinds.edges.edges_after(slices.lasts)
             return np.minimum(slices.ends, after)
 
-        store = replace(self.store, longest=kinds.windows.longest)
-        return replace(self, kinds=kinds, store=store.with_ends(ends))
+        store = with_fields(self.store, longest=kinds.windows.longest)
+        return with_fields(self, kinds=kinds, store=store.with_ends(ends))
 
     def without(self, number: int) -> TimePart:
         kinds = self.kinds.changed(kind for kind in self.kinds if kind.number != number)
         ledger = self.ledger.only(self.ledger.found.windows != number)
-        return replace(self, kinds=kinds, ledger=ledger, filling=self.filling.without(number))
+        return with_fields(self, kinds=kinds, ledger=ledger, filling=self.filling.without(number))
 
 
 def _joined_results(parts: Sequence[Sequence[Any]]) -> Sequence[Any]:

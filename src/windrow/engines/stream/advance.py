@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.fired import Piece
 from windrow.slicing.slices import HeldSlices
+from windrow.values import with_fields
 
 __all__ = ["Due", "advanced", "counted", "without_dead_keys"]
 
@@ -31,7 +32,7 @@ class Due:
     rows: pa.Table | None = None
 
     def joined(self, other: Due) -> Due:
-        return replace(self, pieces=self.pieces + other.pieces, tables=self.tables + other.tables)
+        return with_fields(self, pieces=self.pieces + other.pieces, tables=self.tables + other.tables)
 
 
 def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = None) -> tuple[State, Due]:
@@ -42,17 +43,17 @@ def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = Non
 
 def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[State, Due]:
     before, pieces = state.watermark, list[Piece]()
-    state = replace(state, watermark=watermark)
+    state = with_fields(state, watermark=watermark)
     # a row may let empty windows out that fired before it came
     if state.time is not None and (watermark > before or plan.query.empty == "emit"):
         part, found = state.time.fired(before, watermark)
-        state, pieces = counted(replace(state, time=part), found), [*pieces, *found]
+        state, pieces = counted(with_fields(state, time=part), found), [*pieces, *found]
     sessions = []
     for each in state.sessions:
         changed, found = each.fired(touched.sessions.get(each.number), watermark)
         sessions.append(changed)
         state, pieces = counted(state, found), [*pieces, *found]
-    state = replace(state, sessions=tuple(sessions))
+    state = with_fields(state, sessions=tuple(sessions))
     state, tables = _ordered(plan, state)
     if plan.query.emit == "update" and watermark < END_OF_TIME:
         state, more, tables = _speculated(plan, state, touched, tables)
@@ -65,14 +66,14 @@ def counted(state: State, pieces: Sequence[Piece]) -> State:
     counts = state.counts
     for piece in pieces:
         if piece.results is None:
-            counts = replace(counts, windows_retracted=counts.windows_retracted + len(piece))
+            counts = with_fields(counts, windows_retracted=counts.windows_retracted + len(piece))
         elif piece.is_final:
-            counts = replace(
+            counts = with_fields(
                 counts,
                 windows_fired=counts.windows_fired + len(piece) - piece.corrected,
                 windows_corrected=counts.windows_corrected + piece.corrected,
             )
-    return replace(state, counts=counts)
+    return with_fields(state, counts=counts)
 
 
 def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool]]]:
@@ -88,8 +89,8 @@ def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool
         if found is not None:
             tables.append((found, True))
             fired += 0 if number == ROLLING else found.num_rows
-    counts = replace(state.counts, windows_fired=state.counts.windows_fired + fired)
-    return replace(state, ordered=parts, counts=counts), tables
+    counts = with_fields(state.counts, windows_fired=state.counts.windows_fired + fired)
+    return with_fields(state, ordered=parts, counts=counts), tables
 
 
 def _speculated(
@@ -98,11 +99,11 @@ def _speculated(
     pieces: list[Piece] = []
     if state.time is not None and touched.timed is not None:
         part, pieces = state.time.speculations(touched.timed, state.watermark)
-        state = replace(state, time=part)
+        state = with_fields(state, time=part)
     if ROLLING in state.ordered and touched.rows is not None and touched.rows.num_rows:
         rolling = state.ordered[ROLLING].copied()
         found = rolling.speculate(touched.rows)
-        state = replace(state, ordered=state.ordered | {ROLLING: rolling})
+        state = with_fields(state, ordered=state.ordered | {ROLLING: rolling})
         if found is not None:
             tables = [*tables, (found, False)]
     return state, pieces, tables
@@ -116,7 +117,7 @@ def without_dead_keys(state: State) -> State:
     for numbers in state.key_numbers():
         is_alive[numbers] = True
     keys, renumbered = state.keys.only(np.flatnonzero(is_alive))
-    return replace(
+    return with_fields(
         state,
         keys=keys,
         time=None if state.time is None else state.time.with_keys(renumbered),

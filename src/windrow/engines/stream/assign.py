@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.batch import Batch
 from windrow.slicing.slices import HeldSlices
+from windrow.values import with_fields
 
 __all__ = ["Taken", "corrected", "late_before", "take_slices"]
 
@@ -47,7 +48,7 @@ def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
     if state.time is not None:
         late_pairs["window_fired"] += state.time.late_pairs(batch, before)
         taken, in_time = state.time.judge(batch, before)
-        state = replace(state, time=state.time.added(batch, taken, before))
+        state = with_fields(state, time=state.time.added(batch, taken, before))
         timed = _some(batch.slices, taken) if plan.counts_revisions else None
     parts, touched = [], {}
     for part in state.sessions:
@@ -57,7 +58,7 @@ def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
         late_pairs["session_closed"] += int(batch.slices.partials.rows[~joined].sum())
         if plan.counts_revisions:
             touched[part.number] = _some(batch.slices, joined)
-    state = replace(state, sessions=tuple(parts), counts=state.counts.with_late_pairs(late_pairs))
+    state = with_fields(state, sessions=tuple(parts), counts=state.counts.with_late_pairs(late_pairs))
     due = Due(timed=timed, sessions=touched)
     return Taken(state, due, taken, (in_time, nothing | bool(parts)))
 
@@ -74,4 +75,4 @@ def corrected(plan: Plan, state: State, due: Due) -> tuple[State, Due]:
     touched = _some(due.timed, due.timed.firsts >= late_before(plan, state))
     with naming_keys(state.keys, state.axis):
         part, pieces = state.time.corrections(touched, state.watermark)
-    return counted(replace(state, time=part), pieces), replace(due, pieces=tuple(pieces))
+    return counted(with_fields(state, time=part), pieces), with_fields(due, pieces=tuple(pieces))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import wraps
 from time import monotonic
 from time import time as wall_clock
@@ -40,6 +40,7 @@ from windrow.rows.keys import Keys
 from windrow.rows.tables import read_table
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
+from windrow.values import with_fields
 from windrow.windows import Window
 
 __all__ = ["Operator"]
@@ -204,7 +205,7 @@ class Operator:
         self._check_open()
         moment, state = moment_of(watermark, self._plan, self._state), self._state
         if state.axis is None:
-            state = replace(state, advanced_by_integer=is_integer_time(watermark))
+            state = with_fields(state, advanced_by_integer=is_integer_time(watermark))
         return self._advanced(moment, state)
 
     @_one_at_a_time
@@ -259,7 +260,7 @@ class Operator:
         columns = self._state.columns
         found = self._state.late.joined(None if columns is None else columns.schema, self._state.axis)
         if self._state.late.tables:
-            self._take(self._plan, replace(self._state, late=LateRows()))
+            self._take(self._plan, with_fields(self._state, late=LateRows()))
         return found
 
     def _advanced(self, watermark: int, state: State, is_last: bool = False) -> pa.Table:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from windrow.partials.columns import Column, NativeColumn, PlainColumn
 from windrow.rows.columns import plain_type
 from windrow.rows.keys import encoded_keys
 from windrow.slicing.slices import HeldSlices
+from windrow.values import with_fields
 
 __all__ = ["with_rows_reach", "with_slices_reach"]
 
@@ -56,12 +56,12 @@ def _checked(plan: Plan, state: State, due: Due, share: Callable[[bool], float])
     for by_key in (False, True):
         reach = state.reach + share(by_key)
         if reach < _FULL:
-            return replace(state, reach=reach)
+            return with_fields(state, reach=reach)
     if plan.key_windows is None:  # what windows in a store are made of is not known here
         reach = _held_share(plan, state)
     if not reach < _FULL:
         _try_all(plan, state, due)
-    return replace(state, reach=reach)
+    return with_fields(state, reach=reach)
 
 
 def _try_all(plan: Plan, state: State, due: Due) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from windrow.rows.frame import Frame
 from windrow.rows.sorting import counting_sort
 from windrow.slicing.batch import Batch, fold_batch
 from windrow.slicing.slices import HeldSlices, KeyedSlices, concat, merge_order
+from windrow.values import with_fields
 
 __all__ = ["fold", "folded_state", "restored_folded", "taken_folded"]
 
@@ -56,11 +56,11 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[KeyedSlices]) -> tupl
     keys = state.keys
     for part in parts:
         keys, numbers = keys.with_values(part.keys)
-        renumbered.append(replace(part.slices, keys=numbers[part.slices.keys]))
+        renumbered.append(with_fields(part.slices, keys=numbers[part.slices.keys]))
     slices = _in_order(renumbered, len(keys))
     nothing = np.empty(0, np.int64)
     batch = Batch(slices, nothing, nothing, late_before(plan, state))
-    found = take_slices(plan, replace(state, keys=keys), batch)
+    found = take_slices(plan, with_fields(state, keys=keys), batch)
     state = _counted(found.state, slices, found.taken, found.inside)
     return corrected(plan, with_slices_reach(plan, state, slices, found.due), found.due)
 
@@ -98,11 +98,11 @@ def _counted(state: State, slices: HeldSlices, taken: Any, inside: tuple[Any, An
             late[reason] += number
     outside = int(rows[left].sum())
     rejected = Counter(counts.rejected) + Counter({"no_window": outside} if outside else {})
-    return replace(
+    return with_fields(
         state,
         earliest=min(state.earliest, int(slices.firsts.min(initial=END_OF_TIME))),
         largest=max(state.largest, int(slices.lasts.max(initial=START_OF_TIME))),
-        counts=replace(
+        counts=with_fields(
             counts,
             rows_in=counts.rows_in + int(rows.sum()),
             rows_aggregated=counts.rows_aggregated + int(rows[taken].sum()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from windrow.rows.frame import build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import read_times
 from windrow.slicing.batch import fold_batch
+from windrow.values import with_fields
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
 
@@ -58,7 +59,9 @@ def read_rows(
     timed, timeless = with_time(table, plan.query.time)
     arrivals = _arrivals(table, plan.query.time, state.counts.rows_in)
     rejected = Counter({"no_time": timeless} if timeless else {})
-    state = replace(state, counts=replace(state.counts, rows_in=state.counts.rows_in + table.num_rows))
+    state = with_fields(
+        state, counts=with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows)
+    )
     axis, times, _ = read_times(timed.column(plan.query.time), plan.query.time)
     rows = Rows(timed, times, arrivals)
     if plan.query.max_ahead is not None and now is not None and len(rows):
@@ -84,7 +87,7 @@ def _arrivals(table: pa.Table, time: str, before: int) -> Ints:
 
 def _with_rejected(state: State, rejected: Counter[str]) -> State:
     counts = state.counts
-    return replace(state, counts=replace(counts, rejected=dict(Counter(counts.rejected) + rejected)))
+    return with_fields(state, counts=with_fields(counts, rejected=dict(Counter(counts.rejected) + rejected)))
 
 
 @dataclass
@@ -103,7 +106,7 @@ class _Taking:
         #: whether a row is in a window of each sort at all, in the order of the reasons
         self.inside = [np.zeros(count, np.bool_) for _ in REASONS]
         due = self._into_slices() if self.plan.cuts_slices else Due()
-        due = replace(due, rows=self._into_ordered())
+        due = with_fields(due, rows=self._into_ordered())
         self._count(rejected)
         return self.state, due
 
@@ -118,7 +121,7 @@ class _Taking:
         batch = fold_batch(
             frame, numbers, plan.slicer, plan.aggregates, before, plan.query.order, plan.cuts_moments
         )
-        found = take_slices(plan, replace(state, keys=keys), batch)
+        found = take_slices(plan, with_fields(state, keys=keys), batch)
         self.state = found.state
         places = np.arange(len(frame)) if frame.permutation is None else frame.permutation
         for rows, slices in ((self.taken, found.taken), *zip(self.inside[:2], found.inside, strict=True)):
@@ -144,7 +147,7 @@ class _Taking:
             self.inside[2] |= inside
             late_pairs += int((inside & ~in_time).sum())
         counts = self.state.counts.with_late_pairs(Counter({"order_passed": late_pairs}))
-        self.state = replace(self.state, ordered=parts, counts=counts)
+        self.state = with_fields(self.state, ordered=parts, counts=counts)
         return filter_rows(self.rows, in_time)
 
     # -- late rows -------------------------------------------------------------------------------------------
@@ -165,7 +168,7 @@ class _Taking:
                 assert self.state.axis is not None
                 rows, behind = take_rows(self.rows, late), self.state.watermark - self.times[late]
                 kept = kept.with_rows(rows, self.state.axis, behind, reasons)
-        counts = replace(
+        counts = with_fields(
             counts,
             rows_aggregated=counts.rows_aggregated + int(self.taken.sum()),
             late=found,
@@ -173,7 +176,7 @@ class _Taking:
         )
         largest = max(self.state.largest, int(self.times.max()))
         earliest = min(self.state.earliest, int(self.times.min()))
-        self.state = replace(self.state, counts=counts, late=kept, earliest=earliest, largest=largest)
+        self.state = with_fields(self.state, counts=counts, late=kept, earliest=earliest, largest=largest)
 
 
 def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
@@ -16,6 +16,7 @@ from windrow.rows.times import TimeAxis
 from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.time_manager import TimePart
 from windrow.state.checks import require, whole
+from windrow.values import with_fields
 
 __all__ = ["Counts", "State"]
 
@@ -41,7 +42,7 @@ class Counts:
                 whole(f"count {why}", count, 0, 2**62)
 
     def with_late_pairs(self, more: Counter[str]) -> Counts:
-        return replace(self, late_pairs=dict(Counter(self.late_pairs) + more))
+        return with_fields(self, late_pairs=dict(Counter(self.late_pairs) + more))
 
 
 @dataclass(frozen=True)

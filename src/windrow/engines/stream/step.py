@@ -11,7 +11,6 @@ corrections and updates are found. A push of one table is taken at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -27,6 +26,7 @@ from windrow.engines.stream.push import Rows, read_rows, taken_rows
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge, reached
 from windrow.slicing.slices import HeldSlices, concat
+from windrow.values import with_fields
 
 __all__ = ["pushed", "take_table"]
 
@@ -81,7 +81,7 @@ class _Together:
             self._into_state(rows.where(~waits))
         earliest = int(rows.times.min(initial=self.state.earliest))
         largest = int(rows.times.max(initial=self.state.largest))
-        self.state = replace(self.state, earliest=earliest, largest=largest)
+        self.state = with_fields(self.state, earliest=earliest, largest=largest)
         return rows.times
 
     def end(self) -> tuple[Plan, State, Due]:
@@ -97,7 +97,7 @@ class _Together:
         assert self.state.columns is not None
         if self.plan.query.late == "emit":
             return rows
-        return replace(rows, table=rows.table.select(self.state.columns.schema.names))
+        return with_fields(rows, table=rows.table.select(self.state.columns.schema.names))
 
     def _joined(self) -> Rows:
         if len(self._waiting) == 1:
