@@ -23,9 +23,9 @@ from windrow.arrays import Ints
 from windrow.errors import of_key
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
-from windrow.rows.keys import encoded_keys
+from windrow.rows.keys import coded_keys
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
-from windrow.rows.times import TimeAxis, read_times
+from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
 
 __all__ = ["Frame", "build_frame"]
@@ -49,6 +49,8 @@ class Frame:
     sorting: Sorting | None = None
     #: names a row of the table in messages; None: by its number
     row_name: Callable[[int], str] | None = None
+    #: the columns of the keys, where they are known; None: they are taken from the table
+    key_values: tuple[Any, ...] | None = None
     _memory: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def only(self, kept: Any) -> Frame:
@@ -155,17 +157,34 @@ class Frame:
 
     def key_table(self) -> pa.Table:
         """The keys, in the order of their numbers."""
+        return pa.table(self.keys_by_column())
+
+    def keys_by_column(self) -> dict[str, Any]:
+        """The columns of the keys, in the order of their numbers."""
+        if self.key_values is not None:
+            return dict(zip(self.by, self.key_values, strict=True))
         rows = pa.array(self.key_rows)
-        return pa.table({name: canonical_array(self.raw(name).take(rows)) for name in self.by})
+        return {name: canonical_array(self.raw(name).take(rows)) for name in self.by}
 
 
-def build_frame(query: Spec, table: pa.Table) -> Frame:
-    require_columns(table, [query.time, *query.by, *query.order])
-    axis, times, missing = read_times(table.column(query.time), query.time)
-    rows = None if missing is None else np.flatnonzero(~missing)
-    if rows is not None:
-        times = times[rows]
-    keys, key_rows = encoded_keys(query.by, table, rows)
+def build_frame(
+    query: Spec,
+    table: pa.Table,
+    moments: Moments | None = None,
+    row_name: Callable[[int], str] | None = None,
+) -> Frame:
+    """The rows of a table that have a time; ``moments``: the times of all of them, where they are read
+    already."""
+    rows = None
+    if moments is None:
+        require_columns(table, [query.time, *query.by, *query.order])
+        axis, times, missing = read_times(table.column(query.time), query.time)
+        rows = None if missing is None else np.flatnonzero(~missing)
+        times = times if rows is None else times[rows]
+    else:
+        axis, times = moments.axis, moments.times
+    keys, key_rows, key_values = coded_keys(query.by, table, rows)
+    ticks = None if moments is None else moments.ticks
     return Frame(
         table=table,
         by=query.by,
@@ -175,7 +194,9 @@ def build_frame(query: Spec, table: pa.Table) -> Frame:
         unordered_keys=keys,
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
-        sorting=Sorting(query, table, axis, rows, keys),
+        sorting=Sorting(query, table, axis, rows, keys, ticks),
+        row_name=row_name,
+        key_values=key_values,
     )
 
 
@@ -188,10 +209,14 @@ class Sorting:
     axis: TimeAxis
     rows: Ints | None
     keys: Any
+    #: None: they are to be read from the table
+    known_ticks: Ints | None = None
 
     @cached_property
     def ticks(self) -> Ints:
         """Times in the unit of their column, which may be finer than that of windows."""
+        if self.known_ticks is not None:
+            return self.known_ticks
         ticks = self.axis.ticks(self.table.column(self.query.time))
         return ticks if self.rows is None else ticks[self.rows]
 

@@ -9,8 +9,8 @@ small range are looked up in a list of them, and not hashed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,16 @@ import pyarrow.compute as pc
 from windrow.arrays import Ints, Mask
 from windrow.errors import CorruptState, StateError
 from windrow.rows.columns import plain_array
+from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
 from windrow.rows.sorting import first_rows, numbered_in_range
 from windrow.state.checks import require
 
-__all__ = ["KeyRuns", "Keys", "changes", "encoded_keys", "restored_keys", "shared_keys"]
+__all__ = ["KeyRuns", "Keys", "changes", "coded_keys", "encoded_keys", "restored_keys", "shared_keys"]
+
+
+#: more keys than this at once, and than a quarter of those that are known, are numbered without the index
+_FEW = 4096
 
 #: integers are looked up, rather than hashed, if they lie in a range that is longer than there are rows by at
 #: most so many
@@ -36,15 +41,25 @@ _SMALL_RANGE = 1 << 10
 
 def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None = None) -> tuple[Any, Ints]:
     """Key numbers of the rows (None: of all), and the first row of each key."""
+    codes, firsts, _ = coded_keys(by, table, rows)
+    return codes, firsts
+
+
+def coded_keys(
+    by: tuple[str, ...], table: pa.Table, rows: Ints | None = None
+) -> tuple[Any, Ints, tuple[Any, ...] | None]:
+    """The same, and the columns of the keys by their numbers; None: they are to be taken from the rows."""
     count = table.num_rows if rows is None else len(rows)
     if not by:
-        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
-    codes = _column_codes(table.column(by[0]), rows)
+        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1], ()
+    codes, values = _column_codes(table.column(by[0]), rows)
     for name in by[1:]:
-        more = _column_codes(table.column(name), rows)
+        more, _ = _column_codes(table.column(name), rows)
         codes = _integer_codes(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
-    firsts = first_rows(codes, int(codes.max(initial=-1)) + 1)
-    return codes, firsts if rows is None else rows[firsts]
+    found = int(codes.max(initial=-1)) + 1 if values is None or len(by) > 1 else len(values)
+    firsts = first_rows(codes, found)
+    known = None if values is None or len(by) > 1 else (values,)
+    return codes, firsts if rows is None else rows[firsts], known
 
 
 def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
@@ -67,21 +82,22 @@ def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
     return found
 
 
-def _column_codes(column: Any, rows: Ints | None) -> Any:
+def _column_codes(column: Any, rows: Ints | None) -> tuple[Any, Any]:
+    """The number of each value, and the values by number where Arrow knows them."""
     column = plain_array(column)
     if rows is not None:
         column = column.take(pa.array(rows))
     if pa.types.is_nested(column.type):
         known: dict[str, int] = {}
-        return np.array([known.setdefault(text, len(known)) for text in _texts(column)], np.int64)
-    if pa.types.is_integer(column.type) and not column.null_count:
-        return _integer_codes(column.to_numpy())
-    encoded = pc.dictionary_encode(column, null_encoding="encode")
+        return np.array([known.setdefault(text, len(known)) for text in _texts(column)], np.int64), None
+    if pa.types.is_integer(column.type) and not column.null_count and len(column) > _FEW:
+        return _integer_codes(column.to_numpy()), None
+    encoded = column.dictionary_encode(null_encoding="encode")
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     if not pa.types.is_floating(column.type):
-        return codes
-    again = pc.dictionary_encode(canonical_array(encoded.dictionary), null_encoding="encode")
-    return again.indices.to_numpy(zero_copy_only=False)[codes]
+        return codes, None if pa.types.is_null(column.type) else encoded.dictionary
+    again = canonical_array(encoded.dictionary).dictionary_encode(null_encoding="encode")
+    return again.indices.to_numpy(zero_copy_only=False)[codes], again.dictionary
 
 
 def _texts(array: Any) -> list[str]:
@@ -125,6 +141,7 @@ class Keys:
     values: pa.Table | None = None
     #: how many were in use when it was last looked at
     settled: int = 0
+    _index: KeyIndex = field(default_factory=KeyIndex, compare=False, repr=False)
 
     @classmethod
     def restored(cls, by: tuple[str, ...], values: pa.Table | None, settled: int) -> Keys:
@@ -145,13 +162,39 @@ class Keys:
     def nbytes(self) -> int:
         return 0 if self.values is None else int(self.values.nbytes)
 
-    def with_values(self, new: pa.Table, count: int = 1) -> tuple[Keys, Ints]:
-        """With these key values, and the number of each of them; without key columns there are ``count``."""
+    def with_values(self, new: Mapping[str, Any], count: int = 1) -> tuple[Keys, Ints]:
+        """With these key values, arrays by column, and the number of each of them; without key columns there
+        are ``count``."""
         if not self.by:
             return self, np.zeros(count, np.int64)
+        found = self._looked_up([new[name] for name in self.by])
+        if found is not None:
+            return found
         known = [] if self.values is None else [self.values]
-        values, numbers = shared_keys(self.by, [*known, new])
-        return Keys(self.by, values, self.settled), numbers[-1]
+        values, numbers = shared_keys(self.by, [*known, pa.table({name: new[name] for name in self.by})])
+        return self._grown(values), numbers[-1]
+
+    def _grown(self, values: pa.Table) -> Keys:
+        """The keys and others after them."""
+        if self.values is None or values.schema.equals(self.values.schema):
+            self._index.follow(self.values, values)
+        return Keys(self.by, values, self.settled, self._index)
+
+    def _looked_up(self, columns: Sequence[Any]) -> tuple[Keys, Ints] | None:
+        """The same by the index; None: the values have none, or are so many that it does not pay."""
+        if self.values is None or 4 * len(columns[0]) > len(self) + _FEW:
+            return None
+        kinds = self.values.schema.types
+        if any(column.type != kind for column, kind in zip(columns, kinds, strict=True)):
+            return None
+        asked = distinct_values(columns)
+        if asked is None:
+            return None
+        numbers, unknown = self._index.numbers(self.values, asked)
+        if not unknown:
+            return self, numbers
+        added = [column.take(pa.array(unknown)) for column in columns]
+        return self._grown(appended(self.values, pa.table(added, schema=self.values.schema))), numbers
 
     def columns(self, numbers: Ints) -> dict[str, Any]:
         """The key columns of results."""
@@ -231,8 +274,8 @@ def changes(array: Any) -> Any:
 
 def _struct_changes(array: Any) -> Any:
     found = changes(pc.is_valid(array))
-    for field in array.flatten():
-        found = found | changes(field)
+    for member in array.flatten():
+        found = found | changes(member)
     return found
 
 

@@ -8,7 +8,7 @@ year 2262. Both edges are always of one type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.arrays import END_OF_TIME, Ints, Mask
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.compile.cache import kernel
 from windrow.spec import Spec
 
-__all__ = ["TimeAxis", "check_time_kind", "concat_results", "read_times"]
+__all__ = ["Moments", "TimeAxis", "check_time_kind", "concat_results", "read_moments", "read_times"]
 
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -39,6 +40,9 @@ class TimeAxis:
     def ticks(self, column: Any) -> Ints:
         """The column as integers of its own unit, nulls as 0."""
         array = column
+        if not column.null_count and self.type.bit_width == 64 and self.type != pa.uint64():
+            # the same bits, where they lie
+            return np.asarray(_one_array(column).to_numpy()).view(np.int64)
         if not self.is_integer:
             array = array.cast(pa.int32()) if pa.types.is_date32(self.type) else array
             array = array.cast(pa.int64())
@@ -100,9 +104,9 @@ def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, Mask | None]:
     axis = TimeAxis(kind)
     try:
         ticks = axis.ticks(column)
-        _check_range(ticks, axis.limit)
+        _check_range((int(ticks.max()), int(ticks.min())) if len(ticks) else (), axis.limit)
     except OverflowError as error:
-        raise OverflowError(f"time column {name!r} holds {error}: scale or filter such rows") from None
+        raise _too_large(name, error) from None
     times = axis.to_us(ticks)
     missing = None
     if column.null_count:
@@ -110,11 +114,68 @@ def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, Mask | None]:
     return axis, times, missing
 
 
-def _check_range(ticks: Ints, limit: int) -> None:
+def _one_array(column: Any) -> Any:
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1 else column
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The times of rows all of which have one: in ticks of their column, and as windows count; the earliest
+    and the latest; and whether some row is earlier than the one before it."""
+
+    axis: TimeAxis
+    ticks: Ints
+    times: Ints
+    low: int
+    high: int
+    falls: bool
+
+    @classmethod
+    def of(cls, axis: TimeAxis, ticks: Ints) -> Moments:
+        if not len(ticks):
+            return cls(axis, ticks, ticks, END_OF_TIME, START_OF_TIME, False)
+        low, high, falls = _survey(ticks)
+        _check_range((high, low), axis.limit)
+        times = axis.to_us(ticks)
+        if times is not ticks:
+            factor = axis.us_a_tick
+            low, high = (tick * factor if factor else tick // 1_000 for tick in (low, high))
+        return cls(axis, ticks, times, low, high, falls)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def where(self, wanted: Mask) -> Moments:
+        return Moments.of(self.axis, self.ticks[wanted])
+
+
+def read_moments(axis: TimeAxis, column: Any, name: str) -> Moments:
+    """The times of a column without nulls, whose axis is known."""
+    try:
+        return Moments.of(axis, axis.ticks(column))
+    except OverflowError as error:
+        raise _too_large(name, error) from None
+
+
+def _too_large(name: str, error: Exception) -> OverflowError:
+    return OverflowError(f"time column {name!r} holds {error}: scale or filter such rows")
+
+
+@kernel
+def _survey(ticks: Ints) -> tuple[int, int, bool]:
+    """The earliest and the latest, and whether one is before its predecessor."""
+    low, high, falls = ticks[0], ticks[0], False
+    for i in range(1, len(ticks)):
+        low, high = min(low, ticks[i]), max(high, ticks[i])
+        falls |= ticks[i] < ticks[i - 1]
+    return low, high, falls
+
+
+def _check_range(worst: Iterable[int], limit: int) -> None:
     """Windows reach beyond rows, so times stay well within 64 bits."""
-    for worst in (int(ticks.max()), int(ticks.min())) if len(ticks) else ():
-        if abs(worst) >= limit:
-            raise OverflowError(f"{worst}, beyond 2**62" + ("" if limit == _LIMIT else " microseconds"))
+    for each in worst:
+        if abs(each) >= limit:
+            raise OverflowError(f"{each}, beyond 2**62" + ("" if limit == _LIMIT else " microseconds"))
 
 
 def concat_results(tables: Sequence[pa.Table]) -> pa.Table:

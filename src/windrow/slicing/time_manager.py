@@ -97,15 +97,15 @@ class TimePart:
         ended = self.windows.count_ended(batch.slices.firsts[late], watermark)
         return int(ended @ batch.slices.partials.rows[late])
 
-    def added(self, batch: Batch, taken: Mask, watermark: int) -> TimePart:
-        slices = batch.slices if taken.all() else batch.slices.take(np.flatnonzero(taken))
+    def added(self, batch: Batch, taken: Mask | None, watermark: int) -> TimePart:
+        """With the slices of a batch that are taken (None: all of them)."""
+        slices = batch.slices if taken is None else batch.slices.take(np.flatnonzero(taken))
         if not len(slices):
             return self
-        since = slices.since
         if self.query.corrects and (slices.firsts < batch.late_before).any():
             # too late to be seen by what has fired
             since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
-        slices = with_fields(slices, since=since)
+            slices = with_fields(slices, since=since)
         filling = self.filling
         if self.query.empty == "emit":
             for windows in self.windows.one_by_one():

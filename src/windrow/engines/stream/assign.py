@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +20,12 @@ __all__ = ["Taken", "corrected", "late_before", "take_slices"]
 
 @dataclass(frozen=True)
 class Taken:
-    """The state after a batch of slices, late pairs counted; which slices some window took, and which are in
-    one at all, by the reason that they would be late for."""
+    """The state after a batch of slices, late pairs counted; which slices some window took (None: all), and
+    which are in one at all, by the reason that they would be late for."""
 
     state: State
     due: Due
-    taken: Mask
+    taken: Mask | None
     inside: tuple[Mask, Mask]
 
 
@@ -35,36 +34,47 @@ def late_before(plan: Plan, state: State) -> int:
     return START_OF_TIME if state.watermark == START_OF_TIME else state.watermark - plan.allowed
 
 
-def take_slices(plan: Plan, state: State, batch: Batch) -> Taken:
-    """Slices that are sorted by key and time, with the numbers of the operator's keys."""
+def take_slices(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
+    """Slices that are sorted by key and time, with the numbers of the operator's keys; no row is before
+    ``earliest``."""
     with naming_keys(state.keys, state.axis):
-        return _taken(plan, state, batch)
+        return _taken(plan, state, batch, earliest)
 
 
-def _taken(plan: Plan, state: State, batch: Batch) -> Taken:
+def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
     nothing = np.zeros(len(batch.slices), np.bool_)
-    taken, in_time, timed = nothing, nothing, None
-    before, late_pairs = state.watermark, Counter[str]()
+    taken: Mask | None = nothing
+    in_time, timed = nothing, None
+    before, late_pairs = state.watermark, dict[str, int]()
     if state.time is not None:
-        late_pairs["window_fired"] += state.time.late_pairs(batch, before)
-        taken, in_time = state.time.judge(batch, before)
+        if earliest >= before and state.time.windows.are_everywhere:
+            taken = None  # each slice is in some window, and all windows that hold it are open
+        else:
+            late_pairs["window_fired"] = state.time.late_pairs(batch, before)
+            taken, in_time = state.time.judge(batch, before)
+            taken = None if taken.all() else taken
         state = with_fields(state, time=state.time.added(batch, taken, before))
         timed = _some(batch.slices, taken) if plan.counts_revisions else None
-    parts, touched = [], {}
+    if not state.sessions:
+        counts = state.counts.with_late_pairs(late_pairs)
+        state = state if counts is state.counts else with_fields(state, counts=counts)
+        return Taken(state, Due(timed=timed), taken, (in_time, nothing))
+    parts, touched, closed = [], {}, 0
     for part in state.sessions:
         changed, joined = part.added(batch, before)
         parts.append(changed)
-        taken = taken | joined
-        late_pairs["session_closed"] += int(batch.slices.partials.rows[~joined].sum())
+        taken = None if taken is None or joined.all() else taken | joined
+        closed += int(batch.slices.partials.rows[~joined].sum())
         if plan.counts_revisions:
             touched[part.number] = _some(batch.slices, joined)
-    state = with_fields(state, sessions=tuple(parts), counts=state.counts.with_late_pairs(late_pairs))
+    counts = state.counts.with_late_pairs(late_pairs | {"session_closed": closed})
+    state = with_fields(state, sessions=tuple(parts), counts=counts)
     due = Due(timed=timed, sessions=touched)
     return Taken(state, due, taken, (in_time, nothing | bool(parts)))
 
 
-def _some(slices: HeldSlices, chosen: Mask) -> HeldSlices:
-    return slices.take(np.flatnonzero(chosen))
+def _some(slices: HeldSlices, chosen: Mask | None) -> HeldSlices:
+    return slices if chosen is None else slices.take(np.flatnonzero(chosen))
 
 
 def corrected(plan: Plan, state: State, due: Due) -> tuple[State, Due]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from windrow.arrays import START_OF_TIME, Ints
 from windrow.errors import WatermarkJump, warn_caller
-from windrow.rows.times import TimeAxis
+from windrow.rows.times import Moments, TimeAxis
 from windrow.spec import Spec
 
 __all__ = ["too_far_ahead", "warn_of_jump"]
@@ -57,16 +57,19 @@ def too_far_ahead(
     return ahead
 
 
-def warn_of_jump(query: Spec, earliest: int, latest: int, times: Ints) -> None:
+def warn_of_jump(query: Spec, earliest: int, latest: int, moments: Moments) -> None:
     """For a batch that moved the watermark; ``earliest`` and ``latest`` times until then, if there were
     any. Where the query says how far ahead rows may be, what is left is as it should be."""
     if query.max_ahead is not None:
         return
     delay: Any = query.watermark
     is_integer = delay.kind == "integer"
-    middle, largest = int(np.median(times)), int(times.max())
-    least = 1 if is_integer else _MINUTE_US
-    usual = max(least, delay.units, int(np.median(np.abs(times - middle))))
+    usual, largest = max(1 if is_integer else _MINUTE_US, delay.units), moments.high
+    if largest - min(moments.low, latest if earliest <= latest else largest) <= _FAR * usual:
+        return  # which is ahead of nothing by so much
+    times = moments.times
+    middle = int(np.median(times))
+    usual = max(usual, int(np.median(np.abs(times - middle))))
     ahead, of_what = largest - middle, "the middle of its batch"
     if ahead <= _FAR * usual and earliest <= latest:
         span = latest - earliest

@@ -3,7 +3,7 @@ aside."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +19,20 @@ __all__ = ["Columns", "with_time"]
 @dataclass(frozen=True)
 class Columns:
     """The columns that an operator reads, with the types that they had when they first had one: a column of
-    nulls has none."""
+    nulls has none.
+
+    Tables of a stream mostly have one schema: what the last one asked for is remembered, and tables like it
+    are neither checked nor cast."""
 
     schema: pa.Schema
+    #: the schema of the last table whose columns needed no cast; and where its columns go, None: nowhere
+    _like: list[tuple[pa.Schema, list[int] | None]] = field(
+        default_factory=list[tuple[pa.Schema, list[int] | None]], compare=False, repr=False
+    )
+
+    def fit(self, table: pa.Table) -> bool:
+        """Whether a table like this one was conformed before, so that all of its columns are in order."""
+        return bool(self._like) and table.schema.equals(self._like[0][0], check_metadata=True)
 
     @classmethod
     def of(cls, query: Spec, table: pa.Table) -> Columns:
@@ -48,10 +59,17 @@ class Columns:
 
     def conform(self, table: pa.Table) -> pa.Table:
         """The table with these columns first, in their types, then the others."""
+        if self.fit(table):
+            places = self._like[0][1]
+            return table if places is None else table.select(places)
         require_columns(table, self.schema.names)
         columns = {field.name: _cast(table, field) for field in self.schema}
         others = {name: table.column(name) for name in table.column_names if name not in columns}
-        return pa.table(columns | others)
+        found = pa.table(columns | others)
+        places = [table.column_names.index(name) for name in found.column_names]
+        if table.select(places).schema.equals(found.schema, check_metadata=True):
+            self._like[:] = [(table.schema, None if places == sorted(places) else places)]
+        return found
 
 
 def _cast(table: pa.Table, field: Any) -> Any:

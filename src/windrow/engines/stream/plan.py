@@ -19,7 +19,7 @@ from windrow.engines.stream.state import State
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import needs_order
 from windrow.result_names import check_names
-from windrow.rows.times import check_time_kind, read_times
+from windrow.rows.times import Moments, check_time_kind, read_times
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.slicer import Slicer
@@ -122,9 +122,9 @@ class Plan:
         most = END_OF_TIME - self.reach
         return (times >= most) | (times <= -most)
 
-    def check_reach(self, times: Ints) -> None:
+    def check_reach(self, moments: Moments) -> None:
         """Refuse such rows."""
-        for worst in (int(times.max()), int(times.min())):
+        for worst in (moments.high, moments.low) if len(moments) else ():
             if abs(worst) + self.reach >= END_OF_TIME:
                 raise OverflowError(
                     f"time column {self.query.time!r} holds {worst}, whose windows reach beyond 2**62: "
@@ -135,6 +135,8 @@ class Plan:
         """With what a table is the first to show: the types of columns, and what depends on them."""
         if state.columns is None:
             return self.begin(state, table)
+        if state.columns.fit(table):
+            return self, state
         columns = state.columns.with_types_of(table)
         if columns is state.columns:
             return self, state

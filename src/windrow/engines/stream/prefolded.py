@@ -21,6 +21,7 @@ from windrow.engines.stream.overflow import with_slices_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
 from windrow.engines.stream.state import State
+from windrow.rows.columns import plain_array
 from windrow.rows.frame import Frame
 from windrow.rows.sorting import counting_sort
 from windrow.slicing.batch import Batch, fold_batch
@@ -55,13 +56,15 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[KeyedSlices]) -> tupl
     renumbered = []
     keys = state.keys
     for part in parts:
-        keys, numbers = keys.with_values(part.keys)
+        keys, numbers = keys.with_values({name: plain_array(part.keys.column(name)) for name in keys.by})
         renumbered.append(with_fields(part.slices, keys=numbers[part.slices.keys]))
     slices = _in_order(renumbered, len(keys))
     nothing = np.empty(0, np.int64)
     batch = Batch(slices, nothing, nothing, late_before(plan, state))
-    found = take_slices(plan, with_fields(state, keys=keys), batch)
-    state = _counted(found.state, slices, found.taken, found.inside)
+    earliest = int(slices.firsts.min(initial=END_OF_TIME))
+    found = take_slices(plan, with_fields(state, keys=keys), batch, earliest)
+    taken = np.ones(len(slices), np.bool_) if found.taken is None else found.taken
+    state = _counted(found.state, slices, taken, found.inside)
     return corrected(plan, with_slices_reach(plan, state, slices, found.due), found.due)
 
 

@@ -10,21 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints, Mask
-from windrow.engines.in_order.context import arrived
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.advance import Due
-from windrow.engines.stream.assign import late_before, take_slices
+from windrow.engines.stream.assign import Taken, late_before, take_slices
 from windrow.engines.stream.far_ahead import too_far_ahead
 from windrow.engines.stream.intake import with_time
-from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.state import State
+from windrow.engines.stream.state import Counts, State
 from windrow.result_names import check_table_names
-from windrow.rows.frame import build_frame
+from windrow.rows.frame import Frame, build_frame
 from windrow.rows.selection import filter_rows, take_rows
-from windrow.rows.times import read_times
-from windrow.slicing.batch import fold_batch
+from windrow.rows.times import Moments, read_moments
+from windrow.slicing.batch import Batch, fold_batch
 from windrow.values import with_fields
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
@@ -35,16 +34,20 @@ class Rows:
     """Rows that have a time, with their numbers in the order in which they came."""
 
     table: pa.Table
-    times: Ints
+    moments: Moments
     arrivals: Ints
 
+    @property
+    def times(self) -> Ints:
+        return self.moments.times
+
     def __len__(self) -> int:
-        return len(self.times)
+        return len(self.arrivals)
 
     def where(self, wanted: Mask) -> Rows:
         if wanted.all():
             return self
-        return Rows(filter_rows(self.table, wanted), self.times[wanted], self.arrivals[wanted])
+        return Rows(filter_rows(self.table, wanted), self.moments.where(wanted), self.arrivals[wanted])
 
 
 def read_rows(
@@ -52,30 +55,29 @@ def read_rows(
 ) -> tuple[Plan, State, Rows]:
     """The rows of a table that windows may take; others are counted. ``now`` tells the seconds since 1970;
     without it, no row is too far ahead."""
-    check_table_names(plan.query, table.column_names, endless=True)
-    plan, state = plan.with_types_of(state, table)
+    if state.columns is None or not state.columns.fit(table):
+        check_table_names(plan.query, table.column_names, endless=True)
+        plan, state = plan.with_types_of(state, table)
     assert state.columns is not None
+    assert state.axis is not None
     table = state.columns.conform(table)
     timed, timeless = with_time(table, plan.query.time)
     arrivals = _arrivals(table, plan.query.time, state.counts.rows_in)
-    rejected = Counter({"no_time": timeless} if timeless else {})
-    state = with_fields(
-        state, counts=with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows)
-    )
-    axis, times, _ = read_times(timed.column(plan.query.time), plan.query.time)
-    rows = Rows(timed, times, arrivals)
+    rejected = {"no_time": timeless} if timeless else {}
+    moments = read_moments(state.axis, timed.column(plan.query.time), plan.query.time)
+    rows = Rows(timed, moments, arrivals)
     if plan.query.max_ahead is not None and now is not None and len(rows):
-        ahead = too_far_ahead(plan.query, axis, times, now, state.largest)
-        rejected += Counter({"too_far_ahead": int(ahead.sum())})
+        ahead = too_far_ahead(plan.query, state.axis, rows.times, now, state.largest)
+        rejected["too_far_ahead"] = int(ahead.sum())
         rows = rows.where(~ahead)
-    if len(rows):
-        plan.check_reach(rows.times)
-    return plan, _with_rejected(state, rejected), rows
+    plan.check_reach(rows.moments)
+    counts = with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows).with_rejected(rejected)
+    return plan, with_fields(state, counts=counts), rows
 
 
 def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
     """The state after rows, at the same watermark, and what they touched."""
-    state, due = _Taking(plan, state, rows.table, rows.times, rows.arrivals).result(Counter())
+    state, due = _Taking(plan, state, rows).result()
     return with_rows_reach(plan, state, rows.table, due), due
 
 
@@ -85,98 +87,111 @@ def _arrivals(table: pa.Table, time: str, before: int) -> Ints:
     return numbers[np.asarray(column.is_valid())] if column.null_count else numbers
 
 
-def _with_rejected(state: State, rejected: Counter[str]) -> State:
-    counts = state.counts
-    return with_fields(state, counts=with_fields(counts, rejected=dict(Counter(counts.rejected) + rejected)))
-
-
-@dataclass
 class _Taking:
     """One batch on its way in."""
 
-    plan: Plan
-    state: State
-    rows: pa.Table
-    times: Ints
-    arrivals: Ints
+    def __init__(self, plan: Plan, state: State, rows: Rows) -> None:
+        self.plan, self.state, self.rows = plan, state, rows
+        #: which rows some window took; None: all
+        self.taken: Mask | None = None
+        #: whether a row is in a window of each sort at all, in the order of the reasons; None: not asked
+        self.inside: list[Mask] | None = None
 
-    def result(self, rejected: Counter[str]) -> tuple[State, Due]:
-        count = self.rows.num_rows
-        self.taken = np.zeros(count, np.bool_)
-        #: whether a row is in a window of each sort at all, in the order of the reasons
-        self.inside = [np.zeros(count, np.bool_) for _ in REASONS]
-        due = self._into_slices() if self.plan.cuts_slices else Due()
-        due = with_fields(due, rows=self._into_ordered())
-        self._count(rejected)
+    def result(self) -> tuple[State, Due]:
+        due = Due()
+        if self.plan.cuts_slices:
+            due = self._into_slices()
+        else:
+            self._ask_each()
+        if self.state.ordered:
+            due = with_fields(due, rows=self._into_ordered())
+        self._count()
         return self.state, due
+
+    def _ask_each(self) -> tuple[Mask, list[Mask]]:
+        """Rows are asked for one by one, since some may be in no window, or late."""
+        if self.inside is None:
+            count, is_taken = len(self.rows), self.plan.cuts_slices
+            self.inside = [np.zeros(count, np.bool_) for _ in REASONS]
+            self.taken = np.full(count, is_taken) if self.taken is None else self.taken
+        assert self.taken is not None
+        return self.taken, self.inside
 
     # -- windows that time or silence decides ----------------------------------------------------------------
 
     def _into_slices(self) -> Due:
-        plan, state = self.plan, self.state
-        frame = arrived(build_frame(plan.query, self.rows), self.arrivals)
-        keys, numbers = state.keys.with_values(frame.key_table(), len(frame.key_rows))
+        plan, state, rows = self.plan, self.state, self.rows
+        arrivals = rows.arrivals
+        frame = build_frame(plan.query, rows.table, rows.moments, lambda row: f"row {arrivals[row]}")
+        keys, numbers = state.keys.with_values(frame.keys_by_column(), len(frame.key_rows))
         cuts_late = bool(state.sessions) or plan.query.corrects
         before = late_before(plan, state) if cuts_late else START_OF_TIME
         batch = fold_batch(
             frame, numbers, plan.slicer, plan.aggregates, before, plan.query.order, plan.cuts_moments
         )
-        found = take_slices(plan, with_fields(state, keys=keys), batch)
+        found = take_slices(plan, with_fields(state, keys=keys), batch, rows.moments.low)
         self.state = found.state
+        if found.taken is not None:
+            self._spread(frame, batch, found)
+        return found.due
+
+    def _spread(self, frame: Frame, batch: Batch, found: Taken) -> None:
+        """What became of slices becomes of their rows."""
+        assert found.taken is not None
+        self.taken = np.zeros(len(self.rows), np.bool_)
+        taken, inside = self._ask_each()
         places = np.arange(len(frame)) if frame.permutation is None else frame.permutation
-        for rows, slices in ((self.taken, found.taken), *zip(self.inside[:2], found.inside, strict=True)):
+        for rows, slices in ((taken, found.taken), *zip(inside[:2], found.inside, strict=True)):
             if slices.all():
                 rows[:] = True
             elif slices.any():
                 rows[places[batch.rows_of(slices, len(frame))]] = True
-        return found.due
 
     # -- windows that data decide ----------------------------------------------------------------------------
 
-    def _into_ordered(self) -> pa.Table | None:
-        if not self.state.ordered:
-            return None
-        in_time = self.times >= late_before(self.plan, self.state)
+    def _into_ordered(self) -> pa.Table:
+        rows, (taken, reasons) = self.rows, self._ask_each()
+        in_time = rows.times >= late_before(self.plan, self.state)
         parts, late_pairs = {}, 0
         for number, part in self.state.ordered.items():
-            inside = part.inside(self.rows)
-            inside = np.ones(self.rows.num_rows, np.bool_) if inside is None else inside
+            inside = part.inside(rows.table)
+            inside = np.ones(len(rows), np.bool_) if inside is None else inside
             wanted = in_time & inside
-            parts[number] = _pushed_copy(part, self.rows, self.arrivals, wanted)
-            self.taken |= wanted
-            self.inside[2] |= inside
+            parts[number] = _pushed_copy(part, rows.table, rows.arrivals, wanted)
+            taken |= wanted
+            reasons[2] |= inside
             late_pairs += int((inside & ~in_time).sum())
-        counts = self.state.counts.with_late_pairs(Counter({"order_passed": late_pairs}))
+        counts = self.state.counts.with_late_pairs({"order_passed": late_pairs})
         self.state = with_fields(self.state, ordered=parts, counts=counts)
-        return filter_rows(self.rows, in_time)
+        return filter_rows(rows.table, in_time)
 
     # -- late rows -------------------------------------------------------------------------------------------
 
-    def _count(self, rejected: Counter[str]) -> None:
-        inside = self.inside[0] | self.inside[1] | self.inside[2]
-        outside = int((~inside & ~self.taken).sum())
-        if outside:
-            rejected["no_window"] += outside
-        late = np.flatnonzero(inside & ~self.taken)
-        counts, kept = self.state.counts, self.state.late
-        found = dict(counts.late)
-        if len(late):
-            which = np.argmax(np.stack([mask[late] for mask in self.inside]), axis=0)
-            reasons = [REASONS[k] for k in which.tolist()]
-            found = dict(Counter(found) + Counter(reasons))
-            if self.plan.query.late == "emit":
-                assert self.state.axis is not None
-                rows, behind = take_rows(self.rows, late), self.state.watermark - self.times[late]
-                kept = kept.with_rows(rows, self.state.axis, behind, reasons)
-        counts = with_fields(
-            counts,
-            rows_aggregated=counts.rows_aggregated + int(self.taken.sum()),
-            late=found,
-            rejected=dict(Counter(counts.rejected) + rejected),
-        )
-        largest = max(self.state.largest, int(self.times.max()))
-        earliest = min(self.state.earliest, int(self.times.min()))
+    def _count(self) -> None:
+        counts, moments = self.state.counts, self.rows.moments
+        aggregated = len(self.rows) if self.taken is None else int(self.taken.sum())
+        counts = with_fields(counts, rows_aggregated=counts.rows_aggregated + aggregated)
+        kept = self.state.late
+        if aggregated < len(self.rows):
+            counts, kept = self._count_others(counts)
+        largest, earliest = max(self.state.largest, moments.high), min(self.state.earliest, moments.low)
         self.state = with_fields(self.state, counts=counts, late=kept, earliest=earliest, largest=largest)
+
+    def _count_others(self, counts: Counts) -> tuple[Counts, LateRows]:
+        """Rows that nothing took: late ones, and those that are in no window."""
+        taken, reasons = self._ask_each()
+        kept, inside = self.state.late, reasons[0] | reasons[1] | reasons[2]
+        counts = counts.with_rejected({"no_window": int((~inside & ~taken).sum())})
+        late = np.flatnonzero(inside & ~taken)
+        if not len(late):
+            return counts, kept
+        which = np.argmax(np.stack([mask[late] for mask in reasons]), axis=0)
+        named = [REASONS[k] for k in which.tolist()]
+        if self.plan.query.late == "emit":
+            assert self.state.axis is not None
+            rows, behind = take_rows(self.rows.table, late), self.state.watermark - self.rows.times[late]
+            kept = kept.with_rows(rows, self.state.axis, behind, named)
+        return with_fields(counts, late=dict(Counter(counts.late) + Counter(named))), kept
 
 
 def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:

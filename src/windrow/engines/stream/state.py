@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,8 +41,15 @@ class Counts:
             for why, count in each.items():
                 whole(f"count {why}", count, 0, 2**62)
 
-    def with_late_pairs(self, more: Counter[str]) -> Counts:
-        return with_fields(self, late_pairs=dict(Counter(self.late_pairs) + more))
+    def with_late_pairs(self, more: Mapping[str, int]) -> Counts:
+        if not any(more.values()):
+            return self
+        return with_fields(self, late_pairs=dict(Counter(self.late_pairs) + Counter(more)))
+
+    def with_rejected(self, more: Mapping[str, int]) -> Counts:
+        if not any(more.values()):
+            return self
+        return with_fields(self, rejected=dict(Counter(self.rejected) + Counter(more)))
 
 
 @dataclass(frozen=True)

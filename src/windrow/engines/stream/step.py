@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.engines.stream.advance import Due, advanced
@@ -25,6 +24,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge, reached
+from windrow.rows.times import Moments
 from windrow.slicing.slices import HeldSlices, concat
 from windrow.values import with_fields
 
@@ -39,9 +39,11 @@ def pushed(
     together, now = _Together(plan, state), cache(now)
     for table, is_last in _with_last(parts):
         seen = together.state
-        times = together.take(table, is_last, now)
-        if len(times) and reached(plan.query, together.state, judge) > reached(plan.query, seen, judge):
-            warn_of_jump(plan.query, seen.earliest, seen.largest, times)
+        moments = together.take(table, is_last, now)
+        if moments is None or not len(moments):
+            continue
+        if reached(plan.query, together.state, judge) > reached(plan.query, seen, judge):
+            warn_of_jump(plan.query, seen.earliest, seen.largest, moments)
     plan, after, due = together.end()
     watermark = reached(plan.query, state if judge == "spark" else after, judge)
     if after is state and watermark == state.watermark:
@@ -65,24 +67,29 @@ class _Together:
         self._waiting: list[Rows] = []
         self._touched: list[Due] = []
 
-    def take(
-        self, table: pa.Table, is_last: bool, now: Callable[[], float] | None = None
-    ) -> npt.NDArray[np.int64]:
+    def take(self, table: pa.Table, is_last: bool, now: Callable[[], float] | None = None) -> Moments | None:
         """Take what can be taken before the rest has come; gives the times of the rows."""
         if not table.num_rows and self.state.columns is not None:
-            return np.empty(0, np.int64)
+            return None
         self.plan, self.state, rows = read_rows(self.plan, self.state, table, now)
-        waits = np.full(len(rows), is_last)
+        if is_last:
+            self._waiting.append(self._narrowed(rows) if self._waiting else rows)
+        else:
+            self._take_early(rows)
+        earliest = min(rows.moments.low, self.state.earliest)
+        largest = max(rows.moments.high, self.state.largest)
+        self.state = with_fields(self.state, earliest=earliest, largest=largest)
+        return rows.moments
+
+    def _take_early(self, rows: Rows) -> None:
+        """Rows of a table that is not the last: some may have to wait for those that come."""
+        waits = np.zeros(len(rows), np.bool_)
         if self.plan.has_sessions:
-            waits |= rows.times < late_before(self.plan, self.state)
+            waits = rows.times < late_before(self.plan, self.state)
         if waits.any():
             self._waiting.append(self._narrowed(rows.where(waits)))
         if not waits.all():
             self._into_state(rows.where(~waits))
-        earliest = int(rows.times.min(initial=self.state.earliest))
-        largest = int(rows.times.max(initial=self.state.largest))
-        self.state = with_fields(self.state, earliest=earliest, largest=largest)
-        return rows.times
 
     def end(self) -> tuple[Plan, State, Due]:
         """The state after all of them, and what is due before the watermark moves."""
@@ -104,11 +111,14 @@ class _Together:
             return self._waiting[0]
         assert self.state.columns is not None
         table = joined_tables([rows.table for rows in self._waiting])
-        times = np.concatenate([rows.times for rows in self._waiting])
+        moments = self._waiting[0].moments
+        ticks = np.concatenate([rows.moments.ticks for rows in self._waiting])
         arrivals = np.concatenate([rows.arrivals for rows in self._waiting])
-        return Rows(self.state.columns.conform(table), times, arrivals)
+        return Rows(self.state.columns.conform(table), Moments.of(moments.axis, ticks), arrivals)
 
     def _into_state(self, rows: Rows) -> None:
+        if not len(rows):
+            return
         self.state, found = taken_rows(self.plan, self.state, rows)
         self._touched.append(self._asked(found))
 

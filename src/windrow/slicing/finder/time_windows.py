@@ -328,6 +328,11 @@ class TimeWindows:
         return TimeWindows([(n, window.outermost) for n, window in self.numbered], _ANY_NUMBER)
 
     @cached_property
+    def are_everywhere(self) -> bool:
+        """Whether every time is in some window."""
+        return any(each is not None and each.slide <= each.size for each in self._arithmetic)
+
+    @cached_property
     def is_disjoint(self) -> bool:
         """Whether no time is in two windows; asked of one kind."""
         return not any(window.overlaps for _, window in self.numbered)
