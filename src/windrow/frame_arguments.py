@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from windrow.names import nearest
 from windrow.query_settings import checked_store
-from windrow.spec import Frames, Rolling
+from windrow.spec import Frames, Rolling, keyword_arguments
 from windrow.windows import Policy, Window
 from windrow.windows.arguments import check_same_time, check_zone
 from windrow.windows.relative import (
@@ -288,11 +288,11 @@ def _named(
         raise ValueError(f"two sizes are named {twice!r}: leave one out, or name them by keyword (week='7d')")
     if len(found) == 1 and found[0][0] is None:
         endings = [""]
-    texts = [] if rows is not None else [_argument(name, size) for name, size in found]
-    texts += [f"{name}={text}" for name, text in options.items() if text is not None]
+    texts = [] if rows is not None else [(name or "", _source(size)) for name, size in found]
+    texts += [(name, text) for name, text in options.items() if text is not None]
     kinds = [each.kind for each in (*lengths, offset) if isinstance(each, Duration)]
     integers = kinds[0] == "integer" if kinds else None
-    return Frames(tuple(zip(endings, frames, strict=True)), ", ".join(texts), integers)
+    return Frames(tuple(zip(endings, frames, strict=True)), keyword_arguments(texts), integers)
 
 
 def _written(size: Any) -> str:
@@ -300,10 +300,8 @@ def _written(size: Any) -> str:
     return size if isinstance(size, str) else str(size if isinstance(size, int) else parse_duration(size))
 
 
-def _argument(name: str | None, size: Any) -> str:
-    text = _written(size)
-    shown = text if _is_integer(size) else repr(text)
-    return shown if name is None else f"{name}={shown}"
+def _source(size: Any) -> str:
+    return _written(size) if _is_integer(size) else repr(_written(size))
 
 
 def _is_integer(size: Any) -> bool:

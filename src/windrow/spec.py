@@ -16,7 +16,7 @@ from windrow.windows.timeline.durations import Duration
 if TYPE_CHECKING:
     from windrow.state.store import Store
 
-__all__ = ["Frames", "Rolling", "Spec"]
+__all__ = ["Frames", "Rolling", "Spec", "keyword_arguments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +158,17 @@ def _shown(value: Any) -> str:
 
 def _keywords(pairs: Sequence[tuple[str, Any]]) -> str:
     """Windows or aggregates by their names; names that are not keywords stand in a mapping."""
-    plain = [
-        f"{name}={value!r}" if name else repr(value) for name, value in pairs if not name or _is_keyword(name)
-    ]
-    others = [f"{name!r}: {value!r}" for name, value in pairs if name and not _is_keyword(name)]
+    return keyword_arguments([(name, repr(value)) for name, value in pairs])
+
+
+def keyword_arguments(pairs: Sequence[tuple[str, str]]) -> str:
+    """Arguments as source text, by their names; those without a name come first.
+
+    >>> keyword_arguments([("", "1"), ("day", "2"), ("last week", "3")])
+    "1, day=2, **{'last week': 3}"
+    """
+    plain = [f"{name}={text}" if name else text for name, text in pairs if not name or _is_keyword(name)]
+    others = [f"{name!r}: {text}" for name, text in pairs if name and not _is_keyword(name)]
     return ", ".join([*plain, *([f"**{{{', '.join(others)}}}"] if others else [])])
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 __all__ = ["ELSEWHERE", "KEYWORDS", "WRITTEN", "said", "word"]
 
 _QUANTILE = "wr.quantile('x', 0.95)"
+_ASOF = "the method .asof('7d') of a query, and run(events, at=labels)"
 _ROLLING = "the method .rolling('24h') or .rolling(rows=100) of a query"
 
 _READERS = "for your table library to read: windrow takes Arrow, pandas, Polars, DuckDB and Spark tables"
@@ -146,6 +147,11 @@ WRITTEN = {
     "rolling": _ROLLING,
     "roll": _ROLLING,
     "over": _ROLLING,
+    "asof": _ASOF,
+    "asof_join": _ASOF,
+    "join_asof": _ASOF,
+    "merge_asof": _ASOF,
+    "point_in_time": _ASOF,
     "agg": "the method .agg(...) of a query, after .window(...) or .rolling(...)",
     "aggregate": "the method .agg(...) of a query, after .window(...) or .rolling(...)",
     "group_by": "wr.query(time=..., by='key')",

@@ -10,7 +10,7 @@ from windrow.engines.found_windows import members_of, window_groups
 from windrow.monoids.base import Aggregate
 from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
-from windrow.spec import Rolling, Spec
+from windrow.spec import Frames, Rolling, Spec
 from windrow.swag import Choice, choose
 from windrow.windows import Window, decided_by_gaps, decided_by_time
 
@@ -48,10 +48,28 @@ have partials of their own)
             is_sliced = decided_by_time(window) and members.kind == "slices"
             how = _over_slices(len(group)) if is_sliced else _over_rows
             lines += [f"  {result} = {a!r}: {how(a, window)}" for result, a in query.aggregates]
-    if query.rolling_over is not None:
+    if query.frames is not None:
+        lines += _framed(query, query.frames)
+    elif query.rolling_over is not None:
         lines += _rolling(query, query.rolling_over)
     lines.append("state: none is kept after the table is done")
+    if query.frames is not None:
+        return "\n".join(lines)
     return "\n".join([*lines, *_endless(query)])
+
+
+def _framed(query: Spec, frames: Frames) -> Iterator[str]:
+    """What labels see, or rows of their neighbours."""
+    if query.asof_over is not None:
+        yield "labels: sorted by the same columns, and matched with the rows; a result per label, over"
+    else:
+        yield "rolling: a result per row, over"
+    yield from (f"  {ending}: {frame}" if ending else f"  {frame}" for ending, frame in frames.named)
+    for name, aggregate in query.aggregates:
+        how = _from_values(aggregate) or f"{_named(choose(aggregate.monoid), 'rows')}; {_native(aggregate)}"
+        how = how if aggregate.columns else _COUNTED
+        passes = f"; one pass for each of {len(frames.named)} sizes" if len(frames.named) > 1 else ""
+        yield f"  {name} = {aggregate!r}: {how}{passes}"
 
 
 def _rolling(query: Spec, over: Rolling) -> Iterator[str]:

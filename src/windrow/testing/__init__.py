@@ -5,6 +5,7 @@
 - :class:`StreamOracle` does the same for endless input: pushes, watermarks and late rows.
 - :func:`run_transcript` runs a behaviour written as data (YAML: rows, watermarks, expected results) on any
   operator; :func:`run_on_oracle` runs it on that oracle, and :func:`list_transcripts` finds them.
+- :func:`no_leak` changes every event that a label of an as-of query must not see, and demands equal results.
 - :func:`assert_same_results` compares tables of results of any kind, whatever the order of their rows.
 - :mod:`windrow.testing.strategies` draws streams, windows, aggregates and queries for Hypothesis.
 
@@ -22,6 +23,7 @@ Nothing in windrow imports this package.
 """
 
 from windrow.testing.comparison import assert_same_results
+from windrow.testing.leaks import no_leak
 from windrow.testing.oracle import evaluate
 from windrow.testing.oracle.stream import StreamOracle
 from windrow.testing.tables import rows_of
@@ -32,6 +34,7 @@ __all__ = [
     "assert_same_results",
     "evaluate",
     "list_transcripts",
+    "no_leak",
     "rows_of",
     "run_on_oracle",
     "run_transcript",
