@@ -51,6 +51,22 @@ QUERIES = {
     "wr.query(time='t').rolling(Policy(old_enough)).agg(n=count())": wr.query(time="t")
     .rolling(wr.Policy(old_enough))
     .agg(n=wr.count()),
+    "wr.query(time='t', by='k').asof('1d', '7 days', 'all', lag='1h').agg(n=count())": wr.query(
+        time="t", by="k"
+    )
+    .asof("1d", "7 days", "all", lag="60m")
+    .agg(n=wr.count()),
+    "wr.query(time='t').asof(week=7)": wr.query(time="t").asof(week=7),
+    "wr.query(time='t').asof(rows=[1, 5], closed='right', direction='forward')": wr.query(time="t").asof(
+        rows=(1, 5), closed="right", direction="forward"
+    ),
+    "wr.query(time='t').asof('1mo', timezone='Europe/Berlin', **{'last year': '1y'})": wr.query(
+        time="t"
+    ).asof("1mo", timezone="Europe/Berlin", **{"last year": "1y"}),
+    "wr.query(time='t').rolling('1h', '2h', closed='both', shift='-30m').agg(n=count())": wr.query(time="t")
+    .rolling("1h", "2h", closed="both", shift="-30m")
+    .agg(n=wr.count()),
+    "wr.query(time='t').rolling(rows=5, shift=2)": wr.query(time="t").rolling(rows=5, shift=2),
     "wr.query(time='t').window(**{'last hour': Tumbling('1h')}).agg(n=count())": wr.query(time="t")
     .window(**{"last hour": wr.Tumbling("1h")})
     .agg(n=wr.count()),
