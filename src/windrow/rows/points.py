@@ -9,6 +9,7 @@ Cost: O(labels + keys) for the keys, O(labels log labels) for the order, nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,14 @@ class Points:
 
     def scattered(self, column: Any) -> Any:
         """Results of the points at the places of their labels; null for labels without a time."""
-        if self.rows is None:
-            return column
+        return column if self.rows is None else column.take(self._places)
+
+    @cached_property
+    def _places(self) -> Any:
+        """The point of each label."""
         places = np.full(self.labels, -1, np.int64)
         places[self.rows] = np.arange(len(self))
-        return column.take(pa.array(places, mask=places < 0 if self.rejected else None))
+        return pa.array(places, mask=places < 0 if self.rejected else None)
 
 
 def read_points(frame: Frame, time: str, labels: pa.Table, at_time: str, at_by: tuple[str, ...]) -> Points:
