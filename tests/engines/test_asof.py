@@ -15,6 +15,7 @@ import pytest
 import windrow as wr
 from windrow.errors import RejectedRows, UnknownColumn
 from windrow.testing import assert_same_results
+from windrow.testing.strategies import CONCATENATION
 
 EVENTS = pa.table(
     {"ts": [1, 5, 5, 9, 20, 3], "user": ["a", "a", "b", "a", "b", None], "v": [1, 2, 3, 4, 5, 6]}
@@ -244,15 +245,21 @@ def test_ends_by_the_calendar_that_fall() -> None:
         {
             "ts": pa.array(np.arange("2024-02-25", "2024-04-02", 3, "datetime64[h]").astype("datetime64[s]")),
             "v": range(296),
+            "f": [bool(v % 2) for v in range(296)],
         }
     )
     asked = pa.table(
         {"ts": pa.array(np.arange("2024-03-28", "2024-04-01", 1, "datetime64[h]").astype("datetime64[s]"))}
     )
-    query = (
-        wr.query(time="ts").asof("1mo").agg(s=wr.sum("v"), m=wr.max("v"), q=wr.median("v"), c=wr.collect("v"))
-    )
-    found = query.run(rows, at=asked)
+    several = {
+        "s": wr.sum("v"),
+        "m": wr.max("v"),
+        "q": wr.median("v"),
+        "c": wr.collect("v"),
+        "d": wr.count("v"),
+    }
+    more = {"u": wr.count_distinct("v"), "k": wr.top_k("v", k=2), "t": CONCATENATION("v"), "a": wr.share("f")}
+    found = wr.query(time="ts").asof("1mo").agg(**several, **more).run(rows, at=asked)
     for row in found.to_pylist():
         first = max(pd.Timestamp(row["ts"]) - pd.DateOffset(months=1), pd.Timestamp("2024-02-25"))
         held = [
@@ -262,6 +269,8 @@ def test_ends_by_the_calendar_that_fall() -> None:
         ]
         assert row["c"] == held
         assert (row["s"], row["m"], row["q"]) == (sum(held), max(held), float(np.median(held)))
+        assert (row["u"], row["d"], row["k"]) == (len(held), len(held), sorted(held)[-2:][::-1])
+        assert (row["t"], row["a"]) == ("".join(map(str, held)), sum(v % 2 for v in held) / len(held))
 
 
 def test_integers_beside_timestamps_are_refused_by_name() -> None:
@@ -332,6 +341,35 @@ def test_two_results_of_one_name_are_refused() -> None:
     query = wr.query(time="ts").asof("1d", d_1d="2d")
     with pytest.raises(ValueError, match="duplicate result column 'n_d_1d'"):
         query.agg(n=wr.count(), n_d=wr.count())
+
+
+class DataFrame:
+    """What passes for a DataFrame of Spark's: no session is needed to be refused."""
+
+    __module__ = "pyspark.sql.dataframe"
+
+
+def test_dataframes_of_spark_are_not_yet_taken() -> None:
+    frame = DataFrame()
+    for run in (
+        lambda: QUERY.run(frame, at=LABELS, **COLUMNS),
+        lambda: QUERY.run(EVENTS, at=frame, **COLUMNS),
+        lambda: QUERY.explain(frame),
+        lambda: START.rolling("1d", closed="left").agg(n=wr.count()).run(frame),
+    ):
+        with pytest.raises(NotImplementedError, match="not yet on Spark DataFrames"):
+            run()
+
+
+def test_explain_says_what_a_label_sees() -> None:
+    text = wr.query(time="ts", by="user").asof("1d", ever="all", lag="1h").agg(s=wr.max("v")).explain()
+    lines = text.splitlines()
+    assert lines[1].startswith("labels: sorted by the same columns")
+    assert lines[2:4] == ["  1d: [t - 1h - 24h, t - 1h)", "  ever: all before t - 1h"]
+    assert "TwoStacksLite over rows" in lines[4]
+    assert "one pass for each of 2 sizes" in lines[4]
+    text = wr.query(time="ts").rolling(rows=3, closed="left").agg(n=wr.count()).explain()
+    assert text.splitlines()[1:3] == ["rolling: a result per row, over", "  rows [i - 3, i)"]
 
 
 # -- names ---------------------------------------------------------------------------------------------------

@@ -48,7 +48,8 @@ class Slices:
 
 @dataclass(frozen=True)
 class RowRanges:
-    """Ranges [front, stop) of rows in processing order; neither fronts nor stops fall."""
+    """Ranges [front, stop) of rows in processing order; neither fronts nor stops fall, but for a few places
+    (ends by the calendar), where windows start anew."""
 
     fronts: Ints
     stops: Ints

@@ -54,6 +54,13 @@ def test_every_kind_of_window(tmp_path: Path, window: str, expected: object) -> 
     assert repr(read_job(write_job(tmp_path, text)).query.windows[0][1]) == repr(expected)
 
 
+@pytest.mark.parametrize("size", ["1mo", "all"])
+def test_rolling_of_no_fixed_length_is_refused(tmp_path: Path, size: str) -> None:
+    head, tail = GOOD[: GOOD.index("[[window]]")], GOOD[GOOD.index("[agg]") :]
+    with pytest.raises(JobError, match="fixed length of time"):
+        read_job(write_job(tmp_path, f'{head}[rolling]\nsize = "{size}"\n\n{tail}'))
+
+
 def test_rolling_and_policies(tmp_path: Path) -> None:
     head, tail = GOOD[: GOOD.index("[[window]]")], GOOD[GOOD.index("[agg]") :]
     for rolling in ('size = "1h"', "rows = 100", 'evict_while = "total.n - old.n >= 3"'):

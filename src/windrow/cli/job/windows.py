@@ -94,4 +94,7 @@ def _rolling(query: Query, fields: Fields) -> Query:
     if "evict_while" in fields.data:
         policy = fields.checked("evict_while", policy_of, fields.text("evict_while"))
         return query.rolling(policy=policy)
-    return fields.checked("size", query.rolling, fields.value("size", REQUIRED, str, int))
+    rolling = fields.checked("size", query.rolling, fields.value("size", REQUIRED, str, int))
+    if rolling.frames is not None:
+        fields.refuse("size", "a job rolls over a fixed length of time: use weeks or below, such as '30d'")
+    return rolling
