@@ -190,13 +190,16 @@ class Query(Spec):
         if self.asof_over is not None or any(each is not None for each in given):
             label_columns = checked_labels(self, at, at_time, at_by)
             if is_spark_frame(data) or is_spark_frame(at):
-                self._refuse_frames("Spark DataFrames")
+                from windrow.engines.spark.asof import run_asof as run_asof_on_spark
+
+                return run_asof_on_spark(self, data, at, *label_columns)
             from windrow.engines.asof import run_asof
 
             with using_threads(count):
                 return run_asof(self, data, at, *label_columns)
         if is_spark_frame(data):
-            self._refuse_frames("Spark DataFrames")
+            if data.isStreaming:
+                self._refuse_frames("streams of Spark")
             if self._rolling_store is not None:
                 raise ValueError(
                     "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
@@ -312,7 +315,6 @@ class Query(Spec):
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
-            self._refuse_frames("Spark DataFrames")
             from windrow.engines.spark.explain import explain as explain_on_spark
 
             return explain_on_spark(self, data)

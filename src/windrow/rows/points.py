@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.rows.columns import plain_array
+from windrow.rows.columns import plain_array, plain_type
 from windrow.rows.frame import Frame
 from windrow.rows.keys import shared_keys
 from windrow.rows.sorting import counting_sort, stable_order
 from windrow.rows.times import TimeAxis, read_times
 
-__all__ = ["Points", "fractions_of", "read_points"]
+__all__ = ["Points", "check_axes", "check_key_types", "fractions_of", "read_points"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def read_points(frame: Frame, time: str, labels: pa.Table, at_time: str, at_by: 
     """The points of labels, for the frame of a query whose time column is ``time``."""
     column = labels.column(at_time)
     axis, times, missing = read_times(column, at_time)
-    _check_axes(frame.axis, time, axis, at_time)
+    check_axes(frame.axis, time, axis, at_time)
     rows = None if missing is None else np.flatnonzero(~missing)
     keys = _matched_keys(frame, labels, at_by)
     ticks, fractions = axis.ticks(column), fractions_of(axis, column, times)
@@ -87,7 +87,7 @@ def fractions_of(axis: TimeAxis, column: Any, times: Ints) -> Ints | None:
     return fractions if fractions.any() else None
 
 
-def _check_axes(axis: TimeAxis, time: str, other: TimeAxis, at_time: str) -> None:
+def check_axes(axis: TimeAxis, time: str, other: TimeAxis, at_time: str) -> None:
     if axis.is_integer != other.is_integer:
         kinds = [f"{name!r} of the {what}" for name, what in ((time, "events"), (at_time, "labels"))]
         integers, moments = kinds if axis.is_integer else reversed(kinds)
@@ -123,6 +123,19 @@ def _matched_keys(frame: Frame, labels: pa.Table, at_by: tuple[str, ...]) -> Int
     return np.minimum(numbers, known)
 
 
+def check_key_types(kind: Any, name: str, other: Any, at_name: str) -> None:
+    """Refuse two key columns whose values cannot be compared."""
+    if _shared_type(plain_type(kind), plain_type(other)) is None:
+        raise _incomparable(kind, name, other, at_name, "no type holds both")
+
+
+def _incomparable(kind: Any, name: str, other: Any, at_name: str, reason: object) -> TypeError:
+    return TypeError(
+        f"key column {name!r} of the events is of type {kind} and {at_name!r} of the labels of type {other}, "
+        f"whose values cannot be compared ({reason}): cast one of them"
+    )
+
+
 def _of_one_type(column: Any, name: str, other: Any, at_name: str) -> tuple[Any, Any]:
     """Two key columns in a type that holds the values of both."""
     left, right = plain_array(column), plain_array(other)
@@ -132,10 +145,7 @@ def _of_one_type(column: Any, name: str, other: Any, at_name: str) -> tuple[Any,
             raise pa.ArrowInvalid("no type holds both")
         return left.cast(kind), right.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
-        raise TypeError(
-            f"key column {name!r} of the events is of type {column.type} and {at_name!r} of the labels of "
-            f"type {other.type}, whose values cannot be compared ({error}): cast one of them"
-        ) from None
+        raise _incomparable(column.type, name, other.type, at_name, error) from None
 
 
 def _shared_type(left: Any, right: Any) -> Any:

@@ -13,13 +13,23 @@ at rows: :mod:`windrow.slicing.finder.relative` finds them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from windrow.windows.timeline.durations import Duration
 from windrow.windows.timeline.moves import moved
 
-__all__ = ["Bound", "Closed", "RelativeFrame", "RowFrame", "TimeFrame", "includes_end", "includes_start"]
+__all__ = [
+    "Bound",
+    "Closed",
+    "RelativeFrame",
+    "RowFrame",
+    "TimeFrame",
+    "fixed_reach",
+    "includes_end",
+    "includes_start",
+]
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -102,6 +112,11 @@ class RowFrame:
     front: int
     stop: int
 
+    @property
+    def rows(self) -> int:
+        """How many rows it holds at most."""
+        return self.stop - self.front
+
     def __str__(self) -> str:
         return f"rows [{_place(self.front)}, {_place(self.stop)})"
 
@@ -111,3 +126,22 @@ def _place(offset: int) -> str:
 
 
 RelativeFrame = TimeFrame | RowFrame
+
+
+def fixed_reach(frames: Iterable[RelativeFrame]) -> tuple[int, int] | None:
+    """How far before a point and behind it rows may lie that frames hold; None: no fixed time says so.
+
+    >>> day, hour = Duration(-24, "integer"), Duration(1, "integer")
+    >>> fixed_reach([TimeFrame(Bound((day,), True), Bound((hour,), False))])
+    (24, 1)
+    >>> fixed_reach([TimeFrame(None, Bound((), False))])
+    """
+    before, behind = 0, 0
+    for frame in frames:
+        if isinstance(frame, RowFrame) or frame.lower is None or frame.upper is None:
+            return None
+        if frame.lower.is_calendar or frame.upper.is_calendar:
+            return None
+        before = max(before, -frame.lower.at(0))
+        behind = max(behind, frame.upper.at(0))
+    return before, behind

@@ -65,7 +65,9 @@ def arrow_schema(frame: DataFrame, names: Sequence[str] | None = None) -> pa.Sch
 
 def result_fields(query: Spec, schema: pa.Schema) -> list[StructField]:
     """The result columns, as Spark has them."""
-    return [spark_field(name, result_type(a, schema)) for name, a in query.aggregates]
+    sizes = 1 if query.frames is None else len(query.frames.named)
+    kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates for _ in range(sizes)]
+    return [spark_field(name, kind) for name, kind in zip(query.result_names, kinds, strict=True)]
 
 
 def spark_field(name: str, kind: Any) -> StructField:
@@ -89,8 +91,9 @@ def mapped(frame: DataFrame, task: Task, schema: StructType | str) -> DataFrame:
 
 def ties_matter(query: Spec, schema: pa.Schema) -> bool:
     """Whether results depend on the order of rows of equal time."""
-    over = query.rolling_over
-    by_rows = over is not None and over.size is None
+    by_rows = query.rolling_over is not None and query.rolling_over.size is None
+    if query.frames is not None:
+        by_rows = any(frame.rows is not None for _, frame in query.frames.named)
     decided = any(window.ties_matter for _, window in query.windows)
     picks = any(not a.monoid.commutative and a.columns for _, a in query.aggregates)
     return by_rows or decided or picks or any(needs_order(a, schema) for _, a in query.aggregates)

@@ -15,14 +15,17 @@ from windrow.engines.spark.frames import (
     arrow_schema,
     column,
     mapped,
+    microseconds,
     numbered,
     result_fields,
     ties_matter,
 )
+from windrow.engines.spark.rolling.reach import Segments
 from windrow.engines.spark.rolling.segments import in_segments
 from windrow.engines.spark.rolling.skew import splits
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
+from windrow.engines.spark.worker.rolling.frames_task import answer_batches
 from windrow.engines.spark.worker.rolling.task import SEGMENT, roll_batches
 from windrow.spec import Spec
 
@@ -41,14 +44,24 @@ def roll(query: Spec, frame: DataFrame) -> DataFrame:
     payload = packed(query)
     segmented = splits(query, frame)
 
+    keys = [*query.by, SEGMENT] if segmented else [*query.by]
+
     def task(batches: Iterable[Any]) -> Iterator[Any]:
+        if query.frames is not None:
+            return answer_batches(payload, keys, kinds, batches)
         return roll_batches(payload, kinds, batches, segmented=segmented)
 
     ties = ties_matter(query, schema)
-    keys = [column(name) for name in query.by]
-    if segmented:
-        spread = in_segments(query, numbered(frame) if ties else frame)
-        rows = arranged(query, spread, [*keys, column(SEGMENT)], ties)
-    else:
-        rows = arranged(query, frame, keys, ties)
+    spread = _in_segments(query, numbered(frame) if ties else frame) if segmented else frame
+    rows = arranged(query, spread, list(map(column, keys)), ties)
     return mapped(rows, task, StructType([*frame.schema.fields, *result_fields(query, schema)]))
+
+
+def _in_segments(query: Spec, frame: DataFrame) -> DataFrame:
+    """The rows with the segment of their key, and once more for each other segment that sees them."""
+    from pyspark.sql import functions
+
+    if query.frames is None:
+        return in_segments(query, frame)
+    time = functions.expr(microseconds(query.time, arrow_schema(frame, [query.time])))
+    return Segments(query, frame, time).of_events(frame, time)

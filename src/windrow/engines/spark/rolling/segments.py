@@ -29,7 +29,7 @@ from windrow.spec import Spec
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["in_segments", "later_segments"]
+__all__ = ["hot_keys", "in_segments", "later_segments", "named", "place", "with_hot"]
 
 
 #: the share of rows that is looked at to find hot keys
@@ -51,22 +51,22 @@ def in_segments(query: Spec, frame: DataFrame) -> DataFrame:
     over = query.rolling_over
     assert over is not None
     time = functions.expr(microseconds(query.time, arrow_schema(frame, [query.time])))
-    hot = _hot_keys(query, frame, time)
-    known = _with_hot(query, frame, hot)
-    low, width, last = (_named(name) for name in ("low", "width", "last"))
+    hot = hot_keys(query, frame, time)
+    known = with_hot(query, frame, hot)
+    low, width, last = (named(each) for each in ("low", "width", "last"))
     if over.size is not None:
-        own = _place(time, low, width, last)
+        own = place(time, low, width, last)
         near = functions.when(own < last, time > low + (own + 1) * width - over.size.units)
         later = functions.when(near, functions.array(own + 1)).otherwise(_none())
     else:
         cells = _counted(query, known, time, over.rows or 1)
-        cell = _place(time, low, _cell_width(width), _last_cell(last))
+        cell = place(time, low, _cell_width(width), _last_cell(last))
         known = _with_cells(query, known.withColumn("__windrow_cell", cell), cells)
-        own = functions.call_function("div", _named("cell"), functions.lit(_CELLS))
-        later = functions.coalesce(_named("later"), _none())
+        own = functions.call_function("div", named("cell"), functions.lit(_CELLS))
+        later = functions.coalesce(named("later"), _none())
     segments = functions.explode(functions.concat(functions.array(own), later))
     rows = known.select(*map(column, frame.columns), own.alias("__windrow_own"), segments.alias(SEGMENT))
-    return rows.withColumn(CONTEXT, column(SEGMENT) > _named("own")).drop("__windrow_own")
+    return rows.withColumn(CONTEXT, column(SEGMENT) > named("own")).drop("__windrow_own")
 
 
 def _none() -> Column:
@@ -75,11 +75,11 @@ def _none() -> Column:
     return functions.array().cast("array<long>")
 
 
-def _named(name: str) -> Column:
+def named(name: str) -> Column:
     return column(f"__windrow_{name}")
 
 
-def _place(time: Column, low: Column, width: Column, last: Column) -> Column:
+def place(time: Column, low: Column, width: Column, last: Column) -> Column:
     """Which of the pieces of this width a time is in, the first and the last without end; 0 for keys that are
     not cut and rows without a time."""
     from pyspark.sql import functions
@@ -92,7 +92,7 @@ def _place(time: Column, low: Column, width: Column, last: Column) -> Column:
 # -- hot keys ------------------------------------------------------------------------------------------------
 
 
-def _hot_keys(query: Spec, frame: DataFrame, time: Column) -> DataFrame:
+def hot_keys(query: Spec, frame: DataFrame, time: Column) -> DataFrame:
     """For each hot key: where its first segment starts, how long segments are, and the number of the last.
 
     Keys are hot that hold more than half of what one core would have if rows were even."""
@@ -107,12 +107,12 @@ def _hot_keys(query: Spec, frame: DataFrame, time: Column) -> DataFrame:
         functions.percentile_approx(time, _INNER[1], 1_000).alias("__windrow_high"),
     )
     if query.by:
-        share = _named("rows") / functions.sum("__windrow_rows").over(Window.partitionBy())
-        totals = totals.withColumn("__windrow_share", share).where(_named("share") > 0.5 / cores)
+        share = named("rows") / functions.sum("__windrow_rows").over(Window.partitionBy())
+        totals = totals.withColumn("__windrow_share", share).where(named("share") > 0.5 / cores)
     span, count = _span(), _count(query, cores)
     width = functions.greatest(functions.ceil(span / count).cast("long"), functions.lit(_shortest(query)))
     chosen = [functions.col(f"__windrow_k{k}") for k in range(len(query.by))]
-    edges = [_named("low"), width.alias("__windrow_width"), (count - 1).alias("__windrow_last")]
+    edges = [named("low"), width.alias("__windrow_width"), (count - 1).alias("__windrow_last")]
     return totals.select(*chosen, *edges)
 
 
@@ -121,7 +121,7 @@ def _span() -> Column:
     from pyspark.sql import functions
 
     return functions.coalesce(
-        functions.try_subtract(_named("high"), _named("low")) + 1, functions.lit(1).cast("long")
+        functions.try_subtract(named("high"), named("low")) + 1, functions.lit(1).cast("long")
     )
 
 
@@ -141,13 +141,13 @@ def _count(query: Spec, cores: int) -> Column:
     if over.size is not None:
         windows = _span() / functions.lit(over.size.units)
     else:
-        counted = _named("rows") / functions.lit(_SAMPLED * (over.rows or 1))
+        counted = named("rows") / functions.lit(_SAMPLED * (over.rows or 1))
         windows = functions.least(counted, _span() / functions.lit(_CELLS))
     most = functions.least(functions.lit(_SEGMENTS * cores), functions.floor(windows / _WINDOWS))
     return functions.greatest(most, functions.lit(1)).cast("long")
 
 
-def _with_hot(query: Spec, frame: DataFrame, hot: DataFrame) -> DataFrame:
+def with_hot(query: Spec, frame: DataFrame, hot: DataFrame) -> DataFrame:
     from pyspark.sql import functions
 
     if not query.by:
@@ -178,10 +178,10 @@ def _counted(query: Spec, known: DataFrame, time: Column, rows: int) -> DataFram
     from pyspark.sql import functions
     from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
-    low, width, last = (_named(name) for name in ("low", "width", "last"))
+    low, width, last = (named(each) for each in ("low", "width", "last"))
     keys = [f"__windrow_k{k}" for k in range(len(query.by))]
     timed = known.where(time.isNotNull() & (last > 0))
-    cell = _place(time, low, _cell_width(width), _last_cell(last)).alias("__windrow_cell")
+    cell = place(time, low, _cell_width(width), _last_cell(last)).alias("__windrow_cell")
     counts = timed.select(*keys, last, cell).groupBy(*keys, "__windrow_cell")
     found = counts.agg(
         functions.max("__windrow_last").alias("__windrow_last"), functions.count("*").alias("__windrow_rows")
@@ -199,8 +199,8 @@ def _with_cells(query: Spec, known: DataFrame, cells: DataFrame) -> DataFrame:
     names = {f"__windrow_k{k}": f"__windrow_c{k}" for k in range(len(query.by))}
     other = cells.withColumnsRenamed(names | {"__windrow_cell": "__windrow_at"})
     pairs = [column(a).eqNullSafe(column(b)) for a, b in names.items()]
-    same = reduce(lambda a, b: a & b, pairs, _named("cell") == _named("at"))
-    return known.join(functions.broadcast(other), same & (_named("last") > 0), "left")
+    same = reduce(lambda a, b: a & b, pairs, named("cell") == named("at"))
+    return known.join(functions.broadcast(other), same & (named("last") > 0), "left")
 
 
 class CountedCells:

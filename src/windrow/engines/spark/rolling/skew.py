@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from windrow.arrays import END_OF_TIME
 from windrow.spec import Spec
+from windrow.windows.relative import fixed_reach
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LARGE", "SETTING", "splits", "why_not_split"]
+__all__ = ["LARGE", "SETTING", "is_read_cheaply", "splits", "why_not_split"]
 
 SETTING = "spark.windrow.skew"
 #: from how many bytes on, as Spark estimates them, ``auto`` looks for hot keys
@@ -40,14 +42,28 @@ def splits(query: Spec, frame: DataFrame) -> bool:
 def why_not_split(query: Spec, frame: DataFrame) -> str:
     """Why the rows of a key stay together; empty: hot keys are split."""
     over = query.rolling_over
-    if over is None or over.policy is not None:
+    if query.frames is not None:
+        reach = fixed_reach(frame for _, frame in query.frames.named)
+        if reach is None or sum(reach) > END_OF_TIME // 4:
+            return "how far a frame reaches is not a fixed time"
+    elif over is None or over.policy is not None:
         return "how far back a window reaches is known neither from times nor from numbers of rows"
     chosen = _setting(frame)
     if chosen == "off":
         return f"{SETTING} is off"
     if chosen == "auto" and query.by:
-        return _why_not_looked_at(frame) if over.size is not None else _ROWS
+        return _ROWS if over is not None and over.rows is not None else _why_not_looked_at(frame)
     return ""
+
+
+def is_read_cheaply(frame: DataFrame) -> bool:
+    """Whether a frame can be read a second time for little, and gives the same rows then."""
+    plan = _plan(frame)
+    return plan is not None and bool(plan.deterministic()) and _costly(plan) is None
+
+
+def _costly(plan: Any) -> str | None:
+    return next((name for name in _nodes(plan) if name not in _CHEAP), None)
 
 
 def _setting(frame: DataFrame) -> str:
@@ -62,7 +78,7 @@ def _why_not_looked_at(frame: DataFrame) -> str:
     plan = _plan(frame)
     if plan is None:
         return f"Spark's plan is not at hand, and {_REMEDY}"
-    costly = next((name for name in _nodes(plan) if name not in _CHEAP), None)
+    costly = _costly(plan)
     if costly is not None:
         return f"to read the input twice would do {costly} twice, and {_REMEDY}"
     size, large = int(str(plan.stats().sizeInBytes())), _large(frame)
