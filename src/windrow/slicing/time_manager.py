@@ -224,7 +224,7 @@ class TimePart:
             stops = np.where(deferred, fronts, stops)
             kept = np.flatnonzero((stops > fronts) | ~windows.is_single(found.windows))
             found, fronts, stops = found.take(kept), fronts[kept], stops[kept]
-            add_windows([(kind.window, len(found))], most_windows(self.query.max_windows, len(found)))
+            add_windows([kind.window], [len(found)], most_windows(self.query.max_windows, len(found)))
             results = slices.results(fronts, stops, "any", self.query.min_count)
             part, piece = part._entered(found, results, is_final=True)
             pieces.append(piece)

@@ -78,7 +78,7 @@ def _ranges(frame: Frame, window: Delta, max_windows: int | None) -> tuple[Ints,
     begins = np.maximum(lowest, np.concatenate([lowest[:1], highest[:-1] + 1]))
     opens = runs[:-1][np.diff(runs) > 0]
     begins[opens] = lowest[opens]
-    add_windows([(window, _count(begins, highest))], most_windows(max_windows, len(frame)))
+    add_windows([window], [_count(begins, highest)], most_windows(max_windows, len(frame)))
     counts = np.maximum(highest - begins + 1, 0)
     fronts = np.repeat(np.arange(len(counts)), counts)
     numbers = begins[fronts] + np.arange(len(fronts)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -66,7 +66,7 @@ def _endings(window: TimeWindow, lows: Ints, highs: Ints) -> list[tuple[int, int
 
 def _listed(window: TimeWindow, stretches: Sequence[tuple[int, int]], most: int) -> tuple[Ints, Ints]:
     count = sum(window.count_ending_in(*stretch) for stretch in stretches)
-    check_windows([(window, count)], most, alone=True)
+    check_windows([window], [count], most, alone=True)
     steps = window.steps()
     if steps is not None:
         return _steps(steps, stretches)

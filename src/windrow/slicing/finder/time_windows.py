@@ -70,7 +70,7 @@ class TimeWindows:
     def __len__(self) -> int:
         return len(self.numbered)
 
-    @property
+    @cached_property
     def _each(self) -> list[TimeWindow]:
         return [window for _, window in self.numbered]
 
@@ -158,7 +158,11 @@ class TimeWindows:
 
     def _fills(self, fill: bool) -> Mask:
         """Which kinds have windows that hold nothing: not those of a single window."""
-        return np.array([fill and window.repeats for _, window in self.numbered], np.bool_)
+        return self._repeats if fill else np.zeros(len(self), np.bool_)
+
+    @cached_property
+    def _repeats(self) -> Mask:
+        return np.array([window.repeats for window in self._each], np.bool_)
 
     def _kinds_over(self, times: Ints, runs: Ints, fill: bool) -> Kinds:
         if not fill or not self.has_lists:
@@ -185,7 +189,7 @@ class TimeWindows:
             count = found_in_pieces(find_due, *asked, room)
             assert count <= room.shape[1], "as many windows are due as were counted"
         counts, most = np.diff(until, prepend=0), most_windows(self.max_windows, len(times))
-        add_windows(zip(self._each, counts.tolist(), strict=True), most)
+        add_windows(self._each, counts.tolist(), most)
         run, starts, ends, fronts, stops = (room[k, :count] for k in range(5))
         return counts, Ranges(run, starts, ends, fronts, stops)
 
@@ -199,8 +203,8 @@ class TimeWindows:
             unknown = np.full(len(lows), END_OF_TIME), np.full(len(lows), START_OF_TIME)
             filled = self._counts(kinds, find_filling, np.arange(len(lows)), lows, highs, *unknown, low, high)
             counts = [f if fills[k] else n for k, (f, n) in enumerate(zip(filled, counts, strict=True))]
-            check_windows(zip(windows, counts, strict=True), most, alone=True)
-        check_windows(zip(windows, counts, strict=True), most)
+            check_windows(windows, counts, most, alone=True)
+        check_windows(windows, counts, most)
         return sum(counts)
 
     def holding(self, kinds: Kinds, keys: Ints, times: Ints, low: int, high: int) -> Found:
@@ -291,9 +295,10 @@ class TimeWindows:
         """How many windows a kernel finds; too many are refused. Of those that it fills in, some may not come
         out: they are counted by themselves here, and fixed bands not at all."""
         counts = self._counts(kinds, find, *asked)
-        each, fills = zip(self.numbered, counts, strict=True), find is find_filling
-        checked = [(w, n) for (_, w), n in each if w.repeats or not fills]
-        check_windows(checked, most, alone=fills)
+        fills = find is find_filling
+        checked = [k for k, window in enumerate(self._each) if window.repeats or not fills]
+        windows = [self._each[k] for k in checked]
+        check_windows(windows, [counts[k] for k in checked], most, alone=fills)
         return sum(counts)
 
     def _counts(self, kinds: Kinds, find: Callable[..., int], *asked: Any) -> list[int]:
@@ -308,7 +313,7 @@ class TimeWindows:
     def _add(self, kinds: Ints, most: int) -> None:
         """These windows, by their kinds, are given."""
         counts = [len(kinds)] if len(self) == 1 else np.bincount(kinds, minlength=len(self)).tolist()
-        add_windows(zip((window for _, window in self.numbered), counts, strict=True), most)
+        add_windows(self._each, counts, most)
 
     def is_single(self, numbers: Ints) -> Mask:
         """Which of these windows are the only ones of their kind."""
