@@ -15,10 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
+from windrow.arrays import Ints
 from windrow.engines.kinds import strategy_of
 from windrow.engines.kinds.strategy import Decided
 from windrow.partials.aggregate import aggregate_column
@@ -27,16 +26,13 @@ from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices
 from windrow.rows.frame import Frame
 from windrow.slicing import Slicer
 from windrow.slicing.any_order import cut_in_any_order
-from windrow.slicing.finder.sorted_rows import Ranges, session_ranges, time_ranges
+from windrow.slicing.finder.sorted_rows import Ranges, session_ranges
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.limits import most_windows
 from windrow.spec import Spec
-from windrow.windows import TimeWindow, Window, decided_by_gaps, decided_by_time
+from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["FoundWindows", "MemberKind", "find_windows", "members_of", "window_groups"]
-
-#: from so many kinds on, windows are searched for, rather than met in a pass over all members for each kind
-_MANY = 100
 
 
 @dataclass(frozen=True)
@@ -149,46 +145,14 @@ class _Members:
 
 
 def _find_timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any]]) -> FoundWindows:
-    """Windows that time decides, aggregated together however many they are."""
-    searches = len(windows) >= _MANY and query.empty == "skip"
-    ranges, counts = (_find_by_search if searches else _find_in_passes)(
-        query, members, [window for _, window in windows]
-    )
-    names = _repeated([name for name, _ in windows], counts) if query.names_windows else ""
-    return FoundWindows(members.frame, names, ranges, members.over(ranges, len(windows)))
-
-
-def _find_in_passes(
-    query: Spec, members: _Members, windows: Sequence[TimeWindow]
-) -> tuple[Ranges, list[int]]:
-    """Windows kind by kind, each in one pass over the members; and how many there are of each kind."""
+    """Windows that time decides, found and aggregated together however many they are."""
     most = most_windows(query.max_windows, len(members.frame))
-    found = (
-        time_ranges(members.times, members.runs, window, query.empty == "emit", most)
-        for window in windows
-    )
-    if len(windows) == 1:
-        only = next(found)
-        return only, [len(only)]
-    # each is copied when it is found: the room that was made for it serves the next
-    columns = [np.stack((each.keys, each.starts, each.ends, each.fronts, each.stops)) for each in found]
-    keys, starts, ends, fronts, stops = np.concatenate(columns, axis=1)
-    counts = [each.shape[1] for each in columns]
-    return Ranges(keys, starts, ends, fronts, stops, disjoint=False), counts
-
-
-def _find_by_search(
-    query: Spec, members: _Members, windows: Sequence[TimeWindow]
-) -> tuple[Ranges, list[int]]:
-    """The same without empty windows, in O(log members) per window and not O(members) per kind."""
-    slices = members.slices
-    assert slices is not None
-    asked = TimeWindows(list(enumerate(windows)), query.max_windows)
-    keys, kinds = np.arange(len(slices.runs) - 1), asked.kinds(slices.times)
-    due = asked.due_in_runs(kinds, keys, slices.runs, slices.times, START_OF_TIME, END_OF_TIME)
-    found = due.found
-    ranges = Ranges(found.keys, found.starts, found.ends, due.fronts, due.stops, disjoint=False)
-    return ranges, np.bincount(found.windows, minlength=len(windows)).tolist()
+    asked = TimeWindows([(number, window) for number, (_, window) in enumerate(windows)], most)
+    ranges = asked.over(members.times, members.runs, fill=query.empty == "emit")
+    names: Any = windows[0][0]
+    if ranges.windows is not None and query.names_windows:
+        names = pa.array([name for name, _ in windows], pa.string()).take(pa.array(ranges.windows))
+    return FoundWindows(members.frame, names, ranges, members.over(ranges, len(windows)))
 
 
 def _find_single(query: Spec, frame: Frame, name: str, window: Window) -> FoundWindows:
@@ -207,7 +171,3 @@ def _over_rows(frame: Frame, name: str, decided: Decided) -> FoundWindows:
     ranges = decided.ranges
     over = RowRanges(ranges.fronts, ranges.stops, ranges.disjoint)
     return FoundWindows(frame, name, ranges, over, decided.columns)
-
-
-def _repeated(names: list[str], counts: list[int]) -> pa.Array:
-    return pa.concat_arrays([pa.repeat(pa.scalar(n), count) for n, count in zip(names, counts, strict=True)])
