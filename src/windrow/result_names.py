@@ -93,7 +93,7 @@ def _carried(query: Spec) -> Iterator[str]:
     yield from query.by
     if query.is_rolling:
         yield from (query.time, *query.order)
-        yield from (column for _, aggregate in query.aggregates for column in aggregate.columns)
+        yield from (column for _, aggregate in query.aggregates for column in aggregate.reads)
 
 
 def _added_to_rows(query: Spec) -> Iterator[str]:

@@ -28,7 +28,10 @@ _LONGEST = 1_000
 #: how each is written
 _FORMS = {
     "window": "write a name and sizes, as in Tumbling('1h')",
-    "aggregate": "write a name and columns, as in max(len) or quantile(len, 0.99), and count() for rows",
+    "aggregate": (
+        "write a name and columns, as in max(len), quantile(len, 0.99) or sum(len, where=is_paid), "
+        "and count() for rows"
+    ),
     "policy": "write one comparison, as in total.n - old.n >= 3",
 }
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -71,6 +74,8 @@ def aggregate_of(text: Any, own: Mapping[str, Monoid] | None = None) -> Aggregat
 
     >>> aggregate_of("arg_max(len, caller)")
     arg_max('len', 'caller')
+    >>> aggregate_of("count(where=is_paid)")
+    count(where='is_paid')
     >>> aggregate_of("avg(s)")
     Traceback (most recent call last):
     windrow.spec_text.SpecTextError: aggregate 'avg(s)': did you mean mean(...)? use one of all, any, ...
@@ -144,7 +149,11 @@ def _arguments(
     call: ast.Call, text: str, what: str, read: Callable[[ast.expr], Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     try:
-        named = {str(keyword.arg): _literal(keyword.value) for keyword in call.keywords if keyword.arg}
+        named = {
+            str(keyword.arg): (read if keyword.arg == "where" else _literal)(keyword.value)
+            for keyword in call.keywords
+            if keyword.arg
+        }
         if len(named) != len(call.keywords):
             raise ValueError
         return [read(argument) for argument in call.args], named

@@ -43,17 +43,26 @@ def test_the_class_keeps_its_own_documentation_and_signature() -> None:
 @pytest.mark.parametrize(
     ("aggregate", "signature"),
     [
-        (wr.max, "(column, /, *, nulls='skip', nan='propagate')"),
-        (wr.count, "(column=None, /, *, nulls='skip', nan='propagate')"),
-        (wr.quantile, "(column, /, q=0.5, *, nulls='skip', nan='propagate')"),
-        (wr.arg_max, "(column, value, /, *, nulls='skip', nan='propagate')"),
-        (wr.exp_decay, "(value, time, /, half_life, mean=False, *, nulls='skip', nan='propagate')"),
+        (wr.max, "(column, /, *, where=None, nulls='skip', nan='propagate')"),
+        (wr.count, "(column=None, /, *, where=None, nulls='skip', nan='propagate')"),
+        (wr.quantile, "(column, /, q=0.5, *, where=None, nulls='skip', nan='propagate')"),
+        (wr.arg_max, "(column, value, /, *, where=None, nulls='skip', nan='propagate')"),
+        (
+            wr.exp_decay,
+            "(value, time, /, half_life, mean=False, *, where=None, nulls='skip', nan='propagate')",
+        ),
         (
             wr.monoid(name="dot", lift=lambda x, y: x * y, combine=lambda a, b: a + b, identity=0),
-            "(x, y, /, *, nulls='skip', nan='propagate')",
+            "(x, y, /, *, where=None, nulls='skip', nan='propagate')",
         ),
-        (wr.monoid(lift=lambda *x: x, combine=max, identity=()), "(*columns, nulls='skip', nan='propagate')"),
-        (wr.monoid(lift=str, combine=max, identity=""), "(column, /, *, nulls='skip', nan='propagate')"),
+        (
+            wr.monoid(lift=lambda *x: x, combine=max, identity=()),
+            "(*columns, where=None, nulls='skip', nan='propagate')",
+        ),
+        (
+            wr.monoid(lift=str, combine=max, identity=""),
+            "(column, /, *, where=None, nulls='skip', nan='propagate')",
+        ),
     ],
 )
 def test_the_signature_of_an_aggregate_is_how_it_is_called(aggregate: Any, signature: str) -> None:

@@ -21,7 +21,7 @@ from windrow.names import check_columns
 from windrow.partials.aggregate import aggregate_column
 from windrow.partials.ranges import RowRanges
 from windrow.result_names import check_label_names
-from windrow.rows.columns import require_columns
+from windrow.rows.columns import check_flags, require_columns
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.points import Points, fractions_of, read_points
 from windrow.rows.tables import read_table
@@ -36,7 +36,8 @@ def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ..
     """Evaluate an as-of query on events and labels; the result is the kind of table that the labels are."""
     events, _ = read_table(data)
     labels, back = read_table(at)
-    require_columns(events, [c for _, a in query.aggregates for c in a.columns])
+    require_columns(events, [c for _, a in query.aggregates for c in a.reads])
+    check_flags(query, events.schema)
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")
     check_label_names(query, labels.column_names)
     frame = build_frame(query, events)

@@ -81,7 +81,7 @@ def _rolling(query: Spec, over: Rolling) -> Iterator[str]:
             how = _in_one_window(choice)
         else:
             how = _from_values(aggregate) or f"{_named(choice, 'rows')}; {_native(aggregate)}"
-            how = how if aggregate.columns else _COUNTED
+            how = how if aggregate.inputs else _COUNTED
         yield f"  {result} = {aggregate!r}: {how}"
 
 
@@ -92,7 +92,7 @@ def _over_rows(aggregate: Aggregate, window: Window) -> str:
     """How an aggregate runs over ranges of rows."""
     if window.is_per_row:
         return _in_one_window(window_algorithm(aggregate.monoid, window))
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return _COUNTED
     kept = _from_values(aggregate)
     if kept:
@@ -105,7 +105,7 @@ def _over_slices(kinds: int) -> Callable[[Aggregate, Window], str]:
     """How an aggregate runs over slices, for windows of so many kinds together."""
 
     def how(aggregate: Aggregate, window: Window) -> str:
-        if not aggregate.columns or not _compiles(aggregate):
+        if not aggregate.inputs or not _compiles(aggregate):
             return _over_rows(aggregate, window)
         monoid = aggregate.monoid
         choices = [choose(monoid), choose(monoid, ranges="any")]
@@ -185,7 +185,7 @@ def _endless_algorithms(query: Spec, jumping: set[int]) -> Iterator[str]:
                 if number in jumping
                 else algorithm_run(a.monoid, window, _compiles(a))
                 for _, a in query.aggregates
-                if a.columns and a.monoid.keeps is None
+                if a.inputs and a.monoid.keeps is None
             ]
             names = ", ".join(dict.fromkeys(choice.name for choice in choices))
             yield f"    {name or repr(window)}: {names or 'counted'} over slices"

@@ -21,7 +21,7 @@ from windrow.engines.result_tables import result_table, with_results
 from windrow.errors import RejectedRows, warn_caller
 from windrow.partials.aggregate import aggregate_column
 from windrow.result_names import check_table_names
-from windrow.rows.columns import require_columns
+from windrow.rows.columns import check_flags, require_columns
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.tables import read_table
 from windrow.rows.times import check_time_kind, concat_results
@@ -34,7 +34,8 @@ __all__ = ["run"]
 def run(query: Spec, data: Any) -> Any:
     """Evaluate a query on a finite table; the result is the kind of table that came in."""
     table, back = read_table(data)
-    require_columns(table, [c for _, a in query.aggregates for c in a.columns])
+    require_columns(table, [c for _, a in query.aggregates for c in a.reads])
+    check_flags(query, table.schema)
     check_table_names(query, table.column_names, endless=False)
     frame = build_frame(query, table)
     check_time_kind(query, frame.axis)

@@ -140,10 +140,11 @@ class Monoid:
         _refuse_data(self, columns)
         names = [c for c in columns if isinstance(c, str)]
         values = [c for c in columns if not isinstance(c, str)]
+        where = _column_of_flags(self, options.pop("where", None))
         target = self._configured(values, options)
-        if not names and target is not self and target.arity[0] > 0:
+        if not names and where is None and target is not self and target.arity[0] > 0:
             return target
-        return Aggregate(monoid=target, columns=tuple(names))
+        return Aggregate(monoid=target, columns=tuple(names), where=where)
 
     def _configured(self, positional: list[Any], options: dict[str, Any]) -> Monoid:
         rules = {key: options.pop(key) for key in ("nulls", "nan") if key in options}
@@ -155,7 +156,7 @@ class Monoid:
         given = dict(zip(known, positional, strict=False)) | options
         unknown = [key for key in given if key not in known]
         if unknown:
-            takes = [*known, "nulls", "nan"]
+            takes = [*known, "where", "nulls", "nan"]
             meant = nearest(unknown[0], takes)
             hint = f": did you mean {meant!r}?" if meant else "."
             raise TypeError(f"{self.name} has no parameter {unknown[0]!r}{hint} It takes {', '.join(takes)}")
@@ -226,10 +227,17 @@ Monoid.__doc__ = OwnDoc(Monoid.__doc__)  # type: ignore[assignment]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A monoid bound to the columns it reads."""
+    """A monoid bound to the columns it reads.
+
+    >>> import windrow as wr
+    >>> wr.sum("len", where="is_paid"), wr.count(where="is_paid")
+    (sum('len', where='is_paid'), count(where='is_paid'))
+    """
 
     monoid: Monoid
     columns: tuple[str, ...]
+    #: a boolean column: rows in which it is not true are absent for this aggregate
+    where: str | None = None
 
     def __post_init__(self) -> None:
         low, high = self.monoid.arity
@@ -244,6 +252,22 @@ class Aggregate:
             )
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns that are folded: ``count(where="ok")`` counts the flags that are true. Empty: rows are
+        counted, and no column is read."""
+        return self.columns or (() if self.where is None else (self.where,))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All columns that are needed."""
+        return self.columns if self.where is None else (*self.columns, self.where)
+
+    @property
+    def tells_absent(self) -> bool:
+        """Whether rows that are absent must be told from nulls, which make a result null."""
+        return self.where is not None and self.monoid.nulls == "propagate"
+
+    @property
     def identity_text(self) -> str:
         """What stored state calls this aggregate, without its rules for nulls and NaN. It never changes, so
         that state of earlier versions is known again; for people there is ``repr``.
@@ -253,25 +277,31 @@ class Aggregate:
         ('quantile(len, q=0.99)', quantile('len', q=0.99))
         """
         shown = [*self.columns, *(f"{k}={v!r}" for k, v in self.monoid.parameters.items())]
+        shown += [] if self.where is None else [f"where={self.where!r}"]
         return f"{self.monoid.name}({', '.join(shown)})"
 
     @property
     def default_name(self) -> str:
-        """The name of the result column where none is given: the columns, then the name of the aggregate.
+        """The name of the result column where none is given: the columns, then the name of the aggregate,
+        then the column of ``where``.
 
         >>> import windrow as wr
         >>> wr.mean("len").default_name, wr.arg_max("len", "caller").default_name, wr.count().default_name
         ('len_mean', 'len_caller_arg_max', 'count')
+        >>> wr.count(where="is_paid").default_name
+        'count_is_paid'
         """
-        return "_".join([*self.columns, self.monoid.name])
+        return "_".join([*self.columns, self.monoid.name, *([] if self.where is None else [self.where])])
 
     def __repr__(self) -> str:
-        text = call_text(self.monoid, self.columns)
+        text = call_text(self.monoid, self.columns, self.where)
         return text if text.endswith(")") else f"{text}()"
 
 
 def as_monoid(what: Any) -> Monoid:
     """The monoid of a Monoid or an Aggregate; anything else is an error that says what to pass."""
+    if isinstance(what, Aggregate) and what.where is not None:
+        raise TypeError(f"{what!r} reads the column {what.where!r} of a table: leave where= out here")
     if isinstance(what, Aggregate):
         return what.monoid
     if isinstance(what, Monoid):
@@ -297,6 +327,16 @@ def _refuse_data(target: Monoid, given: Sequence[Any]) -> None:
                 f"{target.name} takes the name of a column and not a {shown}: write for instance "
                 f"{example_call(target)}"
             )
+
+
+def _column_of_flags(target: Monoid, given: Any) -> str | None:
+    """What ``where`` was given: the name of a column, and neither an expression nor a function."""
+    if given is None or isinstance(given, str):
+        return given
+    raise TypeError(
+        f"{target.name}: where={given!r} is not the name of a column: give a boolean column, as in "
+        f"where='is_paid'"
+    )
 
 
 def itself(value: Any) -> Any:

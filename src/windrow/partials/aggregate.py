@@ -11,9 +11,13 @@ from windrow.arrays import Ints, Mask
 from windrow.errors import naming_row, rows_named
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import (
+    absent_rows,
+    input_arrays,
     is_extreme_moment,
     native_inputs,
+    ordered_arrays,
     skipped_values,
+    skipping,
     value_counts,
     without_values,
 )
@@ -33,22 +37,23 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     time."""
     monoid = aggregate.monoid
     a_row = over.one_a_row
-    if not aggregate.columns:  # count(): rows, nulls included
+    if not aggregate.inputs:  # count(): rows, nulls included
         counts = count_column(over.as_ranges(), min_count)
         return frame.scattered(counts) if a_row else counts
-    arrays = [frame.raw(name) for name in aggregate.columns]
+    arrays, absent = input_arrays(frame, aggregate), absent_rows(frame, aggregate)
     kind = type_over(aggregate, [array.type for array in arrays])
     skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not a_row
-    counts = value_counts(frame, skipped, over) if may_be_empty else None
+    counts = value_counts(frame, skipped, over, absent) if may_be_empty else None
     column = kept_results(frame, aggregate, skipped, over)
     if column is not None:
-        values, nulls = value_counts(frame, skipped, over) if counts is None else counts
+        values, nulls = value_counts(frame, skipped, over, absent) if counts is None else counts
         column = as_type(with_nulls(monoid, column, values, nulls, min_count), kind)
         return frame.scattered(column) if a_row else column
     column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
     if column is None:
-        column = _plain(frame, aggregate, kind, over.as_ranges(), skipped, min_count)
+        counts = value_counts(frame, skipped, over.as_ranges(), absent) if counts is None else counts
+        column = _plain(frame, aggregate, kind, over.as_ranges(), counts, min_count)
         return frame.scattered(column) if a_row else column
     if counts is not None:
         values, nulls = (frame.spread(count) for count in counts) if a_row else counts
@@ -58,13 +63,18 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
 
 
 def _plain(
-    frame: Frame, aggregate: Aggregate, kind: Any, ranges: RowRanges, skipped: Mask | None, min_count: int
+    frame: Frame,
+    aggregate: Aggregate,
+    kind: Any,
+    ranges: RowRanges,
+    counts: tuple[Ints, Ints],
+    min_count: int,
 ) -> Any:
-    """The result column by Python functions, in processing order."""
-    counts = value_counts(frame, skipped, ranges)
-    rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+    """The result column by Python functions, in processing order; ``counts``: how many values and nulls each
+    range holds."""
+    rows = list(zip(*(array.to_pylist() for array in ordered_arrays(frame, aggregate)), strict=True))
     with naming_row(frame.describe):
-        results = plain_results(aggregate.monoid, rows, ranges)
+        results = plain_results(skipping(aggregate), rows, ranges)
     return plain_column(
         aggregate.monoid, kind, results, counts, min_count, lambda place: _rows_of(frame, ranges, place)
     )

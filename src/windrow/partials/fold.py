@@ -20,7 +20,14 @@ from windrow.compile.native import native
 from windrow.errors import calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
-from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs, skipped_rows
+from windrow.partials.inputs import (
+    input_arrays,
+    is_extreme_moment,
+    native_form,
+    native_inputs,
+    ordered_arrays,
+    skipped_rows,
+)
 from windrow.partials.kept import family_of
 from windrow.partials.kept.column import kept_column
 from windrow.partials.kept.rows import kept_of_frame
@@ -35,7 +42,7 @@ def may_fold_in_any_order(aggregate: Aggregate) -> bool:
     """Whether the order of rows says nothing to an aggregate, and native code may fold them, by the aggregate
     alone."""
     monoid = aggregate.monoid
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return True
     return monoid.commutative and bool(monoid.compiles_for) and monoid.wide is None and monoid.keeps is None
 
@@ -43,8 +50,8 @@ def may_fold_in_any_order(aggregate: Aggregate) -> bool:
 def fold_in_any_order(frame: Frame, aggregates: Sequence[Aggregate]) -> bool:
     """Whether native code folds these rows for all of these aggregates, in whatever order they come."""
     return all(
-        not a.columns
-        or (may_fold_in_any_order(a) and native_form(a.monoid, [frame.raw(c).type for c in a.columns]))
+        not a.inputs
+        or (may_fold_in_any_order(a) and native_form(a.monoid, [frame.raw(c).type for c in a.inputs]))
         for a in aggregates
     )
 
@@ -56,9 +63,9 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:
     time."""
     skips = skipped_rows(frame, aggregate)
     skipped = _skipped_by_slice(frame, skips, starts)
-    if skipped is not None and any(pa.types.is_null(frame.raw(name).type) for name in aggregate.columns):
+    if skipped is not None and any(pa.types.is_null(frame.raw(name).type) for name in aggregate.inputs):
         return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
-    if family_of(aggregate.monoid, frame.raw(aggregate.columns[0]).type) is not None:
+    if family_of(aggregate.monoid, frame.raw(aggregate.inputs[0]).type) is not None:
         bag, before = kept_of_frame(frame, aggregate, skips)
         return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
     found = _fold_natively(frame, aggregate, starts, skipped)
@@ -79,7 +86,7 @@ def _fold_natively(
     monoid = aggregate.monoid
     if not monoid.compiles_for or monoid.wide is not None:
         return None
-    arrays = [frame.raw(name) for name in aggregate.columns]
+    arrays = input_arrays(frame, aggregate)
     columns = native_inputs(monoid, arrays)
     if columns is None:
         return None
@@ -105,7 +112,7 @@ def _fold_natively(
 
 def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> PlainColumn:
     monoid = aggregate.monoid
-    rows = list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+    rows = list(zip(*(array.to_pylist() for array in ordered_arrays(frame, aggregate)), strict=True))
     objects = []
     with naming_row(frame.describe), calling(monoid, rows) as loop:
         for front, stop in itertools.pairwise(starts.tolist()):

@@ -1,12 +1,17 @@
 """The columns of an aggregate on their way in: their native form, and which of their rows are skipped.
 
+A row that does not pass an aggregate's ``where`` is *absent* for it: here it becomes a null of the first
+column, which every engine skips. Where nulls make a result null, absent rows are told apart from them.
+
 Aggregates that pick a row (first, last, arg_max, arg_min) carry row numbers instead of values, so that text
 and structs are picked natively too; largest and smallest moments go through as integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +27,18 @@ from windrow.partials.ranges import Over, SliceRanges
 from windrow.rows.frame import Frame
 
 __all__ = [
+    "absent_rows",
+    "absent_values",
     "as_integers",
+    "input_arrays",
     "is_extreme_moment",
     "native_form",
     "native_inputs",
+    "ordered_arrays",
+    "passing_arrays",
     "skipped_rows",
     "skipped_values",
+    "skipping",
     "value_counts",
     "without_values",
 ]
@@ -86,9 +97,65 @@ def as_microseconds(array: Any) -> Any:
     return array.cast(pa.duration("us") if is_duration else pa.timestamp("us", kind.tz)).cast(pa.int64())
 
 
+def input_arrays(frame: Frame, aggregate: Aggregate) -> list[Any]:
+    """The columns of an aggregate as they lie in the table, null in rows that are absent for it."""
+    key = ("inputs", aggregate.inputs, aggregate.where)
+    return frame.remembered(key, lambda: passing_arrays(aggregate, frame.raw))
+
+
+def ordered_arrays(frame: Frame, aggregate: Aggregate) -> list[Any]:
+    """The same in processing order."""
+    arrays = input_arrays(frame, aggregate)
+    return arrays if frame.permutation is None else [a.take(pa.array(frame.permutation)) for a in arrays]
+
+
+def passing_arrays(aggregate: Aggregate, column: Callable[[str], Any]) -> list[Any]:
+    """The columns of an aggregate, each given by ``column``, null in rows that are absent for it.
+
+    >>> import windrow as wr
+    >>> table = pa.table({"v": [1, 2, 3], "ok": [True, None, False]})
+    >>> [a.to_pylist() for a in passing_arrays(wr.sum("v", where="ok"), lambda c: table[c].combine_chunks())]
+    [[1, None, None]]
+    """
+    arrays = [column(name) for name in aggregate.inputs]
+    absent = None if aggregate.where is None else _absent(column(aggregate.where))
+    if absent is not None:  # one null is enough
+        arrays[0] = pc.if_else(pa.array(absent), pa.scalar(None, arrays[0].type), arrays[0])
+    return arrays
+
+
+def absent_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:
+    """Which rows of the table are absent, for an aggregate that tells them from nulls (None: none)."""
+    return absent_values(aggregate, frame.raw)
+
+
+def absent_values(aggregate: Aggregate, column: Callable[[str], Any]) -> Mask | None:
+    """The same for columns that ``column`` gives."""
+    return _absent(column(aggregate.where)) if aggregate.where and aggregate.tells_absent else None
+
+
+def skipping(aggregate: Aggregate) -> Monoid:
+    """The monoid for loops in Python over inputs in which absent rows are null: counts tell the other nulls,
+    which make a result null, from them."""
+    return _skipping(aggregate.monoid) if aggregate.tells_absent else aggregate.monoid
+
+
+@functools.lru_cache(maxsize=256)
+def _skipping(monoid: Monoid) -> Monoid:
+    return replace(monoid, nulls="skip")
+
+
+def _absent(flags: Any) -> Mask | None:
+    """Where flags are not true, null included (None: nowhere)."""
+    if pa.types.is_null(flags.type):
+        return np.ones(len(flags), np.bool_)
+    found: Mask = ~pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
+    return found if found.any() else None
+
+
 def skipped_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:
     """Which rows of the table the aggregate skips (None: none)."""
-    return skipped_values(aggregate.monoid, [frame.raw(name) for name in aggregate.columns])
+    return skipped_values(aggregate.monoid, input_arrays(frame, aggregate))
 
 
 def skipped_values(monoid: Monoid, arrays: list[Any]) -> Mask | None:
@@ -102,20 +169,29 @@ def skipped_values(monoid: Monoid, arrays: list[Any]) -> Mask | None:
     return found
 
 
-def value_counts(frame: Frame, skipped: Mask | None, over: Over) -> tuple[Ints, Ints]:
-    """How many rows of each range count, and how many are skipped."""
+def value_counts(
+    frame: Frame, skipped: Mask | None, over: Over, absent: Mask | None = None
+) -> tuple[Ints, Ints]:
+    """How many rows of each range count, and how many are skipped that are not absent."""
     ranges = over.as_ranges()
     rows = ranges.stops - ranges.fronts
     if skipped is None:
         return rows, np.zeros(1, np.int64)
+    without = _rows_in(frame, skipped, over)
+    return rows - without, without if absent is None else without - _rows_in(frame, absent, over)
+
+
+def _rows_in(frame: Frame, mask: Mask, over: Over) -> Ints:
+    """How many rows of each range the mask of the table's rows marks."""
     if isinstance(over, SliceRanges) and over.slices.cells is not None:
-        counts = over.slices.cells.counts(skipped if frame.rows is None else skipped[frame.rows])
-        before, fronts, stops = np.concatenate([[0], np.cumsum(counts)]), over.fronts, over.stops
+        counts: Any = over.slices.cells.counts(mask if frame.rows is None else mask[frame.rows])
+        fronts, stops = over.fronts, over.stops
     else:
-        in_order = skipped if frame.permutation is None else skipped[frame.permutation]
-        before, fronts, stops = np.concatenate([[0], np.cumsum(in_order)]), ranges.fronts, ranges.stops
-    nulls = before[stops] - before[fronts]
-    return rows - nulls, nulls
+        counts = mask if frame.permutation is None else mask[frame.permutation]
+        ranges = over.as_ranges()
+        fronts, stops = ranges.fronts, ranges.stops
+    before = np.concatenate([[0], np.cumsum(counts)])
+    return before[stops] - before[fronts]
 
 
 def without_values(counts: Ints) -> Mask | None:

@@ -24,14 +24,14 @@ from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
 from windrow.partials.columns import Column, UnseenColumn, column_from, join
 from windrow.partials.fold import fold_rows
+from windrow.partials.inputs import absent_rows
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges, Shape
 from windrow.partials.results import count_column, with_nulls
-from windrow.partials.unseen import Unseen, joined_unseen, null_where_unseen, summed
+from windrow.partials.unseen import Unseen, counted_rows, joined_unseen, null_where_unseen, summed, totals
 from windrow.rows.columns import plain_type
 from windrow.rows.frame import Frame
 from windrow.state.checks import check_column, check_numbers, require
-from windrow.values import with_fields
 
 __all__ = ["Partials", "Shape", "needs_order"]
 
@@ -48,6 +48,8 @@ class Partials:
     columns: tuple[Column | None, ...]
     #: how many rows of each slice came before each aggregate was added
     unseen: Unseen = ()
+    #: how many rows of each slice are absent for each aggregate that tells them from nulls
+    absent: Unseen = ()
 
     @classmethod
     def of_rows(
@@ -55,15 +57,17 @@ class Partials:
     ) -> Partials:
         """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end.
         ``unseen``: which rows each aggregate has not seen."""
-        columns = tuple(fold_rows(frame, a, starts) if a.columns else None for a in aggregates)
-        return cls(tuple(aggregates), np.diff(starts), columns, summed(unseen, starts))
+        columns = tuple(fold_rows(frame, a, starts) if a.inputs else None for a in aggregates)
+        absent = counted_rows(_absent_in_order(frame, a) for a in aggregates)
+        rows = np.diff(starts)
+        return cls(tuple(aggregates), rows, columns, summed(unseen, starts), summed(absent, starts))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def nbytes(self) -> int:
-        held = [*self.columns, *self.unseen]
+        held = [*self.columns, *self.unseen, *self.absent]
         return self.rows.nbytes + sum(column.nbytes for column in held if column is not None)
 
     def check_invariants(self, count: int) -> None:
@@ -72,32 +76,38 @@ class Partials:
         check_numbers("rows of slices", self.rows, 1, 2**62)
         require(self.rows.astype(np.float64).sum() < 2.0**62, "rows of slices: more than there can be")
         for aggregate, column in zip(self.aggregates, self.columns, strict=True):
-            require((column is None) == (not aggregate.columns), f"{aggregate!r}: partials of something else")
+            require((column is None) == (not aggregate.inputs), f"{aggregate!r}: partials of something else")
             if column is not None:
                 column.check_invariants(self.rows)
-        for counts in self.unseen:
-            if counts is not None:
-                check_column("rows that were not seen", counts, count)
-                require(((counts >= 0) & (counts <= self.rows)).all(), "more rows not seen than there are")
+        for what, each in (("not seen", self.unseen), ("absent", self.absent)):
+            for counts in (counts for counts in each if counts is not None):
+                check_column(f"rows that were {what}", counts, count)
+                require(((counts >= 0) & (counts <= self.rows)).all(), f"more rows {what} than there are")
 
     def take(self, places: Any) -> Partials:
-        unseen = tuple(None if counts is None else counts[places] for counts in self.unseen)
-        return self._each(self.rows[places], unseen, lambda column: column.take(places))
+        def chosen(each: Unseen) -> Unseen:
+            return tuple(None if counts is None else counts[places] for counts in each)
+
+        columns = self._each(lambda column: column.take(places))
+        return Partials(self.aggregates, self.rows[places], columns, chosen(self.unseen), chosen(self.absent))
 
     def folded(self, starts: Ints) -> Partials:
         """Neighbours fused: ``starts`` says where each run of them starts, and the end."""
         if len(starts) - 1 == len(self):
             return self
         rows = np.add.reduceat(self.rows, starts[:-1]) if len(starts) > 1 else self.rows[:0]
-        return self._each(rows, summed(self.unseen, starts), lambda column: column.folded(starts))
+        columns = self._each(lambda column: column.folded(starts))
+        counts = summed(self.unseen, starts), summed(self.absent, starts)
+        return Partials(self.aggregates, rows, columns, *counts)
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:
         """A result column per aggregate, for ranges [front, stop) of slices."""
         before = np.concatenate([[0], np.cumsum(self.rows)])
         rows = before[stops] - before[fronts]
+        absent = self.absent or (None,) * len(self.aggregates)
         found = [
-            _result(aggregate, column, rows, fronts, stops, shape, min_count)
-            for aggregate, column in zip(self.aggregates, self.columns, strict=True)
+            _result(aggregate, column, rows, none_of, fronts, stops, shape, min_count)
+            for aggregate, column, none_of in zip(self.aggregates, self.columns, absent, strict=True)
         ]
         return null_where_unseen(found, self.unseen, fronts, stops)
 
@@ -105,9 +115,8 @@ class Partials:
         before = np.concatenate([[0], np.cumsum(self.rows)])
         return before[stops] - before[fronts]
 
-    def _each(self, rows: Ints, unseen: Unseen, change: Callable[[Column], Column]) -> Partials:
-        columns = tuple(None if c is None else change(c) for c in self.columns)
-        return with_fields(self, rows=rows, columns=columns, unseen=unseen)
+    def _each(self, change: Callable[[Column], Column]) -> tuple[Column | None, ...]:
+        return tuple(None if c is None else change(c) for c in self.columns)
 
     @staticmethod
     def concat(parts: Sequence[Partials]) -> Partials:
@@ -118,12 +127,14 @@ class Partials:
             for each in zip(*(part.columns for part in parts), strict=True)
         ]
         rows, unseen = [p.rows for p in parts], joined_unseen([(len(p), p.unseen) for p in parts])
-        return Partials(parts[0].aggregates, np.concatenate(rows), tuple(columns), unseen)
+        absent = joined_unseen([(len(p), p.absent) for p in parts])
+        return Partials(parts[0].aggregates, np.concatenate(rows), tuple(columns), unseen, absent)
 
     def state(self) -> dict[str, Any]:
         """The same as plain values, arrays and Arrow arrays, for the codec."""
         columns = [None if c is None else c.state() for c in self.columns]
-        return {"rows": self.rows, "columns": columns, "unseen": list(self.unseen)}
+        state = {"rows": self.rows, "columns": columns, "unseen": list(self.unseen)}
+        return state | {"absent": list(self.absent)} if self.absent else state
 
     @staticmethod
     def restored(
@@ -134,7 +145,7 @@ class Partials:
         rows = state["rows"]
         columns = [
             None
-            if not a.columns
+            if not a.inputs
             else UnseenColumn(a, rows)
             if place is None
             else column_from(a, state["columns"][place])
@@ -143,17 +154,20 @@ class Partials:
         counts = state["unseen"] or [None] * len(state["columns"])
         # what counts rows reads no column: it knows all rows, whenever it was added
         unseen = [
-            (rows if a.columns else None) if place is None else counts[place]
+            (rows if a.inputs else None) if place is None else counts[place]
             for a, place in zip(aggregates, places, strict=True)
         ]
         known = joined_unseen([(len(rows), tuple(unseen))])
-        return Partials(tuple(aggregates), rows, tuple(columns), known)
+        stored = state.get("absent") or [None] * len(state["columns"])
+        absent = counted_rows(None if place is None else stored[place] for place in places)
+        return Partials(tuple(aggregates), rows, tuple(columns), known, absent)
 
 
 def _result(
     aggregate: Aggregate,
     column: Column | None,
     rows: Ints,
+    absent: Ints | None,
     fronts: Ints,
     stops: Ints,
     shape: Shape,
@@ -165,7 +179,14 @@ def _result(
     values = rows if skipped is None else rows - skipped
     found = column.results(fronts, stops, shape, values)
     nulls = np.zeros(1, np.int64) if skipped is None else skipped
+    nulls = nulls if absent is None else nulls - totals(absent, fronts, stops)
     return with_nulls(aggregate.monoid, found, values, nulls, min_count)
+
+
+def _absent_in_order(frame: Frame, aggregate: Aggregate) -> Ints | None:
+    found = absent_rows(frame, aggregate)
+    in_order = found if found is None or frame.permutation is None else found[frame.permutation]
+    return None if in_order is None else in_order.astype(np.int64)
 
 
 def needs_order(aggregate: Aggregate, schema: pa.Schema) -> bool:
@@ -174,7 +195,7 @@ def needs_order(aggregate: Aggregate, schema: pa.Schema) -> bool:
     Not for commutative aggregates, and not for those that pick a row and compare natively: these remember
     times."""
     monoid = aggregate.monoid
-    if monoid.commutative or not aggregate.columns:
+    if monoid.commutative or not aggregate.inputs:
         return False
     picked = picked_input(monoid)
     if picked is None:

@@ -47,7 +47,7 @@ def result_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
 
 def type_over(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
     """The same for columns of these plain types."""
-    return _known(aggregate.monoid, tuple(kinds)) if aggregate.columns else pa.int64()
+    return _known(aggregate.monoid, tuple(kinds)) if aggregate.inputs else pa.int64()
 
 
 def planned_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
@@ -66,7 +66,7 @@ def planned_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
 
 
 def _kinds(aggregate: Aggregate, schema: pa.Schema) -> tuple[Any, ...]:
-    return tuple(plain_type(schema.field(name).type) for name in aggregate.columns)
+    return tuple(plain_type(schema.field(name).type) for name in aggregate.inputs)
 
 
 @functools.lru_cache(maxsize=1024)

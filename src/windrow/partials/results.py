@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.compile.columns import arrow_array
 from windrow.errors import IntegerOverflow
 from windrow.monoids.base import Monoid
@@ -131,19 +131,25 @@ def as_moments(out: Any, kind: Any) -> Any:
 
 
 def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count: int) -> Any:
-    """Null where too few values are; the aggregate's own result for none (count: 0) where it has one."""
+    """Null where too few values are; the aggregate's own result for none (count: 0) where it has one. Where
+    nulls propagate, one makes the result null."""
     missing = values < max(min_count, 1)
+    empty = monoid.empty_result()
+    if empty is not None and not min_count and missing.any():
+        column, missing = _with_empty(column, missing, empty), np.zeros(1, np.bool_)
     if monoid.nulls == "propagate":
         missing = missing | (nulls > 0)
     if not missing.any():
         return column
-    empty = monoid.empty_result() if monoid.nulls == "skip" else None
-    if empty is not None and not min_count:
-        if not _may_hold(column.type, empty):
-            pairs = zip(column.to_pylist(), (values == 0).tolist(), strict=True)
-            return pa.array([empty if is_none else result for result, is_none in pairs])
-        return pc.if_else(pa.array(values == 0), pa.scalar(empty, column.type), column)
     return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column)
+
+
+def _with_empty(column: Any, bare: Mask, empty: Any) -> Any:
+    """A column with the result of no values where there are none."""
+    if _may_hold(column.type, empty):
+        return pc.if_else(pa.array(bare), pa.scalar(empty, column.type), column)
+    pairs = zip(column.to_pylist(), bare.tolist(), strict=True)
+    return pa.array([empty if is_none else result for result, is_none in pairs])
 
 
 def _may_hold(kind: Any, result: Any) -> bool:

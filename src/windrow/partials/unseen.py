@@ -18,7 +18,15 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 
-__all__ = ["Unseen", "joined_unseen", "null_where_unseen", "summed", "unseen_rows"]
+__all__ = [
+    "Unseen",
+    "counted_rows",
+    "joined_unseen",
+    "null_where_unseen",
+    "summed",
+    "totals",
+    "unseen_rows",
+]
 
 #: for each aggregate, how many rows of each slice came before it
 Unseen = tuple[Ints | None, ...]
@@ -31,18 +39,20 @@ def unseen_rows(arrivals: Ints, before: Sequence[int]) -> Unseen:
     >>> unseen_rows(np.array([3, 8, 4]), [0, 5])
     (None, array([1, 0, 1]))
     """
-    return _known((arrivals < bound).astype(np.int64) if bound else None for bound in before)
+    return counted_rows((arrivals < bound).astype(np.int64) if bound else None for bound in before)
 
 
 def summed(unseen: Unseen, starts: Ints) -> Unseen:
     """Of runs of neighbours: ``starts`` says where each run starts, and the end."""
-    return _known(None if counts is None else _totals(counts, starts[:-1], starts[1:]) for counts in unseen)
+    return counted_rows(
+        None if counts is None else totals(counts, starts[:-1], starts[1:]) for counts in unseen
+    )
 
 
 def joined_unseen(parts: Sequence[tuple[int, Unseen]]) -> Unseen:
     """Of slices one after the other, so many in each part."""
     count = max((len(unseen) for _, unseen in parts), default=0)
-    return _known(
+    return counted_rows(
         _joined([(size, unseen[k] if unseen else None) for size, unseen in parts]) for k in range(count)
     )
 
@@ -60,14 +70,15 @@ def null_where_unseen(columns: Iterable[Any], unseen: Unseen, fronts: Ints, stop
     if not unseen:
         return list(columns)
     pairs = zip(columns, unseen, strict=True)
-    return [c if counts is None else _nulled(c, _totals(counts, fronts, stops) > 0) for c, counts in pairs]
+    return [c if counts is None else _nulled(c, totals(counts, fronts, stops) > 0) for c, counts in pairs]
 
 
 def _nulled(column: Any, missing: npt.NDArray[np.bool_]) -> Any:
     return pc.if_else(pa.array(missing), pa.scalar(None, column.type), column) if missing.any() else column
 
 
-def _totals(counts: Ints, fronts: Ints, stops: Ints) -> Ints:
+def totals(counts: Ints, fronts: Ints, stops: Ints) -> Ints:
+    """The sum of counts over ranges [front, stop) of them."""
     before = np.concatenate([[0], np.cumsum(counts)])
     return before[stops] - before[fronts]
 
@@ -78,7 +89,7 @@ def _joined(parts: Sequence[tuple[int, Ints | None]]) -> Ints | None:
     return np.concatenate([np.zeros(size, np.int64) if c is None else c for size, c in parts])
 
 
-def _known(columns: Iterable[Ints | None]) -> Unseen:
-    """Without counts that are all zero."""
+def counted_rows(columns: Iterable[Ints | None]) -> Unseen:
+    """Counts of rows, one for each aggregate, without those that are all zero."""
     found = tuple(None if c is None or not c.any() else c for c in columns)
     return found if any(c is not None for c in found) else ()

@@ -9,18 +9,33 @@ import pyarrow as pa
 from windrow.names import check_columns
 from windrow.spec import Spec
 
-__all__ = ["needed_columns", "plain_array", "plain_type", "require_columns"]
+__all__ = ["check_flags", "needed_columns", "plain_array", "plain_type", "require_columns"]
 
 
 def needed_columns(query: Spec) -> list[str]:
     """The columns that a query reads, each once."""
     named = [column for _, window in query.windows for column in window.columns]
-    inputs = [column for _, aggregate in query.aggregates for column in aggregate.columns]
+    inputs = [column for _, aggregate in query.aggregates for column in aggregate.reads]
     return list(dict.fromkeys([*query.by, query.time, *named, *inputs, *query.order]))
 
 
 def require_columns(table: pa.Table, names: list[str]) -> None:
     check_columns(names, table.column_names)
+
+
+def check_flags(query: Spec, schema: pa.Schema) -> None:
+    """Refuse columns of ``where`` that are not boolean; one of type null is true in no row.
+
+    >>> import windrow as wr
+    >>> query = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count(where="paid"))
+    >>> check_flags(query, pa.schema({"t": pa.int64(), "paid": pa.int64()}))
+    Traceback (most recent call last):
+    TypeError: where='paid': column 'paid' is of type int64: give a boolean column
+    """
+    for name in dict.fromkeys(a.where for _, a in query.aggregates if a.where is not None):
+        kind = plain_type(schema.field(name).type)
+        if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+            raise TypeError(f"where={name!r}: column {name!r} is of type {kind}: give a boolean column")
 
 
 def plain_type(kind: Any) -> Any:

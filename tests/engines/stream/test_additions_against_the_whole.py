@@ -80,7 +80,7 @@ class Additions:
         return all(self._is_right(name, row[name], whole) for name in there)
 
     def _is_right(self, name: str, value: Any, whole: Any) -> bool:
-        columns = dict(self.query.aggregates)[name].columns
+        columns = dict(self.query.aggregates)[name].reads
         is_before = whole["earliest"] is not None and whole["earliest"] < self.bounds[name]
         if not is_before or not columns or (self._holds_rows(whole) and self._read.issuperset(columns)):
             return same(value, whole[name])
@@ -96,7 +96,7 @@ class Additions:
     @property
     def _read(self) -> set[str]:
         """Columns that were read from the beginning on."""
-        return {column for n, a in self.query.aggregates if not self.planned[n] for column in a.columns}
+        return {column for n, a in self.query.aggregates if not self.planned[n] for column in a.reads}
 
 
 @st.composite

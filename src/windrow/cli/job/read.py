@@ -238,7 +238,7 @@ def _check_columns(asked: Query, source: Source, events: Fields) -> None:
     read += [("events", "order", 0, asked.order)]
     for number, (_, window) in enumerate(asked.windows):
         read.append(("window", "column", number, window.columns))
-    read += [("agg", name, 0, aggregate.columns) for name, aggregate in asked.aggregates]
+    read += [("agg", name, 0, aggregate.reads) for name, aggregate in asked.aggregates]
     for table, key, number, columns in read:
         for column in columns:
             if column not in names:

@@ -64,9 +64,9 @@ class HeldColumns:
     def of(cls, query: Spec, schema: pa.Schema, added: Collection[str]) -> HeldColumns:
         """Those of a query whose state knows columns with these types; ``added`` are aggregates that came
         later than some rows."""
-        known = {c for name, a in query.aggregates if name not in added for c in a.columns}
+        known = {c for name, a in query.aggregates if name not in added for c in a.reads}
         known |= {query.time, *query.by, *query.order}
-        later = {c for name, a in query.aggregates if name in added for c in a.columns} - known
+        later = {c for name, a in query.aggregates if name in added for c in a.reads} - known
         types = {column.name: column.type for column in schema if column.name not in later}
         return cls((), types, later)
 

@@ -92,7 +92,7 @@ class OrderedRows:
         self._window = window
         self._counts_revisions = counts_revisions
         self._naming = naming
-        read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
+        read = [column for _, aggregate in query.aggregates for column in aggregate.reads]
         #: None: rolling
         self._strategy: Strategy[Any] | None = None
         if not isinstance(window, Rolling):

@@ -18,7 +18,7 @@ from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_b
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.together import part_of, product_of, record_of
-from windrow.partials.inputs import skipped_rows, value_counts
+from windrow.partials.inputs import absent_rows, ordered_arrays, skipped_rows, value_counts
 from windrow.partials.ranges import RowRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import count_column, plain_column
@@ -139,21 +139,23 @@ def lowered(
 
 
 def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
-    if not aggregate.columns:  # count(): every row counts
+    if not aggregate.inputs:  # count(): every row counts
         return [(True,)] * len(frame)
-    return list(zip(*(frame.column(name).to_pylist() for name in aggregate.columns), strict=True))
+    return list(zip(*(array.to_pylist() for array in ordered_arrays(frame, aggregate)), strict=True))
 
 
 def _lowered(
     frame: Frame, aggregate: Aggregate, partials: list[Any], fronts: Ints, stops: Ints, min_count: int
 ) -> Any:
     monoid = aggregate.monoid
-    if not aggregate.columns:
-        return count_column(RowRanges(fronts, stops), min_count)
-    counts = value_counts(frame, skipped_rows(frame, aggregate), RowRanges(fronts, stops))
+    ranges = RowRanges(fronts, stops)
+    if not aggregate.inputs:
+        return count_column(ranges, min_count)
+    skipped, absent = skipped_rows(frame, aggregate), absent_rows(frame, aggregate)
+    counts = value_counts(frame, skipped, ranges, absent)
 
     def describe(place: int) -> str:
         return frame.describe(int(stops[place]) - 1)
 
-    kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.columns])
+    kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.inputs])
     return lowered(monoid, kind, partials, counts, min_count, describe)

@@ -4,7 +4,8 @@ A window is an :class:`~windrow.swag.amta.AMTA` in the store: rows go in at its 
 at its front, by time, by count or by policy. Here, only its ends are in memory: O(log n) for n rows.
 
 A partial is a plain tuple: the time of the last row, then how many values each aggregate has seen, then the
-partial of each aggregate; how many rows there are, the window knows.
+partial of each aggregate, and last how many rows were absent for each aggregate that tells them from nulls;
+how many rows there are, the window knows.
 Cost: that of AMTA, amortised O(1) combines per row. Source: [MTA] 4.1.5 and experiment 5.
 """
 
@@ -14,7 +15,7 @@ import functools
 import itertools
 import operator
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.stored_partials import check_partial
 from windrow.monoids.together import Part, part_of, product_of, record_of
-from windrow.partials.inputs import as_integers
+from windrow.partials.inputs import absent_rows, as_integers, ordered_arrays
 from windrow.partials.ranges import RowRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import as_moments, count_column, plain_column, with_nulls
@@ -77,6 +78,8 @@ class StoredFold:
         self._over = over
         self._aggregates = [aggregate for _, aggregate in query.aggregates]
         self._count = len(self._aggregates)
+        #: where in a partial is how many rows were absent, by the number of the aggregate
+        self._absent = _absent_places(self._aggregates)
         self._record: Any = None
         if over.policy is not None:
             self._record = record_of([name for name, _ in query.aggregates], "Partials")
@@ -89,20 +92,21 @@ class StoredFold:
 
     def _check(self, partial: Any) -> None:
         """Of a partial that comes from a store."""
-        count = self._count
-        require(type(partial) is tuple and len(partial) == 1 + 2 * count, "not a partial of this query")
+        count, size = self._count, 1 + 2 * self._count + len(self._absent)
+        require(type(partial) is tuple and len(partial) == size, "not a partial of this query")
         whole("time of a partial", partial[0], _NEVER, -_NEVER - 1)
-        for seen in partial[1 : 1 + count]:
-            whole("values in a partial", seen, 0, 2**62)
-        for aggregate, part in zip(self._aggregates, partial[1 + count :], strict=True):
+        for rows in (*partial[1 : 1 + count], *partial[1 + 2 * count :]):
+            whole("rows in a partial", rows, 0, 2**62)
+        for aggregate, part in zip(self._aggregates, partial[1 + count : 1 + 2 * count], strict=True):
             check_partial(aggregate.monoid, part)
 
     def results(self, frame: Frame, window_of: Callable[[int], Any]) -> list[Any]:
         """The result columns of the rows of a frame, in its order; ``window_of(key)`` gives the window that
         the rows of a key go into."""
         inputs = [_rows(frame, aggregate) for aggregate in self._aggregates]
+        inputs += [_absent_rows(frame, self._aggregates[k]) for k in self._absent]
         times = frame.times.tolist()
-        found = _Found(self._aggregates)
+        found = _Found(self._aggregates, self._absent)
         for key, (begin, end) in enumerate(itertools.pairwise(frame.run_starts.tolist())):
             if begin == end:
                 continue
@@ -140,9 +144,9 @@ class StoredFold:
             window.evict_while(self._policy)
 
     def _policy(self, total: Any, old: Any) -> Any:
-        policy, record, parts = self._over.policy, self._record, 1 + self._count
+        policy, record, parts = self._over.policy, self._record, slice(1 + self._count, 1 + 2 * self._count)
         assert policy is not None
-        return call_user(policy, policy.fn, record(total[parts:]), record(old[parts:]))
+        return call_user(policy, policy.fn, record(total[parts]), record(old[parts]))
 
     # -- results ---------------------------------------------------------------------------------------------
 
@@ -152,18 +156,19 @@ class StoredFold:
 
     def _column(self, frame: Frame, k: int, found: _Found, rows: Ints) -> Any:
         aggregate, min_count = self._aggregates[k], self._query.min_count
-        if not aggregate.columns:
+        if not aggregate.inputs:
             return count_column(RowRanges(np.zeros(len(rows), np.int64), rows), min_count)
-        kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.columns])
+        kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.inputs])
         values = np.array(found.values[k], np.int64)
+        nulls = rows - values - np.array(found.absent.get(k, 0), np.int64)
         if _goes_in_as_number(aggregate.monoid, kind):
             column = _moments(found.results[k], kind)
-            return with_nulls(aggregate.monoid, column, values, rows - values, min_count)
+            return with_nulls(aggregate.monoid, column, values, nulls, min_count)
         return plain_column(
             aggregate.monoid,
             kind,
             found.results[k],
-            (values, rows - values),
+            (values, nulls),
             min_count,
             lambda place: f"the window up to {frame.describe(place)}",
         )
@@ -171,9 +176,11 @@ class StoredFold:
 
 class _Found:
     """Results as they are found: for each row how many rows its window has, for each aggregate and row how
-    many values, and the lowered result."""
+    many values, and the lowered result; for some, how many rows are absent."""
 
-    def __init__(self, aggregates: list[Aggregate]) -> None:
+    def __init__(self, aggregates: list[Aggregate], absent: dict[int, int]) -> None:
+        self._absent = absent
+        self.absent: dict[int, list[int]] = {k: [] for k in absent}
         self._monoids = [aggregate.monoid for aggregate in aggregates]
         self.rows: list[int] = []
         self.values: list[list[int]] = [[] for _ in aggregates]
@@ -182,6 +189,8 @@ class _Found:
     def add(self, partial: Any, rows: int, times: int) -> None:
         self.rows += [rows] * times
         count = len(self._monoids)
+        for k, place in self._absent.items():
+            self.absent[k] += [partial[place]] * times
         for k, monoid in enumerate(self._monoids):
             values = partial[1 + k]
             self.values[k] += [values] * times
@@ -191,17 +200,27 @@ class _Found:
 
 def _shared_monoid(query: Spec) -> Monoid:
     """All aggregates of a query over one window; see the module for its partials."""
-    monoids = [aggregate.monoid for _, aggregate in query.aggregates]
+    aggregates = [aggregate for _, aggregate in query.aggregates]
+    monoids, places = [aggregate.monoid for aggregate in aggregates], _absent_places(aggregates)
     times = Part(lambda row: row[0][0], max, _NEVER)
     seen = [Part(functools.partial(_is_seen, monoid, k), operator.add, 0) for k, monoid in enumerate(monoids)]
     own = [part_of(monoid, functools.partial(_inputs, k), call_user) for k, monoid in enumerate(monoids)]
+    count = len(aggregates)
+    absent = [Part(functools.partial(_inputs, count + n), operator.add, 0) for n in range(len(places))]
     described = {name: _described(aggregate) for name, aggregate in query.aggregates}
-    return product_of("rolling", [times, *seen, *own], tuple, parameters=described)
+    return product_of("rolling", [times, *seen, *own, *absent], tuple, parameters=described)
 
 
 def _inputs(k: int, row: Any) -> Any:
-    """What an aggregate reads of a row, which is one list: its time and the inputs of all aggregates."""
+    """What an aggregate reads of a row, which is one list: its time and the inputs of all aggregates, with
+    whether the row is absent for those that tell behind them."""
     return row[0][1][k]
+
+
+def _absent_places(aggregates: Sequence[Aggregate]) -> dict[int, int]:
+    """Where in a partial it says how many rows are absent, for aggregates that tell them from nulls."""
+    tells = [k for k, aggregate in enumerate(aggregates) if aggregate.tells_absent]
+    return {k: 1 + 2 * len(aggregates) + n for n, k in enumerate(tells)}
 
 
 def _is_seen(monoid: Monoid, k: int, row: Any) -> int:
@@ -217,12 +236,20 @@ def _described(aggregate: Aggregate) -> str:
 
 def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
     """The inputs of an aggregate, row by row."""
-    if not aggregate.columns:  # count(): every row counts
+    if not aggregate.inputs:  # count(): every row counts
         return [(True,)] * len(frame)
-    arrays = [frame.column(name) for name in aggregate.columns]
+    arrays = ordered_arrays(frame, aggregate)
     counts = [_goes_in_as_number(aggregate.monoid, array.type) for array in arrays]
     inputs = [as_integers(a) if as_number else a for a, as_number in zip(arrays, counts, strict=True)]
     return list(zip(*(array.to_pylist() for array in inputs), strict=True))
+
+
+def _absent_rows(frame: Frame, aggregate: Aggregate) -> list[Any]:
+    """1 for each row that is absent, 0 for the others."""
+    found = absent_rows(frame, aggregate)
+    if found is None:
+        return [0] * len(frame)
+    return (found if frame.permutation is None else found[frame.permutation]).astype(np.int64).tolist()
 
 
 def _goes_in_as_number(monoid: Monoid, kind: Any) -> bool:

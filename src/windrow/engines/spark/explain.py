@@ -110,7 +110,7 @@ def _keys(query: Spec) -> str:
 
 
 def _how(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return "counted from the ranges alone; bigint"
     kind = result_type(aggregate, schema)
     if kept_type(aggregate, schema) is not None:

@@ -95,7 +95,7 @@ def ties_matter(query: Spec, schema: pa.Schema) -> bool:
     if query.frames is not None:
         by_rows = any(frame.rows is not None for _, frame in query.frames.named)
     decided = any(window.ties_matter for _, window in query.windows)
-    picks = any(not a.monoid.commutative and a.columns for _, a in query.aggregates)
+    picks = any(not a.monoid.commutative and a.inputs for _, a in query.aggregates)
     return by_rows or decided or picks or any(needs_order(a, schema) for _, a in query.aggregates)
 
 

@@ -47,7 +47,7 @@ def plan_of(query: Spec, schema: pa.Schema) -> Plan:
 
 def _needs_rows(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
     """Why an aggregate cannot do with partials that come in any order; empty: it can."""
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return ""
     if needs_order(aggregate, schema):
         return "depends on the order of rows"
@@ -66,9 +66,9 @@ def smallest_gap(query: Spec) -> int | None:
 
 def kept_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
     """The Arrow type of the values that the aggregate keeps of a slice; None: it keeps none."""
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return None
-    kind = plain_type(schema.field(aggregate.columns[0]).type)
+    kind = plain_type(schema.field(aggregate.inputs[0]).type)
     family = family_of(aggregate.monoid, kind)
     return None if family is None else family.kept(aggregate.monoid, pa.nulls(0, kind)).type
 
@@ -78,7 +78,7 @@ def native_form(aggregate: Aggregate, schema: pa.Schema) -> NativeMonoid | None:
     monoid = aggregate.monoid
     if not monoid.compiles_for or monoid.wide is not None:
         return None
-    kinds = [plain_type(schema.field(name).type) for name in aggregate.columns]
+    kinds = [plain_type(schema.field(name).type) for name in aggregate.inputs]
     columns = native_inputs(monoid, [pa.nulls(0, kind) for kind in kinds])
     if columns is None:
         return None

@@ -10,7 +10,7 @@ from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling.run import roll
 from windrow.names import check_columns
 from windrow.result_names import check_names, check_table_names
-from windrow.rows.columns import needed_columns
+from windrow.rows.columns import check_flags, needed_columns
 from windrow.rows.times import TimeAxis, check_time_kind
 from windrow.spec import Spec
 
@@ -38,6 +38,7 @@ def check(query: Spec, frame: DataFrame) -> None:
     """Raise what can be known to be wrong from the query and the schema alone."""
     check_columns(needed_columns(query), frame.columns, "the DataFrame")
     _check_names(query, frame)
+    check_flags(query, arrow_schema(frame, [a.where for _, a in query.aggregates if a.where is not None]))
     kind = arrow_schema(frame, [query.time]).field(0).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
         raise TypeError(

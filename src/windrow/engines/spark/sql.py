@@ -24,6 +24,7 @@ from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.rolling.task import RollingTask
 from windrow.names import no_column
+from windrow.rows.columns import check_flags
 from windrow.spec import Rolling, Spec
 from windrow.spec_text import aggregate_of
 from windrow.windows.timeline.durations import fixed_duration
@@ -66,7 +67,7 @@ class KeyRows:
     Only the columns that are read become Arrow columns; whole rows wait for their results as they are."""
 
     def __init__(self, query: Spec, fields: dict[str, Any]) -> None:
-        read = dict.fromkeys([query.time, *(c for _, a in query.aggregates for c in a.columns)])
+        read = dict.fromkeys([query.time, *(c for _, a in query.aggregates for c in a.reads)])
         self._fields = [(name, fields[name]) for name in read]
         schema = _arrow_schema(dict(self._fields))
         kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
@@ -150,6 +151,7 @@ def _table_function() -> type:
 
 
 def _check_columns(query: Spec, schema: pa.Schema) -> None:
-    for name in [query.time, *(c for _, a in query.aggregates for c in a.columns)]:
+    for name in [query.time, *(c for _, a in query.aggregates for c in a.reads)]:
         if name not in schema.names:
             raise ValueError(f"{_NAME}: {no_column(name, schema.names)}")
+    check_flags(query, schema)

@@ -20,6 +20,7 @@ from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
 from windrow.result_names import check_table_names
+from windrow.rows.columns import check_flags
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import Moments, read_moments
@@ -58,6 +59,8 @@ def read_rows(
     if state.columns is None or not state.columns.fit(table):
         check_table_names(plan.query, table.column_names, endless=True)
         plan, state = plan.with_types_of(state, table)
+        assert state.columns is not None
+        check_flags(plan.query, state.columns.schema)
     assert state.columns is not None
     assert state.axis is not None
     table = state.columns.conform(table)

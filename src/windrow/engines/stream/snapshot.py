@@ -281,11 +281,9 @@ class _Reader:
         query = self._plan.query
         pairs = list(zip(query.aggregates, self._places, strict=True))
         bounds = dict(stored["added"])
-        known = [a.columns for (name, a), place in pairs if place is not None and name not in bounds]
+        known = [a.reads for (name, a), place in pairs if place is not None and name not in bounds]
         held = {query.time, *query.by, *(column for columns in known for column in columns)}
-        new = {
-            name: rows_in for (name, a), place in pairs if place is None and not held.issuperset(a.columns)
-        }
+        new = {name: rows_in for (name, a), place in pairs if place is None and not held.issuperset(a.reads)}
         return stored | {"added": bounds | new}
 
     def _rows(self, part: OrderedRows, stored: dict[str, Any], state: State) -> OrderedRows:

@@ -19,7 +19,7 @@ __all__ = ["kept_of_frame", "kept_results", "kept_values"]
 
 def kept_results(frame: Frame, aggregate: Aggregate, skipped: Mask | None, over: Over) -> Any:
     """A result for each range of rows, in processing order, or None for an aggregate that keeps no values."""
-    family = family_of(aggregate.monoid, frame.raw(aggregate.columns[0]).type)
+    family = family_of(aggregate.monoid, frame.raw(aggregate.inputs[0]).type)
     if family is None:
         return None
     bag, before = kept_of_frame(frame, aggregate, skipped)
@@ -34,7 +34,7 @@ def kept_of_frame(frame: Frame, aggregate: Aggregate, skipped: Mask | None) -> t
     ``skipped`` is a mask of the rows of the table."""
     if skipped is not None and frame.permutation is not None:
         skipped = skipped[frame.permutation]
-    return kept_values(aggregate.monoid, frame.column(aggregate.columns[0]), skipped)
+    return kept_values(aggregate.monoid, frame.column(aggregate.inputs[0]), skipped)
 
 
 def kept_values(monoid: Monoid, values: Any, skipped: Mask | None) -> tuple[Bag, Ints | None]:

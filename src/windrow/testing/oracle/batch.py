@@ -96,7 +96,7 @@ def _groups(query: Query, table: list[dict[str, Any]], clock: Clock) -> list[Gro
 
 def check_columns(query: Spec, table: list[dict[str, Any]]) -> None:
     """Refuse rows that lack a column which the query reads."""
-    read = [column for _, aggregate in query.aggregates for column in aggregate.columns]
+    read = [column for _, aggregate in query.aggregates for column in aggregate.reads]
     windows = [getattr(window, "column", query.time) for _, window in query.windows]
     needed = dict.fromkeys([query.time, *query.by, *query.order, *windows, *read])
     for number, row in enumerate(table):

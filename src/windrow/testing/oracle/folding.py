@@ -84,7 +84,7 @@ def policy_frames(query: Spec, policy: Policy, rows: list[Row]) -> Iterator[Fram
 def _lowered(aggregate: Aggregate, rows: list[Row], min_count: int) -> Any:
     """The result over rows in order: lifted, folded from the left, lowered."""
     monoid = aggregate.monoid
-    inputs = [_inputs(aggregate, row) for row in rows]
+    inputs = [_inputs(aggregate, row) for row in _present(aggregate, rows)]
     if monoid.nulls == "propagate" and any(value is None for values in inputs for value in values):
         return None
     counted = [values for values in inputs if not monoid.skips(values)]
@@ -93,6 +93,11 @@ def _lowered(aggregate: Aggregate, rows: list[Row], min_count: int) -> Any:
     if not counted:
         return monoid.empty_result()
     return monoid.lower(functools.reduce(monoid.combine, (monoid.lift(*values) for values in counted)))
+
+
+def _present(aggregate: Aggregate, rows: list[Row]) -> list[Row]:
+    """The rows that an aggregate sees: with ``where``, those in which this column is true."""
+    return [row for row in rows if aggregate.where is None or row.values[aggregate.where] is True]
 
 
 def _inputs(aggregate: Aggregate, row: Row) -> tuple[Any, ...]:
@@ -107,5 +112,6 @@ def _partials(query: Spec, rows: list[Row]) -> SimpleNamespace:
 
 def _partial(aggregate: Aggregate, rows: list[Row]) -> Any:
     monoid = aggregate.monoid
-    counted = [values for row in rows if not monoid.skips(values := _inputs(aggregate, row))]
+    present = _present(aggregate, rows)
+    counted = [values for row in present if not monoid.skips(values := _inputs(aggregate, row))]
     return functools.reduce(monoid.combine, (monoid.lift(*values) for values in counted), monoid.identity)

@@ -51,6 +51,12 @@ _AGGREGATES: list[Aggregate] = [
     wr.any("flag"),
     wr.share("flag"),
     CONCATENATION("s"),
+    wr.count(where="flag"),
+    wr.sum("n", where="flag"),
+    wr.sum("n", nulls="propagate", where="flag"),
+    wr.arg_max("n", "s", where="flag"),
+    wr.collect("s", where="flag"),
+    CONCATENATION("s", where="flag"),
 ]
 
 

@@ -38,11 +38,11 @@ def spark_folds(query: Spec, schema: pa.Schema) -> bool:
 
 def _is_known(aggregate: Aggregate, schema: pa.Schema) -> bool:
     monoid = aggregate.monoid
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return True
-    if monoid.spark is None or monoid.nan != "propagate":
+    if monoid.spark is None or monoid.nan != "propagate" or aggregate.tells_absent:
         return False
-    return _letter(plain_type(schema.field(aggregate.columns[0]).type)) in monoid.spark.kinds
+    return _letter(plain_type(schema.field(aggregate.inputs[0]).type)) in monoid.spark.kinds
 
 
 def _letter(kind: pa.DataType) -> str:
@@ -62,7 +62,7 @@ def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
     """Whether Spark's own expressions make results of slices that are windows: rows never leave the JVM."""
     kind = schema.field(query.time).type
     has_plain_time = pa.types.is_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
-    monoids = [aggregate.monoid for _, aggregate in query.aggregates if aggregate.columns]
+    monoids = [aggregate.monoid for _, aggregate in query.aggregates if aggregate.inputs]
     are_plain = all(_finisher(monoid) is not None and monoid.nulls == "skip" for monoid in monoids)
     return each_slice_is_a_window(query) and has_plain_time and are_plain
 
@@ -85,7 +85,7 @@ def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: p
     for k, ((_, aggregate), field) in enumerate(
         zip(query.aggregates, results.fields[len(found) :], strict=True)
     ):
-        kind = None if not aggregate.columns else plain_type(schema.field(aggregate.columns[0]).type)
+        kind = None if not aggregate.inputs else plain_type(schema.field(aggregate.inputs[0]).type)
         result = _result(k, aggregate, query, kind is not None and bool(pa.types.is_int64(kind)), found)
         made.append(f"CAST({result} AS {field.dataType.simpleString()})")
     named = zip([*found, *made], results.names, strict=True)
@@ -96,7 +96,7 @@ def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: lis
     """What the aggregate makes of its partial; null where too few values are. ``edges``: the columns before
     the results, for messages; ``is_long``: sums come in two halves."""
     min_count = query.min_count
-    if not aggregate.columns:
+    if not aggregate.inputs:
         return f"IF(`rows` >= {min_count}, `rows`, NULL)" if min_count else "`rows`"
     monoid = aggregate.monoid
     finisher = _finisher(monoid)
@@ -144,21 +144,27 @@ def spark_slices(
 
     time = microseconds(query.time, schema)
     keys = [f"{quoted(name)} AS k{k}" for k, name in enumerate(query.by)]
-    names = {name: f"c{k}" for k, name in enumerate(_inputs(query))}
-    needed = [f"{quoted(name)} AS {cell}" for name, cell in names.items()]
+    names = {each: f"c{k}" for k, each in enumerate(_inputs(query))}
+    needed = [f"{_passing(*each)} AS {cell}" for each, cell in names.items()]
     cells = rows.selectExpr(*keys, f"{time} AS t", f"{_next_edge(query, time)} AS `end`", *needed)
     folded = ["count(*) AS `rows`"]
     if not are_results:
         folded += ["min(t) AS `first`", "max(t) AS `last`", "0L AS part"]
     for k, (_, aggregate) in enumerate(query.aggregates):
-        if aggregate.columns:
+        if aggregate.inputs:
             folded += _members(k, aggregate, names, schema, are_results)
     grouped = cells.groupBy(*tables.key_names, "end").agg(*map(functions.expr, folded))
     return grouped if are_results else grouped.select(*tables.schema.names)
 
 
-def _inputs(query: Spec) -> list[str]:
-    return list(dict.fromkeys(c for _, a in query.aggregates for c in a.columns))
+def _inputs(query: Spec) -> list[tuple[str, str | None]]:
+    """The columns that are folded, each with the column that says which of its rows count."""
+    return list(dict.fromkeys((c, a.where) for _, a in query.aggregates for c in a.inputs))
+
+
+def _passing(name: str, where: str | None) -> str:
+    """A column, null in rows that do not count."""
+    return quoted(name) if where is None else f"IF({quoted(where)}, {quoted(name)}, NULL)"
 
 
 def _next_edge(query: Spec, time: str) -> str:
@@ -171,11 +177,15 @@ def _next_edge(query: Spec, time: str) -> str:
 
 
 def _members(
-    k: int, aggregate: Aggregate, names: dict[str, str], schema: pa.Schema, are_results: bool
+    k: int,
+    aggregate: Aggregate,
+    names: dict[tuple[str, str | None], str],
+    schema: pa.Schema,
+    are_results: bool,
 ) -> list[str]:
     """The members of an aggregate's native partial, and how many rows it skips."""
-    (name,) = aggregate.columns
-    value = names[name]
+    (name,) = aggregate.inputs
+    value = names[name, aggregate.where]
     kind = plain_type(schema.field(name).type)
     is_float = bool(pa.types.is_floating(kind))
     number = f"{'DOUBLE' if is_float else 'BIGINT'}({value})"

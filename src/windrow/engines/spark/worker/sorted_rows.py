@@ -18,7 +18,7 @@ from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 
-__all__ = ["RowReader", "SortedRows", "columns_of", "named_by_time"]
+__all__ = ["RowReader", "SortedRows", "column_of", "named_by_time"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,6 @@ def _with_time(table: pa.Table, time: str, row: int) -> str:
     return f"the row with {time}={table.column(time)[row].as_py()!s}"
 
 
-def columns_of(table: pa.Table, names: Sequence[str]) -> list[Any]:
-    """Columns as plain arrays."""
-    return [plain_array(table.column(name)) for name in names]
+def column_of(table: pa.Table, name: str) -> Any:
+    """A column as a plain array."""
+    return plain_array(table.column(name))

@@ -23,7 +23,7 @@ from windrow.compile.native import NativeMonoid
 from windrow.engines.spark.worker.rolling.tails import ArrowTail
 from windrow.errors import Raised
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs, skipped_values
+from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs, skipped_values, skipping
 from windrow.partials.kept import Family, family_of
 from windrow.partials.kept.rows import kept_values
 from windrow.partials.over_ranges import integers_fit
@@ -71,7 +71,7 @@ class PlainCarry:
 
     def __init__(self, aggregate: Aggregate) -> None:
         self._monoid = aggregate.monoid
-        self._ranges = PlainRanges(self._monoid)
+        self._ranges = PlainRanges(skipping(aggregate))
 
     @classmethod
     def of_native(cls, aggregate: Aggregate, carry: NativeCarry) -> PlainCarry:

@@ -12,11 +12,11 @@ from windrow.arrays import Ints
 from windrow.engines.kinds.policy import PolicyWindow, lowered
 from windrow.engines.spark.worker.chunks import conformed
 from windrow.engines.spark.worker.rolling.carry import Batch
-from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
-from windrow.engines.spark.worker.sorted_rows import SortedRows, columns_of
+from windrow.engines.spark.worker.rolling.skipped_rows import ValueCounts
+from windrow.engines.spark.worker.sorted_rows import SortedRows, column_of
 from windrow.errors import naming_row
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import skipped_values
+from windrow.partials.inputs import passing_arrays
 from windrow.partials.ranges import RowRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import count_column
@@ -34,7 +34,7 @@ class PolicyCarry:
         self._kinds = kinds
         self._window = PolicyWindow(query, policy)
         self._base = 0
-        self._skipped = [SkippedRows() for _ in query.aggregates]
+        self._counts = [ValueCounts(aggregate) for _, aggregate in query.aggregates]
 
     def push(self, rows: SortedRows) -> tuple[list[Any], Ints]:
         """A result column per aggregate, and where each row's window starts, as absolute positions."""
@@ -59,16 +59,16 @@ class PolicyCarry:
         self, k: int, aggregate: Aggregate, rows: SortedRows, batch: Batch, partials: list[Any]
     ) -> Any:
         monoid, min_count = aggregate.monoid, self._query.min_count
-        if not aggregate.columns:
+        if not aggregate.inputs:
             return count_column(RowRanges(batch.fronts, batch.stops), min_count)
-        arrays = columns_of(rows.table, aggregate.columns)
-        counts = self._skipped[k].push(skipped_values(monoid, arrays), batch)
+        arrays = passing_arrays(aggregate, functools.partial(column_of, rows.table))
+        counts = self._counts[k].push(rows.table, arrays, batch)
         kind = type_over(aggregate, [array.type for array in arrays])
         return conformed(lowered(monoid, kind, partials, counts, min_count, batch.describe), self._kinds[k])
 
 
 def _inputs(rows: SortedRows, aggregate: Aggregate) -> list[tuple[Any, ...]]:
-    if not aggregate.columns:  # count(): every row counts
+    if not aggregate.inputs:  # count(): every row counts
         return [(True,)] * len(rows)
-    arrays = columns_of(rows.table, aggregate.columns)
+    arrays = passing_arrays(aggregate, functools.partial(column_of, rows.table))
     return list(zip(*(array.to_pylist() for array in arrays), strict=True))

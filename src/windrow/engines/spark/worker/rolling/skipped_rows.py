@@ -1,4 +1,4 @@
-"""How many rows of each window an aggregate skips, from batch to batch.
+"""How many rows of each window an aggregate skips, and how many values are left, from batch to batch.
 
 Kept as running counts by position, and only from the first skipped row on: a partition without nulls pays
 nothing.
@@ -6,17 +6,36 @@ nothing.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.engines.spark.worker.rolling.carry import Batch
 from windrow.engines.spark.worker.rolling.tails import Tail
+from windrow.engines.spark.worker.sorted_rows import column_of
+from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import absent_values, skipped_values
 
-__all__ = ["SkippedRows"]
+__all__ = ["SkippedRows", "ValueCounts"]
 
 _NONE = np.zeros(1, np.int64)
+
+
+class ValueCounts:
+    """How many values, and how many nulls, the windows of one aggregate hold."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self._aggregate = aggregate
+        self._skipped, self._absent = SkippedRows(), SkippedRows()
+
+    def push(self, table: pa.Table, arrays: list[Any], batch: Batch) -> tuple[Ints, Ints]:
+        """``arrays`` are the inputs of the aggregate in this table; rows that are absent are not nulls."""
+        values, nulls = self._skipped.push(skipped_values(self._aggregate.monoid, arrays), batch)
+        absent = absent_values(self._aggregate, functools.partial(column_of, table))
+        return values, nulls - self._absent.push(absent, batch)[1]
 
 
 class SkippedRows:

@@ -22,11 +22,11 @@ from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.rolling.carry import Batch, Carry, carry_for
 from windrow.engines.spark.worker.rolling.fronts import CountFronts, Fronts, TimeFronts
 from windrow.engines.spark.worker.rolling.policies import PolicyCarry
-from windrow.engines.spark.worker.rolling.skipped_rows import SkippedRows
-from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, columns_of
+from windrow.engines.spark.worker.rolling.skipped_rows import ValueCounts
+from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, column_of
 from windrow.errors import naming_row
 from windrow.monoids.base import Aggregate
-from windrow.partials.inputs import skipped_values
+from windrow.partials.inputs import passing_arrays
 from windrow.partials.ranges import RowRanges
 from windrow.partials.results import count_column, with_nulls
 from windrow.rows.columns import plain_type
@@ -147,15 +147,16 @@ class _Result:
     def __init__(self, aggregate: Aggregate, query: Spec, schema: pa.Schema) -> None:
         self._aggregate = aggregate
         self._min_count = query.min_count
-        self._skipped = SkippedRows()
-        kinds = [plain_type(schema.field(name).type) for name in aggregate.columns]
-        counts = not aggregate.columns or query.rolling_over is None or query.rolling_over.policy is not None
+        self._counts = ValueCounts(aggregate)
+        kinds = [plain_type(schema.field(name).type) for name in aggregate.inputs]
+        counts = not aggregate.inputs or query.rolling_over is None or query.rolling_over.policy is not None
         self._carry: Carry | None = None if counts else carry_for(aggregate, kinds)
 
     def push(self, table: pa.Table, batch: Batch) -> Any:
         if self._carry is None:
             return count_column(RowRanges(batch.fronts, batch.stops), self._min_count)
-        monoid = self._aggregate.monoid
-        arrays = columns_of(table, self._aggregate.columns)
-        values, nulls = self._skipped.push(skipped_values(monoid, arrays), batch)
-        return with_nulls(monoid, self._carry.push(arrays, batch), values, nulls, self._min_count)
+        arrays = passing_arrays(self._aggregate, functools.partial(column_of, table))
+        values, nulls = self._counts.push(table, arrays, batch)
+        return with_nulls(
+            self._aggregate.monoid, self._carry.push(arrays, batch), values, nulls, self._min_count
+        )

@@ -27,6 +27,7 @@ from windrow.partials.kept import Bag
 from windrow.partials.kept.column import KeptColumn
 from windrow.partials.partials import Partials
 from windrow.partials.picked import picked_input
+from windrow.partials.unseen import Unseen, counted_rows
 from windrow.rows.columns import plain_type
 from windrow.rows.keys import KeyRuns
 from windrow.slicing.slices import HeldSlices, KeyedSlices
@@ -43,14 +44,14 @@ class SliceTable:
     def __init__(self, query: Spec, schema: pa.Schema) -> None:
         self._query = query
         self._aggregates = [aggregate for _, aggregate in query.aggregates]
-        self._forms = [native_form(a, schema) if a.columns else None for a in self._aggregates]
+        self._forms = [native_form(a, schema) if a.inputs else None for a in self._aggregates]
         self._kept = [kept_type(a, schema) for a in self._aggregates]
-        self._kinds = [[plain_type(schema.field(c).type) for c in a.columns] for a in self._aggregates]
+        self._kinds = [[plain_type(schema.field(c).type) for c in a.inputs] for a in self._aggregates]
         keys = [pa.field(f"k{k}", schema.field(name).type) for k, name in enumerate(query.by)]
         edges = [pa.field(name, pa.int64()) for name in _EDGES]
         self.key_names = [field.name for field in keys]
         #: of the tables
-        self.schema = pa.schema([*keys, *edges, *self._partial_fields()])
+        self.schema = pa.schema([*keys, *edges, *self._partial_fields(), *self._absent_fields()])
 
     def _partial_fields(self) -> list[Any]:
         fields = []
@@ -69,6 +70,12 @@ class SliceTable:
             fields.append(pa.field(f"a{k}_skipped", pa.int64()))
         return fields
 
+    def _absent_fields(self) -> list[Any]:
+        """How many rows are absent, for aggregates that tell them from nulls."""
+        return [
+            pa.field(f"a{k}_absent", pa.int64()) for k, a in enumerate(self._aggregates) if a.tells_absent
+        ]
+
     def table(self, keys: Sequence[Any], slices: HeldSlices, part: int) -> pa.Table:
         """Slices as a table, with the values of their keys."""
         edges = [slices.firsts, slices.lasts, slices.ends, np.full(len(slices), part), slices.partials.rows]
@@ -79,19 +86,32 @@ class SliceTable:
             elif column is not None:
                 assert form is not None
                 columns += _stored(column, form, len(slices))
+        columns += self._stored_absent(slices.partials)
         return pa.table(columns, schema=self.schema)
 
     def slices(self, table: pa.Table, alone: bool = False) -> KeyedSlices:
         """A table as slices. Neighbours of the same key have one number, unless each slice is ``alone``."""
         first, last, end, _, rows = (_integers(table.column(name)) for name in _EDGES)
         columns = [self._column(k, table) for k in range(len(self._aggregates))]
-        partials = Partials(tuple(self._aggregates), rows, tuple(columns))
+        partials = Partials(tuple(self._aggregates), rows, tuple(columns), absent=self._absent(table))
         keys = table.select(self.key_names).rename_columns(list(self._query.by))
         starts = np.ones(len(first), np.bool_)
         if not alone:
             starts = KeyRuns(self._query.by).starts(keys) if self._query.by else np.arange(len(first)) == 0
             keys = keys.filter(pa.array(starts)) if self._query.by else keys
         return KeyedSlices(keys, HeldSlices(np.cumsum(starts) - 1, first, last, end, None, partials))
+
+    def _stored_absent(self, partials: Partials) -> list[Any]:
+        absent = partials.absent or (None,) * len(self._aggregates)
+        pairs = zip(self._aggregates, absent, strict=True)
+        nothing = np.zeros(len(partials), np.int64)
+        return [pa.array(nothing if c is None else c) for a, c in pairs if a.tells_absent]
+
+    def _absent(self, table: pa.Table) -> Unseen:
+        aggregates = enumerate(self._aggregates)
+        return counted_rows(
+            _integers(table.column(f"a{k}_absent")) if a.tells_absent else None for k, a in aggregates
+        )
 
     def _column(self, k: int, table: pa.Table) -> Column | None:
         form, aggregate = self._forms[k], self._aggregates[k]
