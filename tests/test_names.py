@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
         ("stdev", "wr.stddev"),
         ("stddev_samp", "wr.stddev"),
         ("stddev_pop", "wr.stddev('x', ddof=0)"),
+        ("count_if", "wr.count(where='flag')"),
         ("variance", "wr.var"),
         ("nunique", "wr.count_distinct"),
         ("n_unique", "wr.count_distinct"),

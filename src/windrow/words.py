@@ -134,6 +134,9 @@ ELSEWHERE = {
 WRITTEN = {
     "max_by": "wr.arg_max, with the column that is largest first: wr.arg_max('len', 'caller')",
     "min_by": "wr.arg_min, with the column that is smallest first: wr.arg_min('len', 'caller')",
+    "count_if": "wr.count(where='flag')",
+    "countif": "wr.count(where='flag')",
+    "sum_if": "wr.sum('x', where='flag')",
     "stddev_pop": "wr.stddev('x', ddof=0)",
     "std_pop": "wr.stddev('x', ddof=0)",
     "var_pop": "wr.var('x', ddof=0)",

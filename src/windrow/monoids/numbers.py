@@ -42,7 +42,7 @@ count = Monoid(
     arity=(1, 1),
     result_type="int64",
     counts_rows=True,
-    spark=SparkForm(members=("count({x})",), result="{0}"),
+    spark=SparkForm(members=("count({x})",), result="{0}", kinds="biuf"),
     doc="""How many rows there are; with a column, in how many of them it is not null.
 
     NaN counts as a value, unless ``nan="ignore"``. A window without rows counts 0.

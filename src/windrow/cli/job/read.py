@@ -117,6 +117,7 @@ def _job(
         events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
     _check_columns(asked, source, events)
     _check_time(asked, source, events)
+    _check_flags(asked, source, events)
     _check_policies(asked, data, places)
     sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
     spark = read_spark(
@@ -253,6 +254,20 @@ def _check_time(asked: Query, source: Source, events: Fields) -> None:
     if kind not in TIME_TYPES:
         events.refuse(
             "time", f"column {asked.time!r} is of type {kind}: name one of timestamps, dates or whole numbers"
+        )
+
+
+def _check_flags(asked: Query, source: Source, events: Fields) -> None:
+    """Where types are known, a column of where= that is not boolean is an error of the file."""
+    kinds = {name: kind.strip().lower() for name, kind in source.schema}
+    derived = {name.lower() for name, _ in source.columns}
+    for name, aggregate in asked.aggregates:
+        where = aggregate.where
+        if where is None or where.lower() in derived or kinds.get(where, "boolean") == "boolean":
+            continue
+        raise JobError(
+            f"{events.places.at('agg', name)}: where={where}: the column is of type {kinds[where]}: give a "
+            f"boolean column, or derive one in [source.columns], as in is_long = 'len > 60'"
         )
 
 

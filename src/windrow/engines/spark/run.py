@@ -38,7 +38,7 @@ def check(query: Spec, frame: DataFrame) -> None:
     """Raise what can be known to be wrong from the query and the schema alone."""
     check_columns(needed_columns(query), frame.columns, "the DataFrame")
     _check_names(query, frame)
-    check_flags(query, arrow_schema(frame, [a.where for _, a in query.aggregates if a.where is not None]))
+    check_flags(query, arrow_schema(frame, needed_columns(query)))
     kind = arrow_schema(frame, [query.time]).field(0).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
         raise TypeError(
