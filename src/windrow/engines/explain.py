@@ -67,7 +67,7 @@ def _framed(query: Spec, frames: Frames) -> Iterator[str]:
     yield from (f"  {ending}: {frame}" if ending else f"  {frame}" for ending, frame in frames.named)
     for name, aggregate in query.aggregates:
         how = _from_values(aggregate) or f"{_named(choose(aggregate.monoid), 'rows')}; {_native(aggregate)}"
-        how = how if aggregate.columns else _COUNTED
+        how = how if aggregate.inputs else _COUNTED
         passes = f"; one pass for each of {len(frames.named)} sizes" if len(frames.named) > 1 else ""
         yield f"  {name} = {aggregate!r}: {how}{passes}"
 

@@ -146,7 +146,7 @@ class _Events:
 
     def _altered(self, hidden: Any) -> pa.Table:
         table = self.table
-        read = dict.fromkeys(column for _, aggregate in self.query.aggregates for column in aggregate.columns)
+        read = dict.fromkeys(column for _, aggregate in self.query.aggregates for column in aggregate.reads)
         for name in read:
             if name not in (*self.query.by, self.query.time):
                 column = plain_array(table.column(name))
