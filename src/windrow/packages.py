@@ -10,6 +10,7 @@ __all__ = ["EXTRAS", "how_to_install"]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cli": ("rich>=13",),
+    "connect": ("pyspark[connect]>=4.3", "protobuf>=6"),
     "redis": ("redis>=5",),
     "rocksdb": ("rocksdict>=0.3.23",),
     "spark": ("pyspark>=4.3", "protobuf>=6"),

@@ -119,7 +119,7 @@ def test_a_number_that_somebody_has_set_is_nothing_to_warn_of(own: Any, tmp_path
 class ClusterSession:
     """A session of which nothing but ``conf`` may be used, as on Spark Connect."""
 
-    conf = SimpleNamespace(getAll={"spark.master": "yarn"})
+    conf = SimpleNamespace(get={"spark.master": "yarn"}.get)
 
 
 def test_200_partitions_on_a_cluster_are_nothing_to_warn_of() -> None:

@@ -136,9 +136,9 @@ def _check_checkpoint(job: Job) -> None:
     check_results(job)
     if not has_begun(checkpoint):
         return
-    why = "it is not on this machine" if "://" in checkpoint else missing()
+    why = "it is not on this machine" if "://" in checkpoint else missing(job)
     if why is None and not master_of(job).startswith("local"):
-        why = f"Spark would be started at {master_of(job)}"
+        why = f"Spark would be at {master_of(job).partition(';')[0]}"
     if why is not None:
         say_line(f"skip  checkpoint: windrow run checks it at its start; here {why}")
         return

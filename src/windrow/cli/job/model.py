@@ -75,6 +75,13 @@ class SparkSettings:
     master: str | None
     app_name: str
     conf: tuple[Setting, ...]
+    #: where Spark Connect is, "sc://host:15002", or "local[2]" for a server of one's own
+    remote: str | None = None
+
+    @property
+    def has_own_spark(self) -> bool:
+        """Whether a job starts Spark, and does not connect to one that runs."""
+        return self.remote is None or self.remote.startswith("local")
 
 
 @dataclass(frozen=True)

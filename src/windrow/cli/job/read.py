@@ -121,7 +121,7 @@ def _job(
     _check_policies(asked, data, places)
     sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
     spark = read_spark(
-        Fields(data.get("spark", {}), places, "spark", _keys("master app_name conf")), file, conf
+        Fields(data.get("spark", {}), places, "spark", _keys("master remote app_name conf")), file, conf
     )
     sink = _sink(sink_fields, source, file)
     _check_output(asked, source, sink, sink_fields, events)

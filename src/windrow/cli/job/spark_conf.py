@@ -23,10 +23,11 @@ from windrow.windows.timeline.zones import zone_name
 
 __all__ = ["given_conf", "read_spark", "spark_without_a_job", "why_refused"]
 
-_MASTER = "spark.master"
+_MASTER, _REMOTE = "spark.master", "spark.remote"
 _ZONE = "spark.sql.session.timezone"
 #: masters that Spark knows; the first are on this machine, or in the settings of this machine
 _OWN_MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[.+\]|yarn")
+_OWN_REMOTE = re.compile(r"local(\[[^\]]+\])?|sc://(localhost|127\.0\.0\.1)(:\d+)?/?")
 _FOREIGN_MASTER = re.compile(r"[a-z][\w+.-]*://.+")
 _NAME = re.compile(r"spark(?:\.[\w*-]+)+", re.ASCII)
 _FAMILIES = re.compile(
@@ -55,25 +56,56 @@ _CLASS = re.compile(r"\b[a-z_]\w*(?:\.[a-z_]\w*)+\.[A-Z]\w*", re.ASCII)
 def read_spark(fields: Fields, file: Path, given: Sequence[Setting]) -> SparkSettings:
     """``[spark]``, with what the command line gives."""
     conf = _conf(fields, given)
-    master = _given_master(given) or _master(fields)
-    return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf)
+    master, remote = _value_of(_MASTER, given), _value_of(_REMOTE, given)
+    if master is None and remote is None:
+        master, remote = _master(fields), _remote(fields)
+    elif master is not None and remote is not None:
+        raise JobError(f"--conf {_MASTER} and --conf {_REMOTE} exclude each other: give one of them")
+    return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf, remote)
 
 
 def spark_without_a_job(app_name: str, given: Sequence[Setting]) -> SparkSettings:
     """What the command line gives, where there is no job file.
 
     >>> spark_without_a_job("windrow state", given_conf(["spark.master=local[2]", "spark.ui.port=4050"]))
-    SparkSettings(master='local[2]', app_name='windrow state', conf=('4050',))
+    SparkSettings(master='local[2]', app_name='windrow state', conf=('4050',), remote=None)
     """
-    return SparkSettings(_given_master(given), app_name, _without_master(given))
+    master, remote = _value_of(_MASTER, given), _value_of(_REMOTE, given)
+    return SparkSettings(master, app_name, _without_place(given), remote)
 
 
-def _given_master(given: Sequence[Setting]) -> str | None:
-    return next((setting.value for setting in given if setting.name == _MASTER), None)
+def _value_of(name: str, given: Sequence[Setting]) -> str | None:
+    return next((setting.value for setting in given if setting.name == name), None)
 
 
-def _without_master(given: Sequence[Setting]) -> tuple[Setting, ...]:
-    return tuple(setting for setting in given if setting.name != _MASTER)
+def _without_place(given: Sequence[Setting]) -> tuple[Setting, ...]:
+    return tuple(setting for setting in given if setting.name not in (_MASTER, _REMOTE))
+
+
+def _remote(fields: Fields) -> str | None:
+    """Where Spark Connect is. What a server is sent, it can read and run: a file cannot choose a foreign one.
+    ``$SPARK_REMOTE`` is what Spark itself looks at."""
+    remote: str | None = fields.text("remote", None)
+    around = os.environ.get("SPARK_REMOTE")
+    if remote is None:
+        return around if "master" not in fields.data else None
+    if "master" in fields.data:
+        fields.refuse("remote", "master and remote exclude each other: a remote Spark has its own master")
+    if remote != around and not _OWN_REMOTE.fullmatch(remote):
+        _refuse_remote(fields, remote)
+    return remote
+
+
+def _refuse_remote(fields: Fields, remote: str) -> NoReturn:
+    shown = remote.partition(";")[0]  # parameters follow, a token among them
+    if not remote.startswith("sc://"):
+        known = "sc://host:15002, or local[2]"
+        fields.refuse("remote", f"{shown!r} is not an address of Spark Connect: give {known}")
+    fields.refuse(
+        "remote",
+        f"a job file cannot choose the server {shown!r}: if you trust it, add --conf {_REMOTE}={shown} to "
+        f"the command, or set SPARK_REMOTE",
+    )
 
 
 def _master(fields: Fields) -> str | None:
@@ -117,7 +149,7 @@ def _conf(fields: Fields, given: Sequence[Setting]) -> tuple[Setting, ...]:
     kept = [setting for setting in fields.settings("conf") if setting.name not in overruled]
     for setting in kept:
         _check(fields, setting)
-    return (*kept, *_without_master(given))
+    return (*kept, *_without_place(given))
 
 
 def _check(fields: Fields, setting: Setting) -> None:
@@ -126,8 +158,8 @@ def _check(fields: Fields, setting: Setting) -> None:
     name = setting.name
     if not name.startswith("spark."):
         inner.refuse(name, f'settings of Spark begin with spark., as in "spark.{name}"')
-    if name == _MASTER:
-        inner.refuse(name, "write it as master in [spark]")
+    if name in (_MASTER, _REMOTE):
+        inner.refuse(name, f"write it as {name.removeprefix('spark.')} in [spark]")
     why = why_refused(setting)
     if why is not None:
         inner.refuse(name, f"{why}: a job file cannot have it; if you trust it, add {_flag(name)}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.spark.shipping import shipped
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.worker.lifetime import Task, lasting
+from windrow.engines.spark.worker.lifetime import Task
 from windrow.partials.partials import needs_order
 from windrow.spec import Spec
 
@@ -81,12 +82,12 @@ def mapped(frame: DataFrame, task: Task, schema: StructType | str) -> DataFrame:
     """``mapInArrow`` for columns of any name: it takes none with dots or backticks in it."""
     names = frame.columns
     if not any(sign in name for name in names for sign in ".`"):
-        return frame.mapInArrow(lasting(task), schema)
+        return frame.mapInArrow(shipped(task), schema)
 
     def renamed(batches: Iterable[Any]) -> Iterator[Any]:
         return task(batch.rename_columns(names) for batch in batches)
 
-    return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(lasting(renamed), schema)
+    return frame.toDF(*(f"c{k}" for k in range(len(names)))).mapInArrow(shipped(renamed), schema)
 
 
 def ties_matter(query: Spec, schema: pa.Schema) -> bool:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rolling.run import roll
+from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import check_columns
 from windrow.result_names import check_names, check_table_names
 from windrow.rows.columns import check_flags, needed_columns
@@ -23,6 +24,7 @@ __all__ = ["run"]
 def run(query: Spec, frame: DataFrame) -> DataFrame:
     """The results of a query on a DataFrame, as a lazy DataFrame; of a stream, as a stream."""
     check(query, frame)
+    prepare_workers(frame.sparkSession, frame.isStreaming)
     if frame.isStreaming:
         from windrow.engines.spark.streaming.run import run_stream
 

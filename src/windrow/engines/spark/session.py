@@ -6,25 +6,27 @@ Nothing that the user has set is changed: neither by name here, nor in a session
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from windrow.engines.spark.compat import cores_of, set_setting, setting
 from windrow.packages import how_to_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SETTINGS", "DefaultPartitions", "session", "warn_of_partitions"]
+__all__ = ["PROVIDER", "SETTINGS", "DefaultPartitions", "session", "warn_of_partitions"]
 
-_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+#: names the store in which streams keep state
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 #: settings and why
 SETTINGS: dict[str, tuple[str, str]] = {
-    "spark.sql.streaming.stateStore.providerClass": (_PROVIDER, "state of Python processors needs RocksDB"),
+    PROVIDER: (_ROCKSDB, "state of Python processors needs RocksDB"),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": (
         "true",
         "a micro-batch writes what changed, not a whole snapshot",
@@ -54,8 +56,9 @@ class DefaultPartitions(UserWarning):
 def session(settings: Mapping[str, Any] | None = None, **options: Any) -> SparkSession:
     """A Spark session with the settings that windrow's streams need.
 
-    ``settings`` are Spark's, by their full names; ``master`` and ``app_name`` may be given as options. If a
-    session runs already it is used, and of the settings only those are made that nobody has made. A new one
+    ``settings`` are Spark's, by their full names; ``master`` and ``app_name`` may be given as options, or
+    ``remote`` for Spark Connect: ``session(remote="sc://host:15002")``. If a session runs already it is used,
+    and of windrow's settings only those are made that nobody has made and that the session takes. A new one
     on ``local[n]`` has n partitions of a shuffle, and workers that run this Python, unless ``PYSPARK_PYTHON``
     or ``spark.pyspark.python`` name another.
     """
@@ -67,15 +70,40 @@ def session(settings: Mapping[str, Any] | None = None, **options: Any) -> SparkS
     running = SparkSession.getActiveSession()
     if running is not None:
         return _completed(running, given)
-    builder = SparkSession.builder.appName(options.pop("app_name", "windrow"))
-    given = _for_master(_master(options, given), given) | given
-    if "master" in options:
-        builder = builder.master(options.pop("master"))
-    if options:
-        raise TypeError(f"session() has no option {next(iter(options))!r}: it takes master and app_name")
+    _check_options(options, given)
+    builder = SparkSession.builder.appName(options.get("app_name", "windrow"))
+    remote = options.get("remote")
+    if remote is not None and not remote.startswith("local"):
+        return _completed(_connected(builder.remote(remote)), given)
+    given = _for_master(remote or _master(options, given), given) | given
+    if remote is not None:
+        builder = builder.remote(remote)
+    elif "master" in options:
+        builder = builder.master(options["master"])
     for name, value in ({name: value for name, (value, _) in SETTINGS.items()} | given).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return _connected(builder) if remote is not None else builder.getOrCreate()
+
+
+def _check_options(options: Mapping[str, Any], given: Mapping[str, str]) -> None:
+    unknown = next((name for name in options if name not in ("app_name", "master", "remote")), None)
+    if unknown is not None:
+        raise TypeError(f"session() has no option {unknown!r}: it takes master, remote and app_name")
+    if "remote" in options and ("master" in options or "spark.master" in given):
+        raise TypeError("session() takes one of master and remote: a remote Spark has its own master")
+
+
+def _connected(builder: Any) -> SparkSession:
+    """A session of Spark Connect. Settings of the server itself are made when it starts; pyspark makes them
+    in the session once more, and warns that it cannot."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Failed to set spark", UserWarning)
+            found: SparkSession = builder.getOrCreate()
+    except ImportError as error:
+        why = f"Spark Connect needs more packages ({error}): {how_to_install('connect')}"
+        raise ImportError(why) from error
+    return found
 
 
 def _master(options: Mapping[str, Any], given: Mapping[str, str]) -> str | None:
@@ -91,7 +119,7 @@ def _for_master(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
     """What one machine needs. It gets a partition of each shuffle for each of its cores: every further one
     costs a stream a task a micro-batch. The workers run this Python, which has windrow: pyspark would take
     whatever ``python3`` is. Of a cluster, neither is known here, and Spark's defaults stay."""
-    cores = _cores(master or "")
+    cores = cores_of(master or "")
     if cores is None:
         return {}
     # pyspark reads no setting, but this alone
@@ -99,23 +127,18 @@ def _for_master(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
     return {_PARTITIONS: str(cores)}
 
 
-def _cores(master: str) -> int | None:
-    """The cores that Spark uses on this machine; None: it is not on this one.
-
-    >>> _cores("local"), _cores("local[4]"), _cores("local[2, 3]"), _cores("spark://host:7077")
-    (1, 4, 2, None)
-    """
-    found = re.fullmatch(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?\])?", master)
-    if found is None:
-        return None
-    return os.cpu_count() or 1 if found[1] == "*" else int(found[1] or 1)
-
-
 def _completed(running: SparkSession, given: dict[str, str]) -> SparkSession:
-    made = dict(running.conf.getAll)
-    wanted = {name: value for name, (value, _) in SETTINGS.items() if name not in made} | given
-    for name, value in wanted.items():
-        running.conf.set(name, value)
+    """What nobody has set and the session takes; what is asked for by name must be taken."""
+    for name, (value, _) in SETTINGS.items():
+        if name not in given and setting(running, name) is None:
+            set_setting(running, name, value)
+    for name, value in given.items():
+        refusal = None if setting(running, name) == value else set_setting(running, name, value)
+        if refusal is not None:
+            raise ValueError(
+                f"{name} cannot be set in the Spark session that runs ({refusal.getCondition()}): give it "
+                f'where the session is started, as in SparkSession.builder.config("{name}", ...)'
+            ) from refusal
     warn_of_partitions(running)
     return running
 
@@ -127,13 +150,13 @@ _warned: weakref.WeakSet[Any] = weakref.WeakSet()
 def warn_of_partitions(running: SparkSession, level: int = 4) -> None:
     """Warn once of a session on one machine in which nobody has set the number of partitions of a shuffle.
     ``level``: how far up the caller's line is."""
-    made = dict(running.conf.getAll)
-    cores = _cores(made.get("spark.master", ""))
-    if cores is None or _PARTITIONS in made or running in _warned:
+    master = setting(running, "spark.master") or ""
+    cores = cores_of(master)
+    if cores is None or setting(running, _PARTITIONS) is not None or running in _warned:
         return
     _warned.add(running)
     warnings.warn(
-        f"this Spark session on {made['spark.master']} has {running.conf.get(_PARTITIONS)} partitions of a "
+        f"this Spark session on {master} has {running.conf.get(_PARTITIONS)} partitions of a "
         f"shuffle, Spark's default for a cluster: a stream runs a task for each in every micro-batch, and "
         f'takes minutes for few rows. Write spark.conf.set("{_PARTITIONS}", "{cores}") before the stream '
         f"starts for the first time (its checkpoint keeps the number), or start the session with "

@@ -23,6 +23,7 @@ from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.rolling.task import RollingTask
+from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import no_column
 from windrow.rows.columns import check_flags
 from windrow.spec import Rolling, Spec
@@ -43,6 +44,7 @@ def register(spark: SparkSession) -> None:
     """Make ``windrow_rolling`` known to a session."""
     from pyspark.sql.functions import udtf
 
+    prepare_workers(spark)
     function: Any = udtf(_table_function())
     spark.udtf.register(_NAME, function)
 

@@ -2,7 +2,7 @@
 
 Without its package, a format is an error of Spark's after it has started. What is given can be seen before:
 in the job, in the environment, among Spark's own jars. Jars that are only known by their paths may hold
-anything, and so may a session that runs already: there nothing is refused.
+anything, and so may a session or server that runs already: there nothing is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OPAQUE = re.compile(r"--jars|--driver-class-path|spark\.jars\b(?!\.packages)|ex
 
 def check_packages(job: Job) -> None:
     """Refuse a format whose package is given nowhere."""
-    if importlib.util.find_spec("pyspark") is None or _is_running():
+    if importlib.util.find_spec("pyspark") is None or _is_running() or not job.spark.has_own_spark:
         return
     given = _Given(job)
     for table, name, options in (

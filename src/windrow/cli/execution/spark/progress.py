@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.cli.show import Progress
+from windrow.engines.spark.compat import observed
 from windrow.engines.stream.late import REASONS
 
 __all__ = ["step_of"]
@@ -22,7 +23,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
     >>> step.batch, step.rows, step.seconds, step.watermark
     (3, 10, 1.5, None)
     """
-    counts = _plain((progress.get("observedMetrics") or {}).get("windrow"))
+    counts = observed(progress, "windrow")
     times = progress.get("eventTime") or {}
     return Progress(
         batch=int(progress.get("batchId", 0)),
@@ -44,13 +45,6 @@ def _rows(counts: dict[str, Any], progress: Mapping[str, Any]) -> int:
     """Rows that came in. Spark's own number has those that ``where`` left out, too."""
     counted = counts.get("rows_in")
     return int((progress.get("numInputRows") or 0) if counted is None else counted)
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    """Rows of Spark's and mappings, as a dict."""
-    if value is None:
-        return {}
-    return dict(value.asDict()) if hasattr(value, "asDict") else dict(value)
 
 
 def _state_bytes(counts: dict[str, Any], held: int) -> int:

@@ -57,7 +57,7 @@ def spark_log() -> str:
 @contextlib.contextmanager
 def open_session(job: Job, verbose: bool = False) -> Iterator[SparkSession]:
     """The running session if there is one, else one of its own that ends with the job."""
-    if (why := missing()) is not None:
+    if (why := missing(job)) is not None:
         raise JobError(why)
     from pyspark.sql import SparkSession
 
@@ -108,19 +108,24 @@ def _opened_log() -> int:
     return os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
-def missing() -> str | None:
+def missing(job: Job) -> str | None:
     """What Spark needs and is not there, with the remedy."""
     home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+    has_java = shutil.which("java") is not None or bool(
+        home and os.path.exists(os.path.join(home, "bin", "java"))
+    )
+    if not has_java and job.spark.has_own_spark:
         return NO_JAVA
     if importlib.util.find_spec("pyspark") is None:
         return f"pyspark is not installed: {how_to_install('spark')}, or use --engine local"
+    if job.spark.remote is not None and importlib.util.find_spec("grpc") is None:
+        return f"Spark Connect needs grpcio: {how_to_install('connect')}"
     return None
 
 
 def master_of(job: Job) -> str:
-    """Where a job starts Spark."""
-    return job.spark.master or os.environ.get("MASTER") or "local[*]"
+    """Where a job starts Spark, or finds it."""
+    return job.spark.remote or job.spark.master or os.environ.get("MASTER") or "local[*]"
 
 
 def _started(job: Job, verbose: bool) -> SparkSession:
@@ -128,15 +133,24 @@ def _started(job: Job, verbose: bool) -> SparkSession:
 
     # what pyspark thinks of the installed pandas is nothing that a job could change
     warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
-    master = master_of(job)
-    plain = {s.name: s.value for s in job.spark.conf if not s.is_secret}
-    settings = _ALWAYS | (_LOCAL if master.startswith("local") else {}) | _redaction(job) | plain
     try:
+        if not job.spark.has_own_spark:
+            return session(_for_a_server(job), remote=job.spark.remote, app_name=job.spark.app_name)
+        master = master_of(job)
+        place = {"master" if job.spark.remote is None else "remote": master}
+        plain = {s.name: s.value for s in job.spark.conf if not s.is_secret}
+        settings = _ALWAYS | (_LOCAL if master.startswith("local") else {}) | _redaction(job) | plain
         with _secrets_in_a_file([s for s in job.spark.conf if s.is_secret]), _quiet(verbose):
-            return session(settings, master=master, app_name=job.spark.app_name)
+            return session(settings, app_name=job.spark.app_name, **place)
     except Exception as error:
-        where = "" if verbose else f"; see {spark_log()}"
+        where = "" if verbose or not os.path.exists(spark_log()) else f"; see {spark_log()}"
         raise JobFailed(f"Spark did not start: {str(error).splitlines()[0]}{where}") from error
+
+
+def _for_a_server(job: Job) -> dict[str, str]:
+    """What a session of a server that runs can be given: settings of SQL, and those of the job."""
+    own = {n: value for n, value in (_ALWAYS | _redaction(job)).items() if n.startswith("spark.sql.")}
+    return own | {s.name: s.value for s in job.spark.conf}
 
 
 def _redaction(job: Job) -> dict[str, str]:

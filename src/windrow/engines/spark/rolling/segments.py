@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.engines.spark.compat import parallelism
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
 from windrow.spec import Spec
@@ -98,7 +99,7 @@ def hot_keys(query: Spec, frame: DataFrame, time: Column) -> DataFrame:
     Keys are hot that hold more than half of what one core would have if rows were even."""
     from pyspark.sql import Window, functions
 
-    cores = frame.sparkSession.sparkContext.defaultParallelism
+    cores = parallelism(frame.sparkSession)
     sample = frame.where(time.isNotNull()).sample(_SAMPLED, 7)
     keys = [column(name).alias(f"__windrow_k{k}") for k, name in enumerate(query.by)]
     totals = sample.groupBy(*keys).agg(

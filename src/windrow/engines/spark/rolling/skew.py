@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from windrow.arrays import END_OF_TIME
+from windrow.engines.spark.compat import optimized_plan
 from windrow.spec import Spec
 from windrow.windows.relative import fixed_reach
 
@@ -58,7 +59,7 @@ def why_not_split(query: Spec, frame: DataFrame) -> str:
 
 def is_read_cheaply(frame: DataFrame) -> bool:
     """Whether a frame can be read a second time for little, and gives the same rows then."""
-    plan = _plan(frame)
+    plan = optimized_plan(frame)
     return plan is not None and bool(plan.deterministic()) and _costly(plan) is None
 
 
@@ -75,9 +76,9 @@ def _setting(frame: DataFrame) -> str:
 
 def _why_not_looked_at(frame: DataFrame) -> str:
     """Why it is not worth it to read keys and times twice; empty: it is."""
-    plan = _plan(frame)
+    plan = optimized_plan(frame)
     if plan is None:
-        return f"Spark's plan is not at hand, and {_REMEDY}"
+        return f"Spark Connect does not show its plan, and {_REMEDY}"
     costly = _costly(plan)
     if costly is not None:
         return f"to read the input twice would do {costly} twice, and {_REMEDY}"
@@ -93,12 +94,6 @@ def _large(frame: DataFrame) -> int:
         return int(given)
     except ValueError:
         raise ValueError(f"{LARGE}={given!r}: give a whole number of bytes") from None
-
-
-def _plan(frame: DataFrame) -> Any:
-    """Spark's optimized plan of the input; None for frames of Spark Connect, whose plans are elsewhere."""
-    inner = getattr(frame, "_jdf", None)
-    return None if inner is None else inner.queryExecution().optimizedPlan()
 
 
 def _nodes(plan: Any) -> list[str]:

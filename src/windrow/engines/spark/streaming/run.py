@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.spark.compat import set_setting, setting
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
-from windrow.engines.spark.session import warn_of_partitions
+from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
@@ -28,7 +29,7 @@ from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 __all__ = ["METRICS", "run_stream"]
@@ -98,12 +99,22 @@ def _check(query: Spec, frame: DataFrame) -> None:
         )
     if query.idle_timeout is not None:
         raise ValueError("idle_timeout is for operators: Spark's watermark moves with data alone")
-    provider = frame.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass")
-    if not str(provider).endswith("RocksDBStateStoreProvider"):
+    _check_provider(frame.sparkSession)
+
+
+def _check_provider(session: SparkSession) -> None:
+    """Python's state needs RocksDB. Where nobody has chosen a store it is set, and else left as it is."""
+    wanted, _ = SETTINGS[PROVIDER]
+    chosen = setting(session, PROVIDER)
+    if chosen is None and set_setting(session, PROVIDER, wanted) is None:
+        return
+    if not str(chosen).endswith("RocksDBStateStoreProvider"):
+        found = f"this session has {chosen}" if chosen else "this session does not let it be set"
         raise ValueError(
-            "windrow's state on streams needs Spark's RocksDB state store: start the session with "
-            "wr.spark.session(), or set spark.sql.streaming.stateStore.providerClass to "
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+            f"windrow's state on streams needs Spark's RocksDB state store, and {found}: start the session "
+            f'with wr.spark.session(), or write spark.conf.set("{PROVIDER}", "{wanted}") before the stream '
+            f"starts for the first time; where a session may not set it, it goes into the settings of the "
+            f"server or cluster"
         )
 
 

@@ -1,0 +1,130 @@
+"""What differs from one Spark session to another: classic, with the JVM at hand, or Spark Connect, where
+Spark is elsewhere and only plans and settings travel.
+
+All that windrow asks of a session beyond the API that both have is asked here. Nothing in this module starts
+a job; on Spark Connect a setting costs a round trip.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = [
+    "cores_of",
+    "has_own_server",
+    "is_connect",
+    "jvm_environment",
+    "observed",
+    "optimized_plan",
+    "parallelism",
+    "set_setting",
+    "setting",
+]
+
+
+def is_connect(session: SparkSession) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def has_own_server(session: SparkSession) -> bool:
+    """Whether this process has started the server of a Spark Connect session: ``remote("local[2]")``."""
+    from pyspark import SparkContext
+
+    return "SPARK_LOCAL_REMOTE" in os.environ and SparkContext._active_spark_context is not None
+
+
+def jvm_environment(name: str) -> str | None:
+    """A variable in the environment in which the JVM of this process was started."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    found = jvm.java.lang.System.getenv(name)
+    return None if found is None else str(found)
+
+
+# -- settings ------------------------------------------------------------------------------------------------
+
+
+def setting(session: SparkSession, name: str) -> str | None:
+    """A setting that somebody has made; None: nobody has, or the platform does not say."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return session.conf.get(name, None)
+    except PySparkException:
+        return None
+
+
+def set_setting(session: SparkSession, name: str, value: str) -> PySparkException | None:
+    """Make a setting; None, or what the session refuses it with. (``isModifiable`` is not asked: it is false
+    of every setting that Spark has not registered, those of the RocksDB store among them.)"""
+    from pyspark.errors import PySparkException
+
+    try:
+        session.conf.set(name, value)
+    except PySparkException as refusal:
+        return refusal
+    return None
+
+
+# -- where it runs -------------------------------------------------------------------------------------------
+
+
+def cores_of(master: str) -> int | None:
+    """The cores that Spark uses on its machine; None: it is on several.
+
+    >>> cores_of("local"), cores_of("local[4]"), cores_of("local[2, 3]"), cores_of("spark://host:7077")
+    (1, 4, 2, None)
+    """
+    found = re.fullmatch(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?\])?", master)
+    if found is None:
+        return None
+    return os.cpu_count() or 1 if found[1] == "*" else int(found[1] or 1)
+
+
+def parallelism(session: SparkSession) -> int:
+    """Tasks that run at the same time. Spark Connect does not say: there it follows from settings, and where
+    these say nothing it is the number of partitions of a shuffle."""
+    if not is_connect(session):
+        return int(session.sparkContext.defaultParallelism)
+    given = setting(session, "spark.default.parallelism")
+    cores = int(given) if given else cores_of(setting(session, "spark.master") or "")
+    return cores or _executor_cores(session) or int(str(session.conf.get("spark.sql.shuffle.partitions")))
+
+
+def _executor_cores(session: SparkSession) -> int | None:
+    instances, cores = (setting(session, f"spark.executor.{name}") for name in ("instances", "cores"))
+    return int(instances) * int(cores or 1) if instances else None
+
+
+def optimized_plan(frame: DataFrame) -> Any:
+    """Spark's optimized plan of a frame, an object of the JVM; None on Spark Connect, which has none here."""
+    inner = getattr(frame, "_jdf", None)
+    return None if inner is None else inner.queryExecution().optimizedPlan()
+
+
+def observed(progress: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The metrics of a name in the progress of a stream; none: an empty dict.
+
+    Classic sessions have a row with their names, Spark Connect a row of values and their schema.
+
+    >>> observed(
+    ...     {"observedMetrics": {"seen": {"values": [3], "schema": {"fields": [{"name": "n"}]}}}}, "seen"
+    ... )
+    {'n': 3}
+    """
+    found = (progress.get("observedMetrics") or {}).get(name)
+    if found is None:
+        return {}
+    plain = dict(found.asDict()) if hasattr(found, "asDict") else dict(found)
+    if plain.keys() == {"values", "schema"}:
+        names = [field["name"] for field in plain["schema"]["fields"]]
+        return dict(zip(names, plain["values"], strict=True))
+    return plain

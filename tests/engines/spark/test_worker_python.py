@@ -1,0 +1,133 @@
+"""The Python of Spark's workers: ours where nobody has chosen one, and else one that can run windrow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+
+import windrow as wr
+from support.java import JAVA
+from windrow.engines.spark.shipping import shipped
+from windrow.engines.spark.worker_python import check_python
+
+QUERY = wr.query(time="ts", by="key", watermark=5).rolling(10).agg(s=wr.sum("v"))
+SCHEMA = "ts long, key string, v double"
+REMEDY = 'write os.environ["PYSPARK_PYTHON"] = sys.executable before the Spark session starts'
+NEEDED = ("pyarrow", "numpy", "numba", "windrow")
+#: a session as a user starts it
+PROGRAM = """
+import windrow as wr
+from pyspark.sql import SparkSession
+
+if __name__ == "__main__":
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    for name in ("spark.driver.host", "spark.driver.bindAddress"):
+        builder = builder.config(name, "127.0.0.1")
+    spark = builder.getOrCreate()
+    rows = spark.createDataFrame([(1, "a", 1.0), (2, "a", 2.0)], "ts long, key string, v double")
+    query = wr.query(time="ts", by="key").rolling(10).agg(s=wr.sum("v"))
+    print([row.s for row in query.run(rows).orderBy("ts").collect()])
+"""
+
+
+def program(folder: Path, *lines: str) -> str:
+    """A program with this text for the shell."""
+    file = folder / "python3"
+    file.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_a_session_of_ones_own_works_whatever_python3_is(tmp_path: Path) -> None:
+    """Workers ran the ``python3`` of the path, and failed in the first task without pyarrow."""
+    program(tmp_path, f'exec {sys.executable} -S "$@"')  # no packages
+    (tmp_path / "program.py").write_text(PROGRAM)
+    given = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    given |= {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    given.setdefault("JDK_JAVA_OPTIONS", JAVA)
+    command = [sys.executable, str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, env=given, check=False)
+    assert done.stdout.split("\n") == ["[1.0, 3.0]", ""], done.stderr
+
+
+@pytest.fixture
+def with_python(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A fresh session of which somebody has chosen the Python."""
+
+    def choose(python: str) -> Any:
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", python)
+        return spark.newSession()
+
+    return choose
+
+
+def test_a_python_without_pyarrow_is_named_before_anything_runs(with_python: Any, tmp_path: Path) -> None:
+    bare = program(tmp_path, f'PYTHONPATH= exec {sys.executable} -S "$@"')  # no packages
+    session = with_python(bare)
+    with pytest.raises(RuntimeError) as caught:
+        QUERY.run(session.createDataFrame([(1, "a", 1.0)], SCHEMA))
+    assert str(caught.value) == (
+        f"Spark's workers would run {bare!r}, which has no pyarrow: {REMEDY}, or install pyarrow there"
+    )
+    with pytest.raises(RuntimeError, match="which has no pyarrow"):  # and once more, until it is mended
+        QUERY.run(session.readStream.schema(SCHEMA).parquet(str(tmp_path)))
+    with pytest.raises(RuntimeError, match="which has no pyarrow"):
+        wr.register(session)
+
+
+def test_a_python_without_windrow_is_named(tmp_path: Path) -> None:
+    for name in NEEDED[:-1]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    python = program(tmp_path, f'PYTHONPATH={tmp_path} exec {sys.executable} -S "$@"')
+    with pytest.raises(RuntimeError, match=r"would run '.*python3', which has no windrow: write os\.environ"):
+        check_python(python, NEEDED, REMEDY)
+
+
+def test_a_stream_needs_protobuf(tmp_path: Path) -> None:
+    bare = program(tmp_path, f'PYTHONPATH= exec {sys.executable} -S "$@"')
+    with pytest.raises(RuntimeError, match=r"which has no protobuf: .*install protobuf there"):
+        check_python(bare, ("google.protobuf",), REMEDY)
+
+
+def test_a_python_of_another_minor_version_is_named(tmp_path: Path) -> None:
+    python = program(tmp_path, "echo '[[2, 7], []]'")
+    own = ".".join(map(str, sys.version_info[:2]))
+    with pytest.raises(RuntimeError, match=rf"Python 2\.7, and this is Python {own}, which must be the same"):
+        check_python(python, NEEDED, REMEDY)
+
+
+def test_a_python_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"cannot be started \(No such file or directory\): write"):
+        check_python(str(tmp_path / "nowhere"), NEEDED, REMEDY)
+    broken = program(tmp_path, "echo no library of Python >&2", "exit 7")
+    with pytest.raises(RuntimeError, match=r"cannot be started \(no library of Python\): write"):
+        check_python(broken, NEEDED, REMEDY)
+
+
+def test_a_python_that_is_chosen_by_a_setting_is_looked_at(spark: Any, tmp_path: Path) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.execution.pyspark.python", str(tmp_path / "nowhere"))
+    line = r'write spark\.conf\.set\("spark\.sql\.execution\.pyspark\.python", sys\.executable\)'
+    with pytest.raises(RuntimeError, match=line):
+        QUERY.run(session.createDataFrame([(1, "a", 1.0)], SCHEMA))
+
+
+def test_a_worker_without_windrow_says_so(tmp_path: Path) -> None:
+    """On a cluster nothing is known before: the task is read without windrow, and names the remedy."""
+    (tmp_path / "task").write_bytes(cloudpickle.dumps(shipped(lambda batches: iter(list(batches)))))
+    read = "import pickle, sys; task = pickle.load(open(sys.argv[1], 'rb')); print(list(task([1, 2])))"
+    for code in (f"import sys; sys.modules['windrow'] = None; {read}", read):
+        command = [sys.executable, "-c", code, str(tmp_path / "task")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if code == read:
+            assert done.stdout == "[1, 2]\n", done.stderr
+        else:
+            assert "the Python of Spark's workers, " in done.stderr
+            assert "set PYSPARK_PYTHON to a Python that has it" in done.stderr
