@@ -43,7 +43,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-p
 
 #: where tests share one Spark session, and those among them that start their own
 SHARED = "tests/engines/spark"
-OWN_SESSION = {"test_cluster.py", "test_exactly_once.py"}
+OWN_SESSION = {"test_cluster.py", "test_connect.py", "test_exactly_once.py"}
 SPARK = f"{ROOT / 'tests' / 'engines' / 'spark'}{os.sep}"
 #: kill processes, damage disks, forge state: ``make chaos`` does more of it
 CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}

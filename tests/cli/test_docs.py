@@ -40,6 +40,7 @@ def test_every_key_is_explained() -> None:
     ]
     keys += [
         "master",
+        "remote",
         "app_name",
         "conf",
         *(key.name for kind in KINDS.values() for key in kind.job_keys),

@@ -122,6 +122,32 @@ def test_a_job_file_chooses_no_foreign_cluster(tmp_path: Path, monkeypatch: pyte
     assert read_job(file).spark.master == "spark://theirs:7077"
 
 
+def test_a_job_file_chooses_no_foreign_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    theirs = "sc://theirs:15002/;token=hunter2"
+    file = write_job(tmp_path, GOOD.replace('master = "local[2]"', f'remote = "{theirs}"'))
+    with pytest.raises(
+        JobError, match=r"\[spark\] remote: a job file cannot choose .*--conf spark.remote="
+    ) as no:
+        read_job(file)
+    assert "hunter2" not in str(no.value)
+    job = read_job(file, conf=given_conf(["spark.remote=sc://ours:15002"]))
+    assert (job.spark.remote, job.spark.conf) == ("sc://ours:15002", ())
+    monkeypatch.setenv("SPARK_REMOTE", theirs)
+    assert read_job(file).spark.remote == theirs
+    with pytest.raises(JobError, match=r"--conf spark.master and --conf spark.remote exclude each other"):
+        read_job(file, conf=given_conf(["spark.remote=sc://ours:15002", "spark.master=yarn"]))
+
+
+def test_spark_remote_of_the_environment_is_taken_unless_a_job_names_a_master(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://around:15002")
+    assert read_job(write_job(tmp_path)).spark.remote is None
+    bare = write_job(tmp_path, GOOD.replace('[spark]\nmaster = "local[2]"\n', ""))
+    assert read_job(bare).spark.remote == "sc://around:15002"
+
+
 def test_a_setting_takes_nothing_from_the_environment_unseen(tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"write \{ env = \"NAME\" \}"):
         read_job(write_job(tmp_path, with_conf("spark.sql.warehouse.dir", "/${env:HOME}")))

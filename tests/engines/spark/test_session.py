@@ -126,3 +126,40 @@ def test_200_partitions_on_a_cluster_are_nothing_to_warn_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", wr.spark.DefaultPartitions)
         settings.warn_of_partitions(ClusterSession())  # type: ignore[arg-type]
+
+
+STORE = "spark.sql.streaming.stateStore.providerClass"
+
+
+def test_a_stream_sets_the_state_store_that_nobody_has_chosen(own: Any, tmp_path: Path) -> None:
+    own.conf.set("spark.sql.shuffle.partitions", "2")
+    assert own.conf.get(STORE, None) is None
+    QUERY.run(stream_of(own, tmp_path))
+    assert own.conf.get(STORE) == wr.spark.SETTINGS[STORE][0]
+
+
+def test_a_running_session_keeps_its_settings(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: own)
+    own.conf.set("spark.sql.shuffle.partitions", "2")
+    own.conf.set(STORE, "chosen")
+    wr.spark.session()
+    assert own.conf.get(STORE) == "chosen"
+    assert own.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "32768"
+    wr.spark.session({STORE: "asked for"})
+    assert own.conf.get(STORE) == "asked for"
+
+
+def test_a_setting_that_a_running_session_refuses_is_named(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: own)
+    own.conf.set("spark.sql.shuffle.partitions", "2")
+    with pytest.raises(ValueError, match=r"spark\.driver\.memory cannot be set .*give it where the session"):
+        wr.spark.session({"spark.driver.memory": "3g"})
+    wr.spark.session({"spark.driver.memory": own.conf.get("spark.driver.memory")})  # it has it
+
+
+def test_one_of_master_and_remote(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    with pytest.raises(TypeError, match="one of master and remote"):
+        wr.spark.session(master="local[2]", remote="sc://host")
+    with pytest.raises(TypeError, match="it takes master, remote and app_name"):
+        wr.spark.session(cores=2)

@@ -11,7 +11,13 @@ import pytest
 
 from support.cli_jobs import GOOD, write_job
 from windrow.cli.errors import JobError
-from windrow.cli.execution.spark.session import _redaction, _secrets_in_a_file, open_session
+from windrow.cli.execution.spark.session import (
+    _for_a_server,
+    _redaction,
+    _secrets_in_a_file,
+    missing,
+    open_session,
+)
 from windrow.cli.job import read_job
 from windrow.cli.job.secrets import Setting
 
@@ -45,3 +51,21 @@ def test_without_java_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     job = read_job(write_job(tmp_path))
     with pytest.raises(JobError, match="apt install openjdk-17-jre-headless"), open_session(job):
         pass
+
+
+def test_a_server_elsewhere_needs_no_java_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    text = GOOD.replace('master = "local[2]"', 'remote = "sc://localhost:15002"')
+    assert missing(read_job(write_job(tmp_path, text))) is None
+    own = read_job(write_job(tmp_path, text.replace("sc://localhost:15002", "local[2]")))
+    assert "openjdk" in str(missing(own))
+
+
+def test_a_server_is_given_settings_of_sql_and_those_of_the_job(tmp_path: Path) -> None:
+    text = GOOD.replace('master = "local[2]"', 'remote = "sc://localhost:15002"')
+    text += '[spark.conf]\n"spark.windrow.skew" = "off"\n'
+    given = _for_a_server(read_job(write_job(tmp_path, text)))
+    assert given["spark.windrow.skew"] == "off"
+    assert given["spark.sql.session.timeZone"] == "UTC"
+    assert all(name.startswith(("spark.sql.", "spark.windrow.")) for name in given)
