@@ -33,6 +33,7 @@ from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.rolling.frames_task import CLOCK, LABEL, answer_batches
 from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
+from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import check_columns
 from windrow.result_names import check_label_names
 from windrow.rows.columns import needed_columns
@@ -51,6 +52,7 @@ def run_asof(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[s
     from pyspark.sql.types import StructType
 
     _check(query, events, labels, at_time, at_by)
+    prepare_workers(events.sparkSession, False)
     schema = arrow_schema(events, needed_columns(query))
     kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
     payload = packed(query)
