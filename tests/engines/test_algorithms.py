@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.engines.algorithms import rolling_algorithm, window_algorithm
-from windrow.partials import over_ranges
+from windrow.partials import cells, over_ranges
 
 DRIVERS = {
     "Recalc": {"fold_ranges"},
@@ -40,8 +40,8 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return noted
 
-    for name in ("_run", "_go_on"):
-        monkeypatch.setattr(over_ranges, name, noting(getattr(over_ranges, name)))
+    for module, name in ((over_ranges, "run_driver"), (over_ranges, "_go_on"), (cells, "run_driver")):
+        monkeypatch.setattr(module, name, noting(getattr(module, name)))
     return found
 
 
@@ -53,7 +53,11 @@ def test_explain_names_what_runs_over_a_window(drivers: list[str], aggregate: An
     query = wr.query(time="ts", by="key").window(window).agg(x=aggregate)
     query.run(table())
     choice = window_algorithm(aggregate.monoid, window)
-    assert f"x = {aggregate!r}: {choice.name} over rows: {choice.why}" in query.explain()
+    members, before = "rows", ""
+    if window.decided_by == "time":
+        members, before = "slices", "1 combine per row into its slice; then "
+        assert drivers.pop(0) == "fold_cells"
+    assert f"x = {aggregate!r}: {before}{choice.name} over {members}: {choice.why}" in query.explain()
     assert len(drivers) == 1
     assert drivers[0] in DRIVERS[choice.name]
 
@@ -78,7 +82,7 @@ def test_explain_names_what_may_run_over_slices(drivers: list[str]) -> None:
     assert "then SubtractOnEvict over slices: its inverse is exact" in text
     assert "or FlatFAT over slices: windows come in any order" in text
     fold, results = drivers
-    assert fold == "fold_ranges"
+    assert fold == "fold_cells"
     assert results in DRIVERS["SubtractOnEvict"] | DRIVERS["FlatFAT"]
 
 

@@ -213,6 +213,9 @@ def test_explain_says_what_windows_by_time_are_ranges_of_and_why() -> None:
     assert "ranges of rows: there is no second window" in alone
     together = query.window(**two, visit=wr.Session(3)).agg(s=wr.sum("v")).explain()
     assert "ranges of slices: rows are folded into them once, for all of these windows" in together
+    unsorted = query.window(wr.Tumbling(10)).agg(s=wr.sum("v")).explain()
+    assert "rows: as they come, where all aggregates compile for the data; otherwise sorted by ts" in unsorted
+    assert "ranges of slices: rows are folded into them as they come, and need not be sorted" in unsorted
     neither = query.window(visit=wr.Session(3)).agg(s=wr.sum("v")).explain()
     assert "windows by time" not in neither
 

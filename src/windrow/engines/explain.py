@@ -23,11 +23,13 @@ def explain(query: Spec) -> str:
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Sliding("24h", slide="1m")).agg(n=wr.sum("len"))
     >>> print(q.explain())
-    rows: sorted by region, then ts; each window is a range of neighbouring rows
-    windows by time are ranges of rows: there is no second window of this kind to share slices with
+    rows: as they come, where all aggregates compile for the data; otherwise sorted by region, then ts
+    windows by time are ranges of slices: rows are folded into them as they come, and need not be sorted
+    slices: the time line is cut at the edges of Sliding('24h', slide='1m'), shared edges once
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
-      n = sum('len'): TwoStacksLite over rows: amortised constant time, the highest throughput; subtracting \
-floats would need compensation: not asked for; native code where sum compiles for the data
+      n = sum('len'): 1 combine per row into its slice; then TwoStacksLite over slices: amortised constant \
+time, the highest throughput; subtracting floats would need compensation: not asked for; native code where sum \
+compiles for the data
     state: none is kept after the table is done
     on endless input, open() keeps:
       time windows: up to 1440 slices a key and window length, one partial each (eager: blocks of slices \
@@ -35,12 +37,14 @@ have partials of their own)
         Sliding('24h', slide='1m'): TwoStacksLite over slices
     """
     order = [*query.by, query.time, *query.order]
-    lines = [f"rows: sorted by {', then '.join(order)}; each window is a range of neighbouring rows"]
     members = members_of(query)
+    by = f"sorted by {', then '.join(order)}"
+    is_sorted, may_be_sorted = f"{by}; each window is a range of neighbouring rows", f"{_AS_THEY_COME} {by}"
+    lines = [f"rows: {may_be_sorted if members.in_any_order else is_sorted}"]
     if query.time_windows:
         lines.append(f"windows by time are ranges of {members.kind}: {members.reason}")
     if members.kind == "slices":
-        edges = ", ".join(name for name, window in query.windows if decided_by_time(window))
+        edges = ", ".join(name or repr(window) for name, window in query.windows if decided_by_time(window))
         lines.append(f"slices: the time line is cut at the edges of {edges}, shared edges once")
     for group in window_groups(query):
         for name, window in group:
@@ -86,6 +90,7 @@ def _rolling(query: Spec, over: Rolling) -> Iterator[str]:
 
 
 _COUNTED = "counted from the ranges alone"
+_AS_THEY_COME = "as they come, where all aggregates compile for the data; otherwise"
 
 
 def _over_rows(aggregate: Aggregate, window: Window) -> str:

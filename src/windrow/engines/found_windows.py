@@ -21,11 +21,11 @@ from windrow.arrays import Ints
 from windrow.engines.kinds import strategy_of
 from windrow.engines.kinds.strategy import Decided
 from windrow.partials.aggregate import aggregate_column
-from windrow.partials.fold import fold_in_any_order, may_fold_in_any_order
+from windrow.partials.fold import may_fold_in_any_order
 from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices
 from windrow.rows.frame import Frame
 from windrow.slicing import Slicer
-from windrow.slicing.any_order import cut_in_any_order
+from windrow.slicing.batch import cut_as_they_come
 from windrow.slicing.finder.sorted_rows import Ranges, session_ranges
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.limits import most_windows
@@ -118,16 +118,14 @@ class _Members:
 
     @staticmethod
     def of(query: Spec, frame: Frame) -> _Members:
-        members = members_of(query)
         aggregates = [aggregate for _, aggregate in query.aggregates]
         slicer = Slicer(query.time_windows)
-        if members.in_any_order and not frame.is_in_order and fold_in_any_order(frame, aggregates):
-            slices = cut_in_any_order(slicer, frame.unordered_times, frame.unordered_keys, len(frame.key_rows))
-            if slices is not None:
-                return _Members(frame, slices)
-        if len(query.time_windows) <= 1:
-            return _Members(frame, None)
-        return _Members(frame, slicer.slices(frame.times, frame.run_starts))
+        slices = None
+        if members_of(query).in_any_order:
+            slices = cut_as_they_come(frame, slicer, aggregates)
+        if slices is None and len(query.time_windows) > 1:
+            slices = slicer.slices(frame.times, frame.run_starts)
+        return _Members(frame, slices)
 
     @property
     def times(self) -> Ints:

@@ -13,6 +13,7 @@ per row, and one per cell and piece.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -99,7 +100,7 @@ class Scattered:
         rows = len(self.numbers)
         count = max(1, rows // max(_PIECE, _ROWS_A_CELL * self.count))
         cuts = [rows * k // count for k in range(count + 1)]
-        return [slice(front, stop) for front, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [slice(front, stop) for front, stop in itertools.pairwise(cuts)]
 
     def _folded(self, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice) -> Any:
         out = np.empty(self.count, form.layout.partial_dtype)
@@ -159,8 +160,8 @@ class Gathered:
 
     def extremes(self, times: Ints) -> tuple[Ints, Ints]:
         """The smallest and the largest time in each slice."""
-        arranged = times[self.order]
-        return np.minimum.reduceat(arranged, self.starts[:-1]), np.maximum.reduceat(arranged, self.starts[:-1])
+        arranged, heads = times[self.order], self.starts[:-1]
+        return np.minimum.reduceat(arranged, heads), np.maximum.reduceat(arranged, heads)
 
 
 Cells: TypeAlias = "Scattered | Gathered"

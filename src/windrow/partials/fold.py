@@ -1,8 +1,8 @@
 """Rows folded into partials, once: natively where an aggregate compiles for its columns, in plain Python
 elsewhere.
 
-Invariant: the rows of a slice are combined from left to right. What a user's function raises is named with
-its row and key.
+Invariant: the rows of a slice are combined from left to right, or as they lie where their order says nothing
+to the aggregate. What a user's function raises is named with its row and key.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import native
 from windrow.errors import calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
+from windrow.partials.cells import Cells
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
 from windrow.partials.inputs import (
     input_arrays,
@@ -56,32 +57,35 @@ def fold_in_any_order(frame: Frame, aggregates: Sequence[Aggregate]) -> bool:
     )
 
 
-def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints) -> Column:
+def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | None = None) -> Column:
     """Rows folded into slices, natively where the aggregate compiles for its columns.
 
-    ``starts`` says where the rows of each slice start, and the end. Every row of the frame's table has a
-    time."""
+    ``starts`` says where the rows of each slice start, and the end, in processing order. ``cells``: where
+    rows go as they come, if native code folds them. Every row of the frame's table has a time."""
     skips = skipped_rows(frame, aggregate)
-    skipped = _skipped_by_slice(frame, skips, starts)
+    skipped = _skipped_by_slice(frame, skips, starts, cells)
     if skipped is not None and any(pa.types.is_null(frame.raw(name).type) for name in aggregate.inputs):
         return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
     if family_of(aggregate.monoid, frame.raw(aggregate.inputs[0]).type) is not None:
         bag, before = kept_of_frame(frame, aggregate, skips)
         return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
-    found = _fold_natively(frame, aggregate, starts, skipped)
+    found = _fold_natively(frame, aggregate, starts, skipped, cells)
     return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
 
 
-def _skipped_by_slice(frame: Frame, skips: Mask | None, starts: Ints) -> Ints | None:
+def _skipped_by_slice(frame: Frame, skips: Mask | None, starts: Ints, cells: Cells | None) -> Ints | None:
     if skips is None:
         return None
-    in_order = skips if frame.permutation is None else skips[frame.permutation]
-    found = np.diff(np.concatenate([[0], np.cumsum(in_order)])[starts])
+    if cells is not None:
+        found = cells.counts(skips if frame.rows is None else skips[frame.rows])
+    else:
+        in_order = skips if frame.permutation is None else skips[frame.permutation]
+        found = np.diff(np.concatenate([[0], np.cumsum(in_order)])[starts])
     return found if found.any() else None
 
 
 def _fold_natively(
-    frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None
+    frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None, cells: Cells | None
 ) -> NativeColumn | PickColumn | None:
     monoid = aggregate.monoid
     if not monoid.compiles_for or monoid.wide is not None:
@@ -97,7 +101,10 @@ def _fold_natively(
     if form is None or not integers_fit(form, columns.arrays, int(np.diff(starts).max(initial=0))):
         return None
     try:
-        members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
+        if cells is not None:
+            members = cells.fold(form, columns, frame.rows)
+        else:
+            members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
     except Exception:
         if monoid.builtin:
             raise

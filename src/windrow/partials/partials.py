@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
+from windrow.partials.cells import Cells
 from windrow.partials.columns import Column, UnseenColumn, column_from, join
 from windrow.partials.fold import fold_rows
 from windrow.partials.inputs import absent_rows
@@ -53,11 +54,17 @@ class Partials:
 
     @classmethod
     def of_rows(
-        cls, frame: Frame, aggregates: Sequence[Aggregate], starts: Ints, unseen: Unseen = ()
+        cls,
+        frame: Frame,
+        aggregates: Sequence[Aggregate],
+        starts: Ints,
+        unseen: Unseen = (),
+        cells: Cells | None = None,
     ) -> Partials:
-        """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end.
-        ``unseen``: which rows each aggregate has not seen."""
-        columns = tuple(fold_rows(frame, a, starts) if a.inputs else None for a in aggregates)
+        """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end, in
+        processing order. ``unseen``: which rows each aggregate has not seen. ``cells``: which slice each row
+        goes to, where they are folded as they come."""
+        columns = tuple(fold_rows(frame, a, starts, cells) if a.inputs else None for a in aggregates)
         absent = counted_rows(_absent_in_order(frame, a) for a in aggregates)
         rows = np.diff(starts)
         return cls(tuple(aggregates), rows, columns, summed(unseen, starts), summed(absent, starts))

@@ -222,7 +222,7 @@ class Sorting:
 
     def is_done(self) -> bool:
         """Whether the rows are in order already; columns of ``order`` are not looked at."""
-        return not self.query.order and bool(are_sorted(self.keys, self.ticks))
+        return len(self.keys) < 2 or (not self.query.order and bool(are_sorted(self.keys, self.ticks)))
 
     def order(self) -> Ints:
         """The permutation into processing order, of rows that are not in it."""

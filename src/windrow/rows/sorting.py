@@ -12,7 +12,15 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["are_sorted", "counting_sort", "first_rows", "numbered_in_range", "order_of_floats", "radix_sort", "stable_order"]
+__all__ = [
+    "are_sorted",
+    "counting_sort",
+    "first_rows",
+    "numbered_in_range",
+    "order_of_floats",
+    "radix_sort",
+    "stable_order",
+]
 
 _LARGEST = (1 << 63) - 1
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging

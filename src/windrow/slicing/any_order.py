@@ -50,8 +50,8 @@ def cut_in_any_order(slicer: Slicer, times: Ints, keys: Any, key_count: int) -> 
         if (key_count * grid.count).bit_length() + bits > 63:
             return None
         cells, held, rows = _gathered(grid.numbers(times), keys, grid.count, bits)
-    key, number = np.divmod(held, grid.count)
-    runs = np.concatenate([[0], np.cumsum(np.bincount(key, minlength=key_count))])
+    runs = np.empty(key_count + 1, np.int64)
+    number = _number_slices(held, grid.count, runs)
     return Slices(rows, grid.starts(number), runs, grid.ends(number), cells)
 
 
@@ -164,6 +164,20 @@ def _number_cells(slices: Any, keys: Any, per_key: int, counts: Ints) -> None:
         cell = np.int64(keys[i]) * per_key + slices[i]
         slices[i] = cell
         counts[cell] += 1
+
+
+@kernel
+def _number_slices(cells: Ints, per_key: int, runs: Ints) -> Ints:
+    """The slice of each cell, by its number among those of its key; and where the cells of each key start."""
+    numbers = np.empty(len(cells), np.int64)
+    place = 0
+    for key in range(len(runs) - 1):
+        runs[key] = place
+        while place < len(cells) and cells[place] < (key + 1) * per_key:
+            numbers[place] = cells[place] - key * per_key
+            place += 1
+    runs[len(runs) - 1] = place
+    return numbers
 
 
 @kernel

@@ -1,20 +1,28 @@
-"""A batch of rows on its way into the stores: cut into slices and folded, once for all windows."""
+"""A batch of rows on its way into the stores: cut into slices and folded, once for all windows.
+
+Rows are folded as they come where nothing needs their order, and sorted elsewhere: where sessions or moments
+cut, and for aggregates that depend on order or have no native form. :func:`cut_as_they_come` decides.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from windrow.arrays import END_OF_TIME, Ints, Mask
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.monoids.base import Aggregate
+from windrow.partials.fold import fold_in_any_order
 from windrow.partials.partials import Partials
+from windrow.partials.ranges import Slices
 from windrow.rows.frame import Frame
+from windrow.slicing.any_order import cut_in_any_order
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices
 
-__all__ = ["Batch", "fold_batch"]
+__all__ = ["Batch", "CutRows", "cut_rows", "fold_batch"]
 
 
 @dataclass(frozen=True)
@@ -23,9 +31,9 @@ class Batch:
     ``late_before`` are single moments."""
 
     slices: HeldSlices
-    #: rows of the frame that each slice holds: [front, stop)
-    fronts: Ints
-    stops: Ints
+    #: for a mask of slices, which rows of the frame's table they hold; not known where rows were folded
+    #: elsewhere
+    rows_of: Callable[[Mask], Mask] | None
     late_before: int
 
     @property
@@ -37,12 +45,61 @@ class Batch:
         """Which slices come too late to correct anything."""
         return self.slices.firsts < self.late_before
 
-    def rows_of(self, taken: Mask, count: int) -> Mask:
-        """For each row of the frame, whether its slice was taken."""
-        edges = np.zeros(count + 1, np.int64)
-        np.add.at(edges, self.fronts[taken], 1)
-        np.add.at(edges, self.stops[taken], -1)
-        return np.cumsum(edges[:-1]) > 0
+
+@dataclass(frozen=True)
+class CutRows:
+    """The slices that rows of a frame are cut into, by its numbers of keys."""
+
+    frame: Frame
+    slices: Slices
+
+    @property
+    def keys(self) -> Ints:
+        return np.repeat(np.arange(len(self.slices.runs) - 1), np.diff(self.slices.runs))
+
+    def fold(self, aggregates: Sequence[Aggregate], keys: Ints, order: tuple[Any, ...] = ()) -> HeldSlices:
+        """The slices with their partials, for these numbers of their keys."""
+        cut, times = self.slices, self.frame.unordered_times
+        if cut.cells is not None:
+            firsts, lasts = cut.cells.extremes(times)
+        else:
+            firsts, lasts = cut.times, self.frame.times[cut.rows[1:] - 1]
+        partials = Partials.of_rows(self.frame, aggregates, cut.rows, cells=cut.cells)
+        return HeldSlices(keys, firsts, lasts, cut.ends, None, partials, order)
+
+    def rows_in(self, chosen: Mask) -> Mask:
+        """Which rows of the table are in one of the chosen slices. Each of them has a time."""
+        if self.slices.cells is not None:
+            return self.slices.cells.rows_in(chosen)
+        in_order = np.repeat(chosen, np.diff(self.slices.rows))
+        return in_order if self.frame.order is None else _placed(in_order, self.frame.order)
+
+
+def _placed(values: Mask, places: Ints) -> Mask:
+    found = np.empty_like(values)
+    found[places] = values
+    return found
+
+
+def cut_rows(
+    frame: Frame, slicer: Slicer, aggregates: Sequence[Aggregate], cut_before: int = START_OF_TIME
+) -> CutRows:
+    """Rows cut where windows need it, and those before ``cut_before`` at every moment; as they come, if that
+    will do for these aggregates."""
+    found = cut_as_they_come(frame, slicer, aggregates, cut_before)
+    return CutRows(
+        frame, slicer.slices(frame.times, frame.run_starts, cut_before) if found is None else found
+    )
+
+
+def cut_as_they_come(
+    frame: Frame, slicer: Slicer, aggregates: Sequence[Aggregate], cut_before: int = START_OF_TIME
+) -> Slices | None:
+    """The slices that rows are folded into without being sorted; None: they are in order, or need to be."""
+    times = frame.unordered_times
+    if frame.is_in_order or times.min() < cut_before or not fold_in_any_order(frame, aggregates):
+        return None
+    return cut_in_any_order(slicer, times, frame.unordered_keys, len(frame.key_rows))
 
 
 def fold_batch(
@@ -55,20 +112,15 @@ def fold_batch(
     cuts_moments: bool = False,
 ) -> Batch:
     """Rows of a frame as slices; ``numbers`` are the operator's numbers of the frame's keys."""
-    cut = slicer.slices(frame.times, frame.run_starts, END_OF_TIME if cuts_moments else late_before)
-    keys = np.repeat(numbers, np.diff(cut.runs))
+    cut = cut_rows(frame, slicer, aggregates, END_OF_TIME if cuts_moments else late_before)
+    keys = numbers[cut.keys]
     columns: tuple[Any, ...] = tuple(frame.column(name) for name in order) if slicer.apart else ()
-    slices = HeldSlices(
-        keys=keys,
-        firsts=cut.times,
-        lasts=frame.times[cut.rows[1:] - 1],
-        ends=cut.ends,
-        since=None,
-        partials=Partials.of_rows(frame, aggregates, cut.rows),
-        order=columns,
-    )
-    fronts, stops = cut.rows[:-1], cut.rows[1:]
+    slices, rows_of = cut.fold(aggregates, keys, columns), cut.rows_in
     if (keys[1:] < keys[:-1]).any():
         places = np.argsort(keys, kind="stable")
-        slices, fronts, stops = slices.take(places), fronts[places], stops[places]
-    return Batch(slices, fronts, stops, late_before)
+        slices = slices.take(places)
+
+        def rows_of(chosen: Mask) -> Mask:
+            return cut.rows_in(_placed(chosen, places))
+
+    return Batch(slices, rows_of, late_before)

@@ -29,7 +29,8 @@ __all__ = ["Slicer"]
 #: edges are listed, rather than computed for each slice, where there are at most so many a row
 _LISTED_A_ROW = 4
 _FEW_PROGRESSIONS = 3
-#: a calendar is asked for all edges of a stretch of time if there are at most so many, and one for so many rows
+#: so many edges of a stretch of time are listed whatever the rows are; a calendar, which must be asked for each
+#: of them, gives one more for every so many rows
 _ASKED_FOR = 64
 _ROWS_AN_EDGE = 16
 
@@ -104,7 +105,7 @@ class Slicer:
                 found.add(edge)
                 edge = None if edge > high else window.next_edge(edge)
         many = sum((high - low) // p.period for p in self.progressions)
-        if len(found) > most or many > _LISTED_A_ROW * rows:
+        if len(found) > most or many > _ASKED_FOR + _LISTED_A_ROW * rows:
             return None
         listed = _listed_progressions(self._anchors, self._periods, low, high)
         edges = np.unique(np.concatenate([listed, np.array(list(found), np.int64)]))

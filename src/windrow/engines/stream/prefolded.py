@@ -59,8 +59,7 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[KeyedSlices]) -> tupl
         keys, numbers = keys.with_values({name: plain_array(part.keys.column(name)) for name in keys.by})
         renumbered.append(with_fields(part.slices, keys=numbers[part.slices.keys]))
     slices = _in_order(renumbered, len(keys))
-    nothing = np.empty(0, np.int64)
-    batch = Batch(slices, nothing, nothing, late_before(plan, state))
+    batch = Batch(slices, None, late_before(plan, state))
     earliest = int(slices.firsts.min(initial=END_OF_TIME))
     found = take_slices(plan, with_fields(state, keys=keys), batch, earliest)
     taken = np.ones(len(slices), np.bool_) if found.taken is None else found.taken

@@ -21,7 +21,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
 from windrow.result_names import check_table_names
 from windrow.rows.columns import check_flags
-from windrow.rows.frame import Frame, build_frame
+from windrow.rows.frame import build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import Moments, read_moments
 from windrow.slicing.batch import Batch, fold_batch
@@ -135,20 +135,20 @@ class _Taking:
         found = take_slices(plan, with_fields(state, keys=keys), batch, rows.moments.low)
         self.state = found.state
         if found.taken is not None:
-            self._spread(frame, batch, found)
+            self._spread(batch, found)
         return found.due
 
-    def _spread(self, frame: Frame, batch: Batch, found: Taken) -> None:
+    def _spread(self, batch: Batch, found: Taken) -> None:
         """What became of slices becomes of their rows."""
         assert found.taken is not None
+        assert batch.rows_of is not None
         self.taken = np.zeros(len(self.rows), np.bool_)
         taken, inside = self._ask_each()
-        places = np.arange(len(frame)) if frame.permutation is None else frame.permutation
         for rows, slices in ((taken, found.taken), *zip(inside[:2], found.inside, strict=True)):
             if slices.all():
                 rows[:] = True
             elif slices.any():
-                rows[places[batch.rows_of(slices, len(frame))]] = True
+                rows[batch.rows_of(slices)] = True
 
     # -- windows that data decide ----------------------------------------------------------------------------
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from windrow.engines.spark.plan import smallest_gap
 from windrow.engines.spark.worker.chunks import chunked
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.windows.slice_tables import SliceTable
-from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame, build_frame
 from windrow.slicing import Slicer
+from windrow.slicing.batch import cut_rows
 from windrow.slicing.slices import HeldSlices
 from windrow.spec import Spec
 
@@ -38,8 +36,8 @@ def fold_batches(payload: bytes, part: int, batches: Iterable[Any], rows: int = 
         if tables is None:
             tables = SliceTable(query, table.schema)
         frame = named_by_time(build_frame(query, table), query.time)
-        firsts, slices = folded_slices(query, frame, slicer)
-        keys = frame.key_columns(query, frame.keys[firsts])
+        slices = folded_slices(query, frame, slicer)
+        keys = frame.key_columns(query, slices.keys)
         yield from tables.table(keys, slices, (part << 32) + chunk).to_batches()
 
 
@@ -47,10 +45,8 @@ def slicer_of(query: Spec) -> Slicer:
     return Slicer(query.time_windows, gap=smallest_gap(query))
 
 
-def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> tuple[Any, HeldSlices]:
-    """The slices of a frame, by its numbers of keys, and for each the position of its first row."""
-    cut = slicer.slices(frame.times, frame.run_starts)
+def folded_slices(query: Spec, frame: Frame, slicer: Slicer) -> HeldSlices:
+    """The slices of a frame, by its numbers of keys."""
     aggregates = [aggregate for _, aggregate in query.aggregates]
-    partials = Partials.of_rows(frame, aggregates, cut.rows)
-    keys, lasts = np.repeat(np.arange(len(cut.runs) - 1), np.diff(cut.runs)), frame.times[cut.rows[1:] - 1]
-    return cut.rows[:-1], HeldSlices(keys, cut.times, lasts, cut.ends, None, partials)
+    cut = cut_rows(frame, slicer, aggregates)
+    return cut.fold(aggregates, cut.keys)

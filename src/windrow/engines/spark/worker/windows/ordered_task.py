@@ -83,7 +83,7 @@ class _SortedSlices:
 
     def push(self, rows: SortedRows) -> list[pa.Table]:
         frame = rows.frame(self._query, self._axis)
-        _, slices = folded_slices(self._query, frame, self._slicer)
+        slices = folded_slices(self._query, frame, self._slicer)
         keys = rows.table.select(list(self._query.by)).take(pa.array(frame.key_rows))
         return self._assembly.push(KeyedSlices(keys, slices))
 
