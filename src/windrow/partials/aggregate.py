@@ -43,7 +43,7 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     arrays, absent = input_arrays(frame, aggregate), absent_rows(frame, aggregate)
     kind = type_over(aggregate, [array.type for array in arrays])
     skipped = skipped_values(monoid, arrays)
-    may_be_empty = skipped is not None or min_count > 1 or not a_row
+    may_be_empty = skipped is not None or min_count > 1 or not over.holds_rows
     counts = value_counts(frame, skipped, over, absent) if may_be_empty else None
     column = kept_results(frame, aggregate, skipped, over)
     if column is not None:

@@ -174,7 +174,7 @@ def value_counts(
 ) -> tuple[Ints, Ints]:
     """How many rows of each range count, and how many are skipped that are not absent."""
     ranges = over.as_ranges()
-    rows = ranges.stops - ranges.fronts
+    rows = ranges.row_counts
     if skipped is None:
         return rows, np.zeros(1, np.int64)
     without = _rows_in(frame, skipped, over)

@@ -22,7 +22,7 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
 from windrow.monoids.base import Monoid, itself
-from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
+from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices, widest_range
 from windrow.swag.choose import choose
 from windrow.swag.flat_fat import FlatFAT
 from windrow.swag.native.drivers import Jit, roll_runs, slide_ranges
@@ -150,7 +150,7 @@ def native_results(
     if not monoid.compiles_for or monoid.wide is not None:
         return None
     form = native(monoid, columns.dtypes)
-    if form is None or not integers_fit(form, columns.arrays, over.widest):
+    if form is None or (_adds_integers(form) and not integers_fit(form, columns.arrays, over.widest)):
         return None
     rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
     if isinstance(over, SliceRanges):
@@ -233,7 +233,7 @@ def partial_results(
         tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
         run_driver(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
     else:
-        _slide(form, int((stops - fronts).max(initial=1)), rows[1:], (fronts, stops, None, bare), out, valid)
+        _slide(form, max(widest_range(fronts, stops), 1), rows[1:], (fronts, stops, None, bare), out, valid)
     return out, valid
 
 
@@ -300,6 +300,10 @@ def _go_on(
         return reached[-1] == count
 
     run_in_pieces(run)
+
+
+def _adds_integers(form: NativeMonoid) -> bool:
+    return form.monoid.adds_integers and "i8" in form.layout.partial
 
 
 def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:

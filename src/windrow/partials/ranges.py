@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from windrow.arrays import Ints
+from windrow.arrays import END_OF_TIME, Ints
+from windrow.compile.cache import kernel
 
 if TYPE_CHECKING:
     from windrow.partials.cells import Cells
 
-__all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices"]
+__all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices", "widest_range"]
 
 #: how ranges lie: no slice in two; neither fronts nor stops fall; or as they come
 Shape = Literal["disjoint", "sliding", "any"]
@@ -65,9 +66,19 @@ class RowRanges:
     def __len__(self) -> int:
         return len(self.fronts)
 
-    @property
+    @cached_property
     def widest(self) -> int:
-        return int((self.stops - self.fronts).max(initial=0))
+        return widest_range(self.fronts, self.stops)
+
+    @cached_property
+    def row_counts(self) -> Ints:
+        """How many rows each range holds."""
+        return self.stops - self.fronts
+
+    @cached_property
+    def holds_rows(self) -> bool:
+        """Whether each range holds a row."""
+        return least_range(self.fronts, self.stops) > 0
 
     def as_ranges(self) -> RowRanges:
         return self
@@ -106,10 +117,19 @@ class SliceRanges:
 
     @property
     def widest(self) -> int:
-        return self.as_ranges().widest
+        return self._rows.widest
+
+    @cached_property
+    def holds_rows(self) -> bool:
+        """Whether each range holds a slice, and so a row."""
+        return least_range(self.fronts, self.stops) > 0
 
     def as_ranges(self) -> RowRanges:
         """The rows of the same windows."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> RowRanges:
         return RowRanges(self.slices.rows[self.fronts], self.slices.rows[self.stops], self.disjoint)
 
 
@@ -121,6 +141,7 @@ class LastRows:
     runs: Ints
     size: int
     one_a_row: ClassVar[bool] = True
+    holds_rows: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return int(self.runs[-1])
@@ -133,6 +154,24 @@ class LastRows:
         stops = np.arange(1, len(self) + 1)
         starts = np.repeat(self.runs[:-1], np.diff(self.runs))
         return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
+
+
+@kernel
+def widest_range(fronts: Ints, stops: Ints) -> int:
+    """The length of the longest range, or 0."""
+    found = np.int64(0)
+    for i in range(len(fronts)):
+        found = max(found, stops[i] - fronts[i])
+    return found
+
+
+@kernel
+def least_range(fronts: Ints, stops: Ints) -> int:
+    """The length of the shortest range, or any that is longer than 0."""
+    found = np.int64(END_OF_TIME)
+    for i in range(len(fronts)):
+        found = min(found, stops[i] - fronts[i])
+    return found
 
 
 Over: TypeAlias = "RowRanges | SliceRanges | LastRows"

@@ -49,7 +49,7 @@ def first_beyond(monoid: Monoid, results: list[Any]) -> int | None:
 
 def count_column(over: RowRanges, min_count: int) -> Any:
     """The number of rows in each range, null where it is below ``min_count``."""
-    rows = over.stops - over.fronts
+    rows = over.row_counts
     return pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None)
 
 

@@ -152,8 +152,11 @@ class Frame:
 
     def key_columns(self, query: Spec, keys: Ints) -> list[pa.Array]:
         """The key columns for these key numbers."""
-        rows = pa.array(self.key_rows[keys])
-        return [canonical_array(self.raw(name).take(rows)) for name in query.by]
+        if len(keys) < len(self.key_rows):
+            rows = pa.array(self.key_rows[keys])
+            return [canonical_array(self.raw(name).take(rows)) for name in query.by]
+        rows, numbers = pa.array(self.key_rows), pa.array(keys)
+        return [canonical_array(self.raw(name).take(rows)).take(numbers) for name in query.by]
 
     def key_table(self) -> pa.Table:
         """The keys, in the order of their numbers."""

@@ -28,7 +28,7 @@ from windrow.slicing.slicer import Slicer
 __all__ = ["cut_in_any_order"]
 
 #: rows are scattered over a grid that has at most so many places per row, and some
-_PLACES_A_ROW = 1
+_PLACES_A_ROW = 2
 _FEW_PLACES = 1 << 8
 #: slices of a key are numbered with 32 bits
 _MOST_SLICES = 1 << 31
