@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from support.oracle_checks import MANY, check, table
+from windrow import threads
 from windrow.partials import cells
 from windrow.rows.frame import Sorting
 from windrow.slicing import any_order
@@ -62,7 +63,7 @@ def form(request: pytest.FixtureRequest) -> Iterator[str]:
         if request.param != "scattered":
             patch.setattr(any_order, "_FEW_PLACES", -(1 << 40) if request.param == "gathered" else 1 << 20)
         if request.param == "in pieces":
-            patch.setattr(cells, "_PIECE", 3)
+            patch.setattr(threads, "PIECE", 3)
             patch.setattr(cells, "_ROWS_A_CELL", 0)
         yield request.param
 
@@ -172,6 +173,13 @@ def test_results_do_not_depend_on_chunks(form: str) -> None:
     query = wr.query(time="ts", by="key").window(wr.Tumbling(600)).agg(s=wr.sum("x"), v=wr.var("x"))
     chunked = pa.concat_tables([rows.slice(0, 17), rows.slice(17, 2_000), rows.slice(2_017)])
     assert query.run(chunked).equals(query.run(rows))
+
+
+def test_results_do_not_depend_on_the_number_of_threads(form: str) -> None:
+    rows = shuffled(random_rows())
+    rows = rows.set_column(3, "x", pa.array(np.random.default_rng(1).random(rows.num_rows)))
+    query = wr.query(time="ts", by="key").window(wr.Sliding(600, slide=60)).agg(s=wr.sum("x"), v=wr.var("x"))
+    assert query.run(rows, threads=4).equals(query.run(rows, threads=1))
 
 
 def test_windows_come_by_kind_then_by_key_as_keys_appear_then_by_time() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import windrow.slicing.slicer
 from windrow.slicing import Slicer, any_order
 from windrow.slicing.any_order import cut_in_any_order
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
@@ -36,6 +37,7 @@ def test_slices_are_those_of_sorted_rows(few: int, windows: list[TimeWindow], ro
     slicer = Slicer(windows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(any_order, "_FEW_PLACES", few)
+        patch.setattr(windrow.slicing.slicer, "_ASKED_FOR", 1_000)
         found = cut_in_any_order(slicer, times, keys, len(numbers))
     wanted = slicer.slices(times[order], runs)
     assert found is not None

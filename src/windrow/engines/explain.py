@@ -28,8 +28,8 @@ def explain(query: Spec) -> str:
     slices: the time line is cut at the edges of Sliding('24h', slide='1m'), shared edges once
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
       n = sum('len'): 1 combine per row into its slice; then TwoStacksLite over slices: amortised constant \
-time, the highest throughput; subtracting floats would need compensation: not asked for; native code where sum \
-compiles for the data
+time, the highest throughput; subtracting floats would need compensation: not asked for; native code where \
+sum compiles for the data
     state: none is kept after the table is done
     on endless input, open() keeps:
       time windows: up to 1440 slices a key and window length, one partial each (eager: blocks of slices \

@@ -13,7 +13,6 @@ per row, and one per cell and piece.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -26,11 +25,11 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid
 from windrow.partials.over_ranges import fold_rows_natively, member_arrays, partials_form, run_driver
 from windrow.swag.native.drivers import Jit
+from windrow.threads import even_pieces, in_threads
 
-__all__ = ["Cells", "Gathered", "Scattered"]
+__all__ = ["Cells", "Gathered", "Scattered", "pieces_over_cells"]
 
-#: rows of a piece at least, and at least so many for each cell
-_PIECE = 1 << 18
+#: a piece has at least so many rows for each cell
 _ROWS_A_CELL = 16
 
 
@@ -64,6 +63,12 @@ def fold_cells(jit: Jit, combine: Function, lift: Function, lower: Function) -> 
     return process
 
 
+def pieces_over_cells(rows: int, count: int) -> list[slice]:
+    """Neighbouring rows that go to cells of their own, which are combined later, as long as that costs little
+    beside the rows."""
+    return even_pieces(rows, least=_ROWS_A_CELL * count)
+
+
 def _run_cells(form: NativeMonoid, columns: Any, nulls: Any, places: Any, cells: Any, out: Any) -> None:
     count = len(out) if cells is None else len(cells)
     run_driver(form, fold_cells, (form.identity, columns, nulls, places, cells, count, out))
@@ -90,17 +95,11 @@ class Scattered:
     def fold(self, form: NativeMonoid, columns: Columns, rows: Ints | None) -> tuple[Any, ...]:
         """The partial of each slice, one array per member. ``rows``: where each row lies in the columns;
         None: they are the same."""
-        total, *others = [self._folded(form, columns, rows, piece) for piece in self.pieces()]
+        pieces = pieces_over_cells(len(self.numbers), self.count)
+        total, *others = in_threads(lambda piece: self._folded(form, columns, rows, piece), pieces)
         for other in others:
             _run_cells(partials_form(form), member_arrays(other), None, None, None, total)
         return member_arrays(total if self.held is None else total[self.held])
-
-    def pieces(self) -> list[slice]:
-        """Neighbouring rows that are folded by themselves, whatever folds them; then combined in order."""
-        rows = len(self.numbers)
-        count = max(1, rows // max(_PIECE, _ROWS_A_CELL * self.count))
-        cuts = [rows * k // count for k in range(count + 1)]
-        return [slice(front, stop) for front, stop in itertools.pairwise(cuts)]
 
     def _folded(self, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice) -> Any:
         out = np.empty(self.count, form.layout.partial_dtype)

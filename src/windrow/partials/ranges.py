@@ -159,7 +159,7 @@ class LastRows:
 @kernel
 def widest_range(fronts: Ints, stops: Ints) -> int:
     """The length of the longest range, or 0."""
-    found = np.int64(0)
+    found: Any = np.int64(0)
     for i in range(len(fronts)):
         found = max(found, stops[i] - fronts[i])
     return found
@@ -168,7 +168,7 @@ def widest_range(fronts: Ints, stops: Ints) -> int:
 @kernel
 def least_range(fronts: Ints, stops: Ints) -> int:
     """The length of the shortest range, or any that is longer than 0."""
-    found = np.int64(END_OF_TIME)
+    found: Any = np.int64(END_OF_TIME)
     for i in range(len(fronts)):
         found = min(found, stops[i] - fronts[i])
     return found

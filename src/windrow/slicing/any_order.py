@@ -13,6 +13,7 @@ it. Cost: O(1) per row (O(log edges) for edges in a list), and a radix sort wher
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,11 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.compile.cache import kernel
-from windrow.partials.cells import Cells, Gathered, Scattered
+from windrow.partials.cells import Cells, Gathered, Scattered, pieces_over_cells
 from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
 from windrow.slicing.slicer import Slicer
+from windrow.threads import even_pieces, in_threads
 
 __all__ = ["cut_in_any_order"]
 
@@ -43,33 +45,42 @@ def cut_in_any_order(slicer: Slicer, times: Ints, keys: Any, key_count: int) -> 
     grid = _grid(slicer, times)
     if grid is None:
         return None
+    runs = np.empty(key_count + 1, np.int64)
     if key_count * grid.count <= _PLACES_A_ROW * len(times) + _FEW_PLACES:
-        cells, held, rows = _scattered(grid.numbers(times), keys, key_count, grid.count)
+        cells, rows, numbers = _scattered(grid.numbers(times), keys, grid.count, runs)
     else:
         bits = len(times).bit_length()
         if (key_count * grid.count).bit_length() + bits > 63:
             return None
-        cells, held, rows = _gathered(grid.numbers(times), keys, grid.count, bits)
-    runs = np.empty(key_count + 1, np.int64)
-    number = _number_slices(held, grid.count, runs)
-    return Slices(rows, grid.starts(number), runs, grid.ends(number), cells)
+        cells, rows, numbers = _gathered(grid.numbers(times), keys, grid.count, runs, bits)
+    return Slices(rows, grid.starts(numbers), runs, grid.ends(numbers), cells)
 
 
-def _scattered(slices: Any, keys: Any, key_count: int, per_key: int) -> tuple[Cells, Ints, Ints]:
-    """The cells, the numbers of those that hold rows, and where the rows of each would start."""
-    counts = np.zeros(key_count * per_key, np.int64)
-    _number_cells(slices, keys, per_key, counts)
+def _scattered(slices: Any, keys: Any, per_key: int, runs: Ints) -> tuple[Cells, Ints, Ints]:
+    """The cells; of those that hold rows, where the rows of each would start, and the number of its slice;
+    and where those of each key start, in ``runs``."""
+    places = (len(runs) - 1) * per_key
+
+    def number(piece: slice) -> Ints:
+        found = np.zeros(places, np.int64)
+        _number_cells(slices[piece], keys[piece], per_key, found)
+        return found
+
+    counts, *others = in_threads(number, pieces_over_cells(len(slices), places))
+    for other in others:
+        counts += other
     held = np.flatnonzero(counts)
     rows = np.concatenate([[0], np.cumsum(counts[held])])
-    return Scattered(slices, len(counts), None if len(held) == len(counts) else held), held, rows
+    cells = Scattered(slices, places, None if len(held) == places else held)
+    return cells, rows, _number_slices(held, per_key, runs)
 
 
-def _gathered(slices: Any, keys: Any, per_key: int, bits: int) -> tuple[Cells, Ints, Ints]:
+def _gathered(slices: Any, keys: Any, per_key: int, runs: Ints, bits: int) -> tuple[Cells, Ints, Ints]:
     """The same with rows by cell. A number holds a cell, and in its last ``bits`` a row."""
-    numbers = radix_sort(_marked(slices, keys, per_key, bits), bits)
-    starts, held = _starts(numbers, bits)
-    numbers &= (1 << bits) - 1
-    return Gathered(numbers, starts), held, starts
+    rows = radix_sort(_marked(slices, keys, per_key, bits), bits)
+    starts, numbers = _number_sorted(rows, bits, per_key, runs)
+    rows &= (1 << bits) - 1
+    return Gathered(rows, starts), starts, numbers
 
 
 # -- slices by time ------------------------------------------------------------------------------------------
@@ -84,9 +95,7 @@ class _Uniform:
     count: int
 
     def numbers(self, times: Ints) -> Any:
-        found = np.empty(len(times), np.int32)
-        _number_uniform(times, self.base, self.period, found)
-        return found
+        return _in_pieces(lambda part, found: _number_uniform(part, self.base, self.period, found), times)
 
     def starts(self, numbers: Ints) -> Ints:
         return self.base + self.period * numbers
@@ -107,15 +116,19 @@ class _Listed:
         return len(self.edges) + 1
 
     def numbers(self, times: Ints) -> Any:
-        found = np.empty(len(times), np.int32)
-        _number_listed(times, self.edges, found)
-        return found
+        return _in_pieces(lambda part, found: _number_listed(part, self.edges, found), times)
 
     def starts(self, numbers: Ints) -> Ints:
         return np.concatenate([[self.low], self.edges])[numbers]
 
     def ends(self, numbers: Ints) -> Ints:
         return np.append(self.edges, END_OF_TIME)[numbers]
+
+
+def _in_pieces(number: Callable[[Ints, Any], None], times: Ints) -> Any:
+    found = np.empty(len(times), np.int32)
+    in_threads(lambda piece: number(times[piece], found[piece]), even_pieces(len(times)))
+    return found
 
 
 def _grid(slicer: Slicer, times: Ints) -> _Uniform | _Listed | None:
@@ -189,15 +202,23 @@ def _marked(slices: Any, keys: Any, per_key: int, bits: int) -> Ints:
 
 
 @kernel
-def _starts(numbers: Ints, bits: int) -> Any:
-    """Where each cell starts in sorted numbers, and the end; and the cells."""
-    starts, cells = np.empty(len(numbers) + 1, np.int64), np.empty(len(numbers), np.int64)
+def _number_sorted(rows: Ints, bits: int, per_key: int, runs: Ints) -> Any:
+    """Where each cell starts in sorted rows, and the end; and its slice, as :func:`_number_slices` has it."""
     count = 0
-    for i in range(len(numbers)):
-        cell = numbers[i] >> bits
-        if count == 0 or cell != cells[count - 1]:
-            starts[count] = i
-            cells[count] = cell
+    for i in range(len(rows)):
+        if i == 0 or rows[i] >> bits != rows[i - 1] >> bits:
             count += 1
-    starts[count] = len(numbers)
-    return starts[: count + 1].copy(), cells[:count].copy()
+    starts, numbers = np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    count = key = 0
+    for i in range(len(rows)):
+        cell = rows[i] >> bits
+        if i == 0 or cell != rows[i - 1] >> bits:
+            while cell >= key * per_key:
+                runs[key] = count
+                key += 1
+            starts[count] = i
+            numbers[count] = cell - (key - 1) * per_key
+            count += 1
+    starts[count] = len(rows)
+    runs[len(runs) - 1] = count
+    return starts, numbers

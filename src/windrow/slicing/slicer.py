@@ -29,8 +29,8 @@ __all__ = ["Slicer"]
 #: edges are listed, rather than computed for each slice, where there are at most so many a row
 _LISTED_A_ROW = 4
 _FEW_PROGRESSIONS = 3
-#: so many edges of a stretch of time are listed whatever the rows are; a calendar, which must be asked for each
-#: of them, gives one more for every so many rows
+#: so many edges of a stretch of time are listed whatever the rows are; a calendar, which must be asked for
+#: each of them, gives one more for every so many rows
 _ASKED_FOR = 64
 _ROWS_AN_EDGE = 16
 
