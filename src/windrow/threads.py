@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["PIECE", "even_pieces", "in_threads", "stop_if_cancelled", "thread_count", "using_threads"]
+__all__ = [
+    "PIECE",
+    "even_pieces",
+    "in_threads",
+    "piece_size",
+    "stop_if_cancelled",
+    "thread_count",
+    "using_threads",
+]
 
 #: rows in a piece of work, about; smaller work is not cut
 PIECE = 1 << 18
@@ -77,6 +85,11 @@ def using_threads(count: int) -> Iterator[None]:
         _current.reset(token)
 
 
+def piece_size(least: int = 1) -> int:
+    """:data:`PIECE`, or ``least`` if that is more."""
+    return max(PIECE, least)
+
+
 def even_pieces(count: int, least: int = 1) -> list[slice]:
     """Slices of about :data:`PIECE` of ``count`` things each, or of ``least`` if that is more.
 
@@ -85,7 +98,7 @@ def even_pieces(count: int, least: int = 1) -> list[slice]:
     >>> [piece.stop for piece in even_pieces(5 * PIECE // 2)]
     [327680, 655360]
     """
-    number = max(1, count // max(PIECE, least))
+    number = max(1, count // piece_size(least))
     cuts = [count * k // number for k in range(number + 1)]
     return [slice(front, stop) for front, stop in itertools.pairwise(cuts)]
 

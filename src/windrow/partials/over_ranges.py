@@ -5,7 +5,8 @@ and out once, by the drivers of :mod:`windrow.swag.native.drivers`, and for rang
 tree. The folds here are closure factories like those. Rows are read where they lie in the table: ``places``
 says which row of the table is the i-th in processing order. What does not compile slides in plain Python.
 
-A fold does at most about so many ``units`` of work (rows and ranges) in a call, keeps where it is in
+Ranges are cut into pieces for threads (:mod:`windrow.partials.range_pieces`); each piece has a window of its
+own. A fold does at most about so many ``units`` of work (rows and ranges) in a call, keeps where it is in
 ``reached`` and the partial at hand in ``kept``, and says whether all is done (:mod:`windrow.compile.pieces`).
 """
 
@@ -22,14 +23,16 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
 from windrow.monoids.base import Monoid, itself
-from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices, widest_range
+from windrow.partials.range_pieces import range_pieces, row_pieces, widest_range
+from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
 from windrow.swag.choose import choose
 from windrow.swag.flat_fat import FlatFAT
-from windrow.swag.native.drivers import Jit, roll_runs, slide_ranges
+from windrow.swag.native.drivers import Jit, fill, roll_runs, slide_ranges
 from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 from windrow.swag.plain_ranges import PlainRanges
 from windrow.swag.recalc import Recalc
 from windrow.swag.sliding import sliding_algorithm, sliding_kernel
+from windrow.threads import even_pieces, in_threads
 
 __all__ = [
     "fold_partials",
@@ -159,7 +162,7 @@ def native_results(
     count = len(columns) if over.one_a_row else len(over)
     out, valid = _outputs(form, count, bare)
     if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
-        run_driver(form, fold_ranges, (*rows, over.fronts, over.stops, bare, out, valid))
+        _fold(form, rows, (over.fronts, over.stops, bare, out, valid))
         return out, valid
     if isinstance(over, LastRows):
         _roll(form, over, rows[1:], bare, out, valid)
@@ -206,7 +209,7 @@ def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, st
 def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
     out = np.empty(len(fronts), form.layout.partial_dtype)
     keeping = _variant(form, "keeping", lower=itself)
-    run_driver(keeping, fold_ranges, (*rows, fronts, stops, None, out, None))
+    _fold(keeping, rows, (fronts, stops, None, out, None))
     return member_arrays(out)
 
 
@@ -228,12 +231,11 @@ def partial_results(
     form = partials_form(form)
     algorithm = choose(form.monoid, ranges=shape).algorithm
     if algorithm is Recalc:
-        run_driver(form, fold_ranges, (*rows, fronts, stops, bare, out, valid))
+        _fold(form, rows, (fronts, stops, bare, out, valid))
     elif algorithm is FlatFAT:
-        tree = np.zeros(2 * len(members[0]), form.layout.partial_dtype)
-        run_driver(form, tree_ranges, (tree, form.identity, members, fronts, stops, bare, out, valid))
+        _ask_tree(form, members, (fronts, stops, bare, out, valid))
     else:
-        _slide(form, max(widest_range(fronts, stops), 1), rows[1:], (fronts, stops, None, bare), out, valid)
+        _slide(form, widest_range(fronts, stops), rows[1:], (fronts, stops, None, bare), out, valid)
     return out, valid
 
 
@@ -253,53 +255,113 @@ def _tuple(*members: Any) -> Any:
     return members
 
 
-def run_driver(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
-    """A driver over all its ranges, piece by piece."""
-    kept, reached = np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64)
-    kept[0] = form.identity
-    arguments = (*arguments, kept, reached)
+def _fold(form: NativeMonoid, rows: tuple[Any, ...], windows: tuple[Any, ...]) -> None:
+    """Disjoint ranges; ``windows``: fronts, stops, which are bare, results, which are valid."""
+    fronts, stops, *_ = windows
+    pieces = range_pieces(fronts, stops, widest_range(fronts, stops), overlap=False)
+    kernel = _kernel(form, fold_ranges, (*rows, *windows))
+    in_threads(lambda piece: _run(form, kernel, (*rows, *_cut(windows, piece))), pieces)
+
+
+def _ask_tree(form: NativeMonoid, members: tuple[Any, ...], windows: tuple[Any, ...]) -> None:
+    """Ranges in any order, the same columns: the tree is built by one thread."""
+    count = len(members[0])
+    tree = (np.zeros(2 * count, form.layout.partial_dtype), form.identity, members)
+    kernel = _kernel(form, tree_ranges, (*tree, *windows))
+    _run(form, kernel, (*tree, *_cut(windows, slice(0, 0))))
+    pieces = even_pieces(len(windows[0]))
+    in_threads(lambda piece: _run(form, kernel, (*tree, *_cut(windows, piece)), done=2 * count), pieces)
+
+
+def _cut(columns: tuple[Any, ...], piece: slice) -> tuple[Any, ...]:
+    return tuple(None if column is None else column[piece] for column in columns)
+
+
+def _kernel(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> Any:
+    """A driver for arguments like these, compiled: before threads are, so that one of them compiles it."""
     key = (driver, *(argument is None for argument in arguments))
     if key not in form.kernels:
         functions = (form.combine, form.lift, form.lower)
-        form.kernels[key] = build(driver, form.jit, *functions, arguments=(*arguments, 1))
-    kernel = form.kernels[key]
-    assert kernel is not None
-    run_in_pieces(lambda units: kernel(*arguments, units))
+        state = (np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64), 1)
+        form.kernels[key] = build(driver, form.jit, *functions, arguments=(*arguments, *state))
+    return form.kernels[key]
 
 
-def _slide(form: NativeMonoid, widest: int, rows: Any, ranges: Any, out: Any, valid: Any) -> None:
-    """Overlapping ranges through a window, piece by piece."""
-    # positions are places in processing order, from 0 on
-    arguments = (0, *rows, *ranges, out, valid, None)
-    _go_on(form, slide_ranges, widest, arguments, (0,), len(ranges[0]))
+def run_driver(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> None:
+    """A driver over all its rows or ranges, in this thread."""
+    _run(form, _kernel(form, driver, arguments), arguments)
+
+
+def _run(form: NativeMonoid, kernel: Any, arguments: tuple[Any, ...], done: int = 0) -> None:
+    """A kernel over all its ranges, some work at a time; ``done``: what was done before."""
+    kept, reached = np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64)
+    kept[0], reached[0] = form.identity, done
+    run_in_pieces(lambda units: kernel(*arguments, kept, reached, units))
+
+
+def _slide(form: NativeMonoid, widest: int, rows: Any, windows: Any, out: Any, valid: Any) -> None:
+    """Overlapping ranges, with a window for each piece of them; ``windows``: fronts, stops, where results go
+    (None: in their order), which are bare."""
+    has_targets = windows[2] is not None
+
+    def arguments(piece: slice) -> tuple[Any, ...]:
+        results = (out, valid) if has_targets else _cut((out, valid), piece)
+        # positions are places in processing order, from 0 on
+        return (0, *rows, *_cut(windows, piece), *results, None)
+
+    def slide(piece: slice) -> None:
+        _Window(form, widest).drive(slide_ranges, arguments(piece), (0,), piece.stop - piece.start)
+
+    pieces = range_pieces(windows[0], windows[1], widest, overlap=True)
+    _Window(form, 1).compile(slide_ranges, arguments(pieces[0]), (0,))
+    in_threads(slide, pieces)
 
 
 def _roll(form: NativeMonoid, over: LastRows, rows: Any, bare: Any, out: Any, valid: Any) -> None:
-    """The last rows of each run, piece by piece."""
-    arguments = (over.size, *rows, bare, out, valid, over.runs)
-    _go_on(form, roll_runs, over.widest, arguments, (0, 0), len(over))
+    """The last rows of each run; a piece that begins within a run begins with the rows before it."""
+
+    def roll(piece: slice) -> None:
+        runs, first = over.runs_in(piece)
+        window = _Window(form, over.widest)
+        window.drive(fill, (*rows, piece.start), (first,), piece.start)
+        window.drive(roll_runs, (over.size, *rows, bare, out, valid, runs), (0, piece.start), piece.stop)
+
+    pieces = row_pieces(len(over), over.widest)
+    if len(pieces) > 1:
+        _Window(form, 1).compile(fill, (*rows, 0), (0,))
+    _Window(form, 1).compile(roll_runs, (over.size, *rows, bare, out, valid, over.runs), (0, 0))
+    in_threads(roll, pieces)
 
 
-def _go_on(
-    form: NativeMonoid,
-    driver: Any,
-    widest: int,
-    arguments: tuple[Any, ...],
-    reached: tuple[int, ...],
-    count: int,
-) -> None:
-    """Call a driver with where it has got to, until the last number of that is ``count``."""
-    capacity = 1 << max(6, (widest - 1).bit_length())
-    ring = np.zeros(capacity, form.layout.partial_dtype)
-    registers: Any = sliding_algorithm(form.monoid).start(form.identity)
+class _Window:
+    """A window that drivers go on with, for so many partials."""
 
-    def run(units: int) -> bool:
-        nonlocal registers, reached
-        all_ = (ring, capacity - 1, form.identity, registers, *arguments, *reached, units)
-        registers, *reached = sliding_kernel(form, driver, all_)(*all_)
-        return reached[-1] == count
+    def __init__(self, form: NativeMonoid, widest: int) -> None:
+        self._form = form
+        capacity = 1 << max(6, (widest - 1).bit_length())
+        self._ring = np.zeros(capacity, form.layout.partial_dtype), capacity - 1
+        self._registers: Any = sliding_algorithm(form.monoid).start(form.identity)
 
-    run_in_pieces(run)
+    def compile(self, driver: Any, arguments: tuple[Any, ...], reached: tuple[int, ...]) -> None:
+        """Compile a driver for arguments like these, before threads need it."""
+        sliding_kernel(self._form, driver, self._with_state(arguments, reached, 1))
+
+    def drive(self, driver: Any, arguments: tuple[Any, ...], reached: tuple[int, ...], stop: int) -> None:
+        """Call a driver with where it has got to, until the last number of that is ``stop``."""
+
+        def run(units: int) -> bool:
+            nonlocal reached
+            all_ = self._with_state(arguments, reached, units)
+            self._registers, *reached = sliding_kernel(self._form, driver, all_)(*all_)
+            return reached[-1] == stop
+
+        if reached[-1] < stop:
+            run_in_pieces(run)
+
+    def _with_state(
+        self, arguments: tuple[Any, ...], reached: tuple[int, ...], units: int
+    ) -> tuple[Any, ...]:
+        return (*self._ring, self._form.identity, self._registers, *arguments, *reached, units)
 
 
 def _adds_integers(form: NativeMonoid) -> bool:

@@ -16,11 +16,12 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.compile.cache import kernel
+from windrow.partials.range_pieces import widest_range
 
 if TYPE_CHECKING:
     from windrow.partials.cells import Cells
 
-__all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices", "widest_range"]
+__all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices"]
 
 #: how ranges lie: no slice in two; neither fronts nor stops fall; or as they come
 Shape = Literal["disjoint", "sliding", "any"]
@@ -146,23 +147,25 @@ class LastRows:
     def __len__(self) -> int:
         return int(self.runs[-1])
 
-    @property
+    @cached_property
     def widest(self) -> int:
         return min(self.size, int(np.diff(self.runs).max(initial=0)))
+
+    def runs_in(self, piece: slice) -> tuple[Ints, int]:
+        """The runs that some rows belong to, the last one cut where they end; and the first row that they
+        see.
+
+        >>> LastRows(np.array([0, 5, 9, 12]), size=3).runs_in(slice(7, 11))
+        (array([ 5,  9, 11]), 5)
+        """
+        first, last = np.searchsorted(self.runs, [piece.start + 1, piece.stop]).tolist()
+        runs = np.append(self.runs[first - 1 : last], piece.stop)
+        return runs, max(int(runs[0]), piece.start - self.size + 1)
 
     def as_ranges(self) -> RowRanges:
         stops = np.arange(1, len(self) + 1)
         starts = np.repeat(self.runs[:-1], np.diff(self.runs))
         return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
-
-
-@kernel
-def widest_range(fronts: Ints, stops: Ints) -> int:
-    """The length of the longest range, or 0."""
-    found: Any = np.int64(0)
-    for i in range(len(fronts)):
-        found = max(found, stops[i] - fronts[i])
-    return found
 
 
 @kernel

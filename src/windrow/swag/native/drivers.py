@@ -8,7 +8,8 @@ objects.
 
 There is one family of them: windows over ranges of rows (:func:`slide_ranges`), over the last rows
 (:func:`roll_count`, and :func:`roll_runs` for many keys at once) and over the last rows by time
-(:func:`roll_time`). Each takes registers and gives them back, so that a window goes on from call to call.
+(:func:`roll_time`). Each takes registers and gives them back, so that a window goes on from call to call, or
+begins with rows that :func:`fill` put into it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from windrow.compile.access import (
     store,
 )
 
-__all__ = ["Jit", "Operations", "roll_count", "roll_runs", "roll_time", "slide_ranges"]
+__all__ = ["Jit", "Operations", "fill", "roll_count", "roll_runs", "roll_time", "slide_ranges"]
 
 Jit = Callable[[Function], Function]
 
@@ -258,6 +259,33 @@ def roll_runs(jit: Jit, operations: Operations, lift: Function, lower: Function)
             registers = _moved(registers, registers[0] - step)
             first = stop
         return registers, run, first
+
+    return process
+
+
+def fill(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
+    """Rows into a window that has room for them, without results: what it holds when others go on with it.
+    Takes at most so many ``units`` of the rows [first, last); gives the registers and the next row."""
+    insert, lifted = operations.insert, _lifted(jit, lift)
+
+    @jit
+    def process(
+        ring: Any,
+        mask: int,
+        identity: Any,
+        registers: Any,
+        columns: Any,
+        nulls: Any,
+        places: Any,
+        last: int,
+        first: int,
+        units: int,
+    ) -> Any:
+        last = min(first + units, last)
+        for i in range(first, last):
+            partial = lifted(identity, columns, nulls, at(places, i))
+            registers = insert(ring, mask, identity, registers, partial)
+        return registers, last
 
     return process
 
