@@ -10,6 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow import threads
+from windrow.partials.kept import extremes, ranks
 from windrow.testing import assert_same_results
 
 COUNTS = (2, 3, 8)
@@ -109,6 +110,8 @@ def bits(table: Any) -> str:
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "PIECE", 100)
+    monkeypatch.setattr(ranks, "_GROUP", 50)
+    monkeypatch.setattr(extremes, "_GROUP", 50)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -181,7 +184,8 @@ def test_several_threads_work_on_a_large_table(
     for name, aggregate in AGGREGATES[aggregates].items():
         shared.clear()
         OVER[over].agg(**{name: aggregate}).run(table, threads=2)
-        assert name == "n" or any(part in "".join(shared) for part in ("slide", "roll", "answer")), name
+        loops = ("slide", "roll", "answer", "in_groups", "select")
+        assert name == "n" or any(loop in each for each in shared for loop in loops), name
 
 
 @pytest.mark.usefixtures("small_pieces")

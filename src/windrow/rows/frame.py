@@ -24,6 +24,7 @@ from windrow.errors import of_key
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import coded_keys
+from windrow.rows.pieces import key_counts, take_in_pieces
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
@@ -103,19 +104,21 @@ class Frame:
 
     @cached_property
     def times(self) -> Ints:
-        return self.unordered_times if self.order is None else self.unordered_times[self.order]
+        times = self.unordered_times
+        return times if self.order is None else take_in_pieces(times, self.order)
 
     @cached_property
     def keys(self) -> Any:
-        return self.unordered_keys if self.order is None else self.unordered_keys[self.order]
+        keys = self.unordered_keys
+        return keys if self.order is None else take_in_pieces(keys, self.order)
 
     @cached_property
     def run_starts(self) -> Ints:
         """Where the rows of each key start, and the end."""
         if len(self.key_rows) <= 1:
             return np.array([0, len(self)], np.int64) if len(self.key_rows) else np.zeros(1, np.int64)
-        counts = np.bincount(self.unordered_keys, minlength=len(self.key_rows))
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        counts = key_counts(self.unordered_keys, len(self.key_rows))
+        return np.concatenate([[0], np.cumsum(counts)])
 
     def raw(self, name: str) -> Any:
         """A column as it lies in the table."""

@@ -22,15 +22,26 @@ from windrow.errors import CorruptState, StateError
 from windrow.rows.columns import plain_array
 from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
+from windrow.rows.pieces import take_in_pieces
 from windrow.rows.sorting import first_rows, numbered_in_range
 from windrow.state.checks import require
+from windrow.threads import even_pieces, in_threads
 
-__all__ = ["KeyRuns", "Keys", "changes", "coded_keys", "encoded_keys", "restored_keys", "shared_keys"]
+__all__ = [
+    "KeyRuns",
+    "Keys",
+    "changes",
+    "coded_keys",
+    "encoded_keys",
+    "numbered_values",
+    "restored_keys",
+    "shared_keys",
+]
 
-
+#: columns are numbered in pieces if a value is there so many times in the first of them, on average
+_REPEATED = 4
 #: more keys than this at once, and than a quarter of those that are known, are numbered without the index
 _FEW = 4096
-
 #: integers are looked up, rather than hashed, if they lie in a range that is longer than there are rows by at
 #: most so many
 _SMALL_RANGE = 1 << 10
@@ -92,12 +103,47 @@ def _column_codes(column: Any, rows: Ints | None) -> tuple[Any, Any]:
         return np.array([known.setdefault(text, len(known)) for text in _texts(column)], np.int64), None
     if pa.types.is_integer(column.type) and not column.null_count and len(column) > _FEW:
         return _integer_codes(column.to_numpy()), None
-    encoded = column.dictionary_encode(null_encoding="encode")
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    codes, values = numbered_values(column)
     if not pa.types.is_floating(column.type):
-        return codes, None if pa.types.is_null(column.type) else encoded.dictionary
-    again = canonical_array(encoded.dictionary).dictionary_encode(null_encoding="encode")
+        return codes, None if pa.types.is_null(column.type) else values
+    again = canonical_array(values).dictionary_encode(null_encoding="encode")
     return again.indices.to_numpy(zero_copy_only=False)[codes], again.dictionary
+
+
+def numbered_values(column: Any) -> tuple[Any, Any]:
+    """The number of each value, in order of first appearance, and the values in the order of their numbers.
+    Large columns are numbered in pieces that threads share, unless most values are there once.
+
+    >>> codes, values = numbered_values(pa.array(["a", None, "a"]))
+    >>> codes.tolist(), values.to_pylist()
+    ([0, 1, 0], ['a', None])
+    """
+    pieces = even_pieces(len(column))
+    if len(pieces) > 1:
+        first = _numbered(column.slice(0, pieces[0].stop))
+        if len(first[1]) * _REPEATED < pieces[0].stop:
+            return _numbered_in_pieces(column, pieces)
+    return _numbered(column)
+
+
+def _numbered(column: Any) -> tuple[Any, Any]:
+    encoded = column.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary
+
+
+def _numbered_in_pieces(column: Any, pieces: list[slice]) -> tuple[Any, Any]:
+    """Each piece by itself, and then the values of all."""
+    parts = in_threads(lambda piece: _numbered(column.slice(piece.start, piece.stop - piece.start)), pieces)
+    numbers, values = _numbered(pa.concat_arrays([values for _, values in parts]))
+    codes = np.empty(len(column), numbers.dtype)
+    begins = np.cumsum([0, *(len(values) for _, values in parts)])
+
+    def renumber(number: int) -> None:
+        take_in_pieces(numbers[begins[number] : begins[number + 1]], parts[number][0], codes[pieces[number]])
+
+    renumber(0)  # compiles, before threads do
+    in_threads(renumber, range(1, len(pieces)))
+    return codes, values
 
 
 def _texts(array: Any) -> list[str]:
@@ -110,7 +156,7 @@ def _integer_codes(values: Any) -> Any:
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     if high - low < len(values) + _SMALL_RANGE and high < 1 << 63:
         return numbered_in_range(values, low, high - low + 1)
-    return pc.dictionary_encode(pa.array(values)).indices.to_numpy(zero_copy_only=False)
+    return numbered_values(pa.array(values))[0]
 
 
 # -- across tables -------------------------------------------------------------------------------------------

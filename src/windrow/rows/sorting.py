@@ -11,6 +11,7 @@ import numpy as np
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
+from windrow.rows.pieces import key_pieces, sort_pieces
 
 __all__ = [
     "are_sorted",
@@ -83,7 +84,10 @@ def numbered_in_range(values: Any, low: int, count: int) -> Any:
 def counting_sort(keys: Any, count: int, order: Ints | None) -> Ints:
     """The rows by key; those of a key in the given order (None: as they lie). Keys are 0 ... count - 1."""
     out = np.empty(len(keys), np.int64)
-    _counting_sort(keys, count, order, out)
+    if len(pieces := key_pieces(len(keys), count)) == 1:
+        _counting_sort(keys, count, order, out)
+    else:
+        sort_pieces(keys, count, order, pieces, out)
     return out
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
+from windrow.rows.pieces import extremes
 from windrow.spec import Spec
 
 __all__ = ["Moments", "TimeAxis", "check_time_kind", "concat_results", "read_moments", "read_times"]
@@ -104,7 +105,7 @@ def read_times(column: Any, name: str) -> tuple[TimeAxis, Ints, Mask | None]:
     axis = TimeAxis(kind)
     try:
         ticks = axis.ticks(column)
-        _check_range((int(ticks.max()), int(ticks.min())) if len(ticks) else (), axis.limit)
+        _check_range(reversed(extremes(ticks)) if len(ticks) else (), axis.limit)
     except OverflowError as error:
         raise _too_large(name, error) from None
     times = axis.to_us(ticks)

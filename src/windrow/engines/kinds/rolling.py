@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from windrow.partials.ranges import LastRows, RowRanges
 from windrow.rows.frame import Frame
 from windrow.slicing.finder.sorted_rows import rolling_time
@@ -17,6 +15,5 @@ def rolling_rows(frame: Frame, over: Rolling) -> RowRanges | LastRows:
     if over.rows is not None:
         return LastRows(frame.run_starts, over.rows)
     assert over.size is not None
-    fronts, stops = np.empty(len(frame), np.int64), np.empty(len(frame), np.int64)
-    rolling_time(frame.times, frame.run_starts, over.size.units, fronts, stops)
+    fronts, stops = rolling_time(frame.times, frame.run_starts, over.size.units)
     return RowRanges(fronts, stops, one_a_row=True)

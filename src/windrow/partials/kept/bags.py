@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from windrow.arrays import Ints
 from windrow.compile.columns import as_array
 from windrow.monoids.hashing import encode, encode_array
+from windrow.rows.keys import numbered_values
 
 __all__ = ["Bag", "codes_of", "hash_codes", "without_repeats"]
 
@@ -48,8 +49,8 @@ def codes_of(values: Any) -> tuple[Ints, int]:
     """
     if pa.types.is_floating(values.type):
         values = pc.add(values, pa.scalar(0, values.type))  # -0.0 + 0.0 is 0.0
-    encoded = values.dictionary_encode()
-    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
+    codes, distinct = numbered_values(values)
+    return codes.astype(np.int64), len(distinct)
 
 
 def without_repeats(bag: Bag, offsets: Ints, keeps_counts: bool) -> tuple[Bag, Ints]:

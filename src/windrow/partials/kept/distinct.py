@@ -21,7 +21,7 @@ from windrow.partials.kept.bags import Bag, codes_of, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.bits import lowest_bit
 from windrow.partials.kept.lists import lists_of
-from windrow.partials.kept.slide import slide
+from windrow.partials.kept.slide import slide_in_pieces
 
 __all__ = ["Counted", "Distinct", "is_encodable"]
 
@@ -49,8 +49,11 @@ class Counted(Family):
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         codes, distinct = codes_of(bag.values)
         out = np.zeros(len(fronts), np.int64)
-        state = (np.zeros(distinct, np.int32), np.zeros(1, np.int64))
-        slide((_add, _remove, _answer), state, codes, None, (fronts, stops), out)
+
+        def new_state() -> tuple[Any, ...]:
+            return np.zeros(distinct, np.int32), np.zeros(1, np.int64)
+
+        slide_in_pieces((_add, _remove, _answer), new_state, codes, None, (fronts, stops), out)
         return pa.array(out)
 
 
@@ -86,16 +89,18 @@ class Distinct(Family):
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         codes, distinct = codes_of(bag.values)
-        rows, count = np.arange(len(codes)), np.zeros(1, np.int64)
-        latest, following = np.full(distinct, -1), np.zeros(len(codes), np.int64)
-        firsts = np.zeros((len(codes) >> _WORD) + 1, np.uint64)
+        rows, windows = np.arange(len(codes)), (fronts, stops)
+
+        def new_state() -> tuple[Any, ...]:
+            latest, following = np.full(distinct, -1), np.zeros(len(codes), np.int64)
+            firsts = np.zeros((len(codes) >> _WORD) + 1, np.uint64)
+            return codes, latest, following, firsts, np.zeros(1, np.int64)
+
         sizes = np.zeros(len(fronts), np.int64)
-        state = (codes, latest, following, firsts, count)
-        slide((_enter, _leave, _size), state, rows, None, (fronts, stops), sizes)
+        slide_in_pieces((_enter, _leave, _size), new_state, rows, None, windows, sizes)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         places = np.zeros(offsets[-1], np.int64)
-        state = (*state, offsets)  # type: ignore[assignment]
-        slide((_enter, _leave, _list), state, rows, None, (fronts, stops), places)
+        slide_in_pieces((_enter, _leave, _list), new_state, rows, None, windows, places, offsets)
         return lists_of(monoid, bag.values, offsets, places)
 
 

@@ -19,7 +19,7 @@ from windrow.partials.kept.base import Family
 from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
 from windrow.partials.kept.distinct import is_encodable
 from windrow.partials.kept.lists import lists_of
-from windrow.partials.kept.slide import groups, slide
+from windrow.partials.kept.slide import in_groups, slide
 
 __all__ = ["Extremes"]
 
@@ -52,14 +52,17 @@ class Extremes(Family):
         k = int(monoid.parameters["k"])
         offsets = np.concatenate([[0], np.cumsum(np.minimum(stops - fronts, k))])
         out = np.zeros(offsets[-1], np.int64)
-        for windows, low, high in groups(fronts, stops, _GROUP):
+        read = _read_last if self._largest else _read_first
+
+        def answer(windows: slice, low: int, high: int) -> None:
             order = self._order(values.slice(low, high - low))
             ranks = np.empty(high - low, np.int64)
             ranks[order] = np.arange(high - low)
             chosen = fronts[windows] - low, stops[windows] - low
             state = (*empty_bits(high - low), order + low, offsets[windows.start :], k)
-            read = _read_last if self._largest else _read_first
             slide((_enter, _leave, read), state, ranks, None, chosen, out)
+
+        in_groups(answer, (fronts, stops), _GROUP)
         return out, offsets
 
     def _order(self, values: Any) -> Ints:

@@ -18,7 +18,7 @@ from windrow.monoids.base import Monoid
 from windrow.partials.kept.bags import Bag, codes_of, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.distinct import is_encodable
-from windrow.partials.kept.slide import slide
+from windrow.partials.kept.slide import slide_in_pieces
 
 __all__ = ["MostFrequent"]
 
@@ -49,8 +49,12 @@ class MostFrequent(Family):
         for level in range(size.bit_length() - 2, -1, -1):
             winners[1 << level : 2 << level] = winners[2 << level : 4 << level : 2]
         out = np.zeros(len(fronts), np.int64)
-        state = (np.zeros(size, np.int64), winners, size)
-        slide((_add, _remove, _answer), state, ranks[codes], bag.counts, (fronts, stops), out)
+
+        def new_state() -> tuple[Any, ...]:
+            return np.zeros(size, np.int64), winners.copy(), size
+
+        functions = (_add, _remove, _answer)
+        slide_in_pieces(functions, new_state, ranks[codes], bag.counts, (fronts, stops), out)
         return bag.values.take(pa.array(places[in_order][out]))
 
 

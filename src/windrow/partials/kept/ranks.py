@@ -26,8 +26,10 @@ from windrow.monoids.quantiles import mixed, rounded
 from windrow.partials.kept.bags import Bag, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
-from windrow.partials.kept.slide import groups, slide
+from windrow.partials.kept.slide import in_groups, slide
+from windrow.partials.range_pieces import range_pieces, widest_range
 from windrow.rows.sorting import order_of_floats
+from windrow.threads import in_threads
 
 __all__ = ["Ranks"]
 
@@ -77,14 +79,20 @@ def _numbers(values: Any) -> Any:
 
 
 def _select_each(numbers: Any, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
-    room = np.empty(int((stops - fronts).max(initial=0)))
-    widest = max(len(room), 1)
-    for first, stop in pieces(len(fronts), cost=widest):
-        _select_windows(numbers, fronts[first:stop], stops[first:stop], q, room, out[first:stop])
+    widest = widest_range(fronts, stops)
+
+    def select(piece: slice) -> None:
+        room = np.empty(widest)
+        for first, stop in pieces(piece.stop - piece.start, cost=widest):
+            chosen = slice(piece.start + first, piece.start + stop)
+            _select_windows(numbers, fronts[chosen], stops[chosen], q, room, out[chosen])
+
+    _select_windows(numbers, fronts[:0], stops[:0], q, np.empty(0), out[:0])  # compiles, before threads do
+    in_threads(select, range_pieces(fronts, stops, widest, overlap=False))
 
 
 def _slide_each(numbers: Any, counts: Ints | None, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
-    for windows, low, high in groups(fronts, stops, _GROUP):
+    def answer(windows: slice, low: int, high: int) -> None:
         order = order_of_floats(numbers[low:high])
         ranks = np.empty(high - low, np.int64)
         ranks[order] = np.arange(high - low)
@@ -98,6 +106,8 @@ def _slide_each(numbers: Any, counts: Ints | None, fronts: Ints, stops: Ints, q:
             tree, total = np.zeros(high - low + 1, np.int64), np.zeros(1, np.int64)
             tallies = (tree, total, ordered, q)
             slide((_add, _remove, _answer), tallies, ranks, counts[low:high], chosen, out[windows])
+
+    in_groups(answer, (fronts, stops), _GROUP)
 
 
 # -- one row for each value: bits, and a cursor of (rank, members below it, members) ------------------------

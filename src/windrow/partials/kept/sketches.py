@@ -27,8 +27,9 @@ from windrow.monoids.sketches import estimated_distinct, first_probe, next_probe
 from windrow.partials.kept.bags import Bag, hash_codes, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.distinct import is_encodable
-from windrow.partials.kept.slide import slide
+from windrow.partials.kept.slide import slide_in_pieces
 from windrow.state.checks import require
+from windrow.threads import even_pieces, in_threads
 
 __all__ = ["Bits", "Counters", "Registers"]
 
@@ -90,7 +91,7 @@ class Registers(_Sketch):
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         out = np.empty(len(codes), np.int32)
-        _compiled(_registers)(codes, int(monoid.parameters["precision"]), out)
+        _fill(_registers, codes, (int(monoid.parameters["precision"]),), out)
         return out
 
     def _mark(self, row: Any, cell: int, count: int) -> None:
@@ -109,11 +110,14 @@ class Registers(_Sketch):
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         width = 1 << int(monoid.parameters["precision"])
-        ranks = np.zeros(64 - int(monoid.parameters["precision"]) + 2, np.int64)
-        ranks[0] = width
-        out = np.zeros(len(fronts), np.int64)
-        state = (np.zeros(width * _RANKS, np.int32), np.zeros(width, np.int64), ranks, width)
-        slide((_raise, _lower, _estimate), state, bag.values.to_numpy(), None, (fronts, stops), out)
+
+        def new_state() -> tuple[Any, ...]:
+            ranks = np.zeros(64 - int(monoid.parameters["precision"]) + 2, np.int64)
+            ranks[0] = width
+            return np.zeros(width * _RANKS, np.int32), np.zeros(width, np.int64), ranks, width
+
+        out, cells = np.zeros(len(fronts), np.int64), bag.values.to_numpy()
+        slide_in_pieces((_raise, _lower, _estimate), new_state, cells, None, (fronts, stops), out)
         return pa.array(out)
 
 
@@ -156,14 +160,14 @@ class _Rows(_Sketch):
                 f"and a column holds {_MOST}: take fewer windows or rows at a time, or a smaller sketch"
             )
         out = np.zeros((len(fronts), len(row)), row.dtype)
-        self._slide(monoid, bag, row, (fronts, stops), out)
+        self._slide(monoid, bag, row.copy, (fronts, stops), out)
         data = out.astype(out.dtype.newbyteorder("<"), copy=False)
         ends = np.arange(len(fronts) + 1, dtype=np.int32) * row.nbytes
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.binary(), len(fronts), buffers)
 
     @abstractmethod
-    def _slide(self, monoid: Monoid, bag: Bag, row: Any, windows: Any, out: Any) -> None: ...
+    def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None: ...
 
 
 def _copy(state: Any, window: int, front: int, stop: int, out: Any) -> None:
@@ -180,9 +184,9 @@ class Bits(_Rows):
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         hashes, bits = int(monoid.parameters["hashes"]), int(monoid.parameters["bits"])
-        out = np.empty(len(codes) * hashes, np.int32)
-        _compiled(_probes)(codes, hashes, bits, 0, out)
-        return out
+        out = np.empty((len(codes), hashes), np.int32)
+        _fill(_probes, codes, (hashes, bits, 0), out)
+        return out.ravel()
 
     def _mark(self, row: Any, cell: int, count: int) -> None:
         row[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
@@ -190,9 +194,11 @@ class Bits(_Rows):
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         return without_repeats(bag, offsets, keeps_counts=False)
 
-    def _slide(self, monoid: Monoid, bag: Bag, row: Any, windows: Any, out: Any) -> None:
-        state = (row, np.zeros(self._size(monoid), np.int32))
-        slide((_set, _clear, _copy), state, bag.values.to_numpy(), None, windows, out)
+    def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
+        def new_state() -> tuple[Any, ...]:
+            return new_row(), np.zeros(self._size(monoid), np.int32)
+
+        slide_in_pieces((_set, _clear, _copy), new_state, bag.values.to_numpy(), None, windows, out)
 
 
 def _set(state: Any, cell: int, count: int) -> None:
@@ -217,9 +223,9 @@ class Counters(_Rows):
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         depth, width = int(monoid.parameters["depth"]), int(monoid.parameters["width"])
-        out = np.empty(len(codes) * depth, np.int32)
-        _compiled(_probes)(codes, depth, width, width, out)
-        return out
+        out = np.empty((len(codes), depth), np.int32)
+        _fill(_probes, codes, (depth, width, width), out)
+        return out.ravel()
 
     def _mark(self, row: Any, cell: int, count: int) -> None:
         row[cell] = count
@@ -227,8 +233,9 @@ class Counters(_Rows):
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         return without_repeats(bag, offsets, keeps_counts=True)
 
-    def _slide(self, monoid: Monoid, bag: Bag, row: Any, windows: Any, out: Any) -> None:
-        slide((_count_in, _count_out, _copy), (row,), bag.values.to_numpy(), bag.counts, windows, out)
+    def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
+        functions, cells = (_count_in, _count_out, _copy), bag.values.to_numpy()
+        slide_in_pieces(functions, lambda: (new_row(),), cells, bag.counts, windows, out)
 
 
 def _count_in(state: Any, cell: int, count: int) -> None:
@@ -237,6 +244,15 @@ def _count_in(state: Any, cell: int, count: int) -> None:
 
 def _count_out(state: Any, cell: int, count: int) -> None:
     state[0][cell] -= count
+
+
+def _fill(function: Any, codes: Any, arguments: tuple[int, ...], out: Any) -> None:
+    """The cells of codes, in threads; ``out`` has a row for each code."""
+    kernel = _compiled(function)
+    kernel(codes[:0], *arguments, out[:0].ravel())  # compiles, before threads do
+    in_threads(
+        lambda piece: kernel(codes[piece], *arguments, out[piece].reshape(-1)), even_pieces(len(codes))
+    )
 
 
 @functools.cache

@@ -4,6 +4,8 @@ A family gives three functions over its own state: ``add`` and ``remove`` a valu
 ``answer`` a window. Removing undoes adding, oldest first, so that nothing need be cleared between windows.
 At the end the state is what it was in the beginning.
 
+Windows are cut into pieces for threads (:mod:`windrow.partials.range_pieces`); each thread has a state.
+
 Cost: one add and one remove per value while neither fronts nor stops fall; a window that begins before the
 last one, ends before it, or shares nothing with it starts anew.
 """
@@ -19,8 +21,10 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.compile.native import build, jit_for
 from windrow.compile.pieces import run_in_pieces
+from windrow.partials.range_pieces import range_pieces, widest_range
+from windrow.threads import in_threads, piece_size
 
-__all__ = ["groups", "slide"]
+__all__ = ["in_groups", "slide", "slide_in_pieces"]
 
 _Function = Callable[..., Any]
 
@@ -80,12 +84,48 @@ def slide(
     """Answer the windows [front, stop) over values by ``functions`` (add, remove, answer); those that hold
     nothing are left out."""
     arguments = (state, values, counts, *windows, out, np.zeros(3, np.int64))
+    process = _compiled(functions, arguments)
+    run_in_pieces(lambda units: process(*arguments, units))
+
+
+def _compiled(functions: tuple[_Function, _Function, _Function], arguments: tuple[Any, ...]) -> Any:
+    state, values, counts = arguments[:3]
     key = (functions, counts is None, values.dtype, *(a.dtype for a in state if hasattr(a, "dtype")))
     if key not in _built:
         jit = jit_for(checked=False)
         _built[key] = build(_driver, jit, *map(jit, functions), arguments=(*arguments, 1))
-    process = _built[key]
-    run_in_pieces(lambda units: process(*arguments, units))
+    return _built[key]
+
+
+def slide_in_pieces(
+    functions: tuple[_Function, _Function, _Function],
+    new_state: Callable[[], tuple[Any, ...]],
+    values: Any,
+    counts: Ints | None,
+    windows: tuple[Ints, Ints],
+    out: Any,
+    offsets: Ints | None = None,
+) -> None:
+    """The same for windows in pieces, in threads. Results of a window are in ``out`` at its number, or, where
+    it may have several, from its place in ``offsets`` on, which is then the last part of the state."""
+    free: list[tuple[Any, ...]] = []
+
+    def answer(piece: slice) -> None:
+        try:
+            state = free.pop()
+        except IndexError:
+            state = new_state()
+        chosen = windows[0][piece], windows[1][piece]
+        if offsets is None:
+            slide(functions, state, values, counts, chosen, out[piece])
+        else:
+            slide(functions, (*state, offsets[piece.start :]), values, counts, chosen, out)
+        free.append(state)
+
+    pieces = range_pieces(*windows, widest_range(*windows), overlap=True)
+    if len(pieces) > 1:
+        answer(slice(0, 0))  # compiles, before threads do
+    in_threads(answer, pieces)
 
 
 @kernel
@@ -98,6 +138,17 @@ def _next_group(fronts: Ints, stops: Ints, first: int, most: int) -> tuple[int, 
             break
         low, high, window = lower, higher, window + 1
     return window, low, high
+
+
+def in_groups(answer: Callable[[slice, int, int], None], windows: tuple[Ints, Ints], least: int) -> None:
+    """Call a function with each of the :func:`groups`, in threads if there are many values."""
+    found = list(groups(*windows, least))
+    if sum(high - low for _, low, high in found) <= piece_size():
+        for each in found:
+            answer(*each)
+        return
+    answer(slice(0, 0), 0, 0)  # compiles, before threads do
+    in_threads(lambda each: answer(*each), found)
 
 
 def groups(fronts: Ints, stops: Ints, least: int) -> Iterator[tuple[slice, int, int]]:

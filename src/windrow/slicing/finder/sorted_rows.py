@@ -17,6 +17,7 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.found import Ranges
+from windrow.threads import even_pieces, in_threads
 from windrow.windows import Session, TimeWindow
 
 __all__ = [
@@ -27,18 +28,46 @@ __all__ = [
 ]
 
 
+def rolling_time(times: Ints, runs: Ints, size: int) -> tuple[Ints, Ints]:
+    """For each row the rows [front, stop) of its key in (t - size, t], peers included; in pieces that threads
+    share.
+
+    >>> fronts, stops = rolling_time(np.array([1, 3, 3, 4]), np.array([0, 4]), 2)
+    >>> fronts.tolist(), stops.tolist()
+    ([0, 1, 1, 1], [1, 3, 3, 4])
+    """
+    fronts, stops = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
+    asked = (times, runs, size)
+    _roll_time(*asked, 0, 0, fronts, stops)  # compiles, before threads do
+    in_threads(
+        lambda piece: _roll_time(*asked, piece.start, piece.stop, fronts, stops), even_pieces(len(times))
+    )
+    return fronts, stops
+
+
 @kernel
-def rolling_time(times: Ints, runs: Ints, size: int, fronts: Ints, stops: Ints) -> None:
-    """For each row the rows of its key in (t - size, t], peers included."""
-    for run in range(len(runs) - 1):
-        front = stop = runs[run]
-        for i in range(runs[run], runs[run + 1]):
-            while stop < runs[run + 1] and times[stop] <= times[i]:
+def _roll_time(times: Ints, runs: Ints, size: int, first: int, last: int, fronts: Ints, stops: Ints) -> None:
+    """The rows [first, last)."""
+    run = np.searchsorted(runs, first, side="right") - 1
+    while first < last:
+        begin, end = runs[run], runs[run + 1]
+        front, found = begin, first
+        while front < found:  # where a piece begins, a search; then step by step
+            middle = (front + found) // 2
+            if times[first] - times[middle] >= size:
+                front = middle + 1
+            else:
+                found = middle
+        stop = first
+        for i in range(first, min(last, end)):
+            while stop < end and times[stop] <= times[i]:
                 stop += 1
             while times[i] - times[front] >= size:
                 front += 1
             fronts[i] = front
             stops[i] = stop
+        first = min(last, end)
+        run += 1
 
 
 @kernel
