@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PIECE",
+    "are_several",
     "even_pieces",
     "in_threads",
     "piece_size",
@@ -114,6 +115,12 @@ def in_threads(function: Callable[[_P], _R], pieces: Sequence[_P]) -> list[_R]:
     if count <= 1:
         return [function(piece) for piece in pieces]
     return _Shared(function, pieces).results(count)
+
+
+def are_several() -> bool:
+    """Whether :func:`in_threads` uses several threads: for work that costs more in pieces, and of which what
+    comes out is the same either way."""
+    return _current.get() > 1
 
 
 def stop_if_cancelled() -> None:

@@ -160,6 +160,17 @@ def test_large_integers_overflow_into_the_same_error_with_any_number_of_threads(
     assert len(set(errors)) == 1
 
 
+@pytest.mark.usefixtures("small_pieces")
+def test_too_many_windows_are_the_same_error_with_any_number_of_threads() -> None:
+    query = wr.query(time="t", by="i", max_windows=200).window(wr.Sliding(300, slide=1)).agg(n=wr.count())
+    errors = []
+    for count in (1, *COUNTS):
+        with pytest.raises(wr.TooManyWindows) as raised:
+            query.run(TABLE.filter(TABLE["t"].is_valid()), threads=count)
+        errors.append(str(raised.value))
+    assert len(set(errors)) == 1
+
+
 def test_a_small_table_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "_asked_for_help", None)
     for query in OVER.values():

@@ -323,7 +323,8 @@ def _roll(form: NativeMonoid, over: LastRows, rows: Any, bare: Any, out: Any, va
     def roll(piece: slice) -> None:
         runs, first = over.runs_in(piece)
         window = _Window(form, over.widest)
-        window.drive(fill, (*rows, piece.start), (first,), piece.start)
+        if first < piece.start:
+            window.drive(fill, (*rows, piece.start), (first,), piece.start)
         window.drive(roll_runs, (over.size, *rows, bare, out, valid, runs), (0, piece.start), piece.stop)
 
     pieces = row_pieces(len(over), over.widest)
@@ -348,11 +349,11 @@ class _Window:
 
     def drive(self, driver: Any, arguments: tuple[Any, ...], reached: tuple[int, ...], stop: int) -> None:
         """Call a driver with where it has got to, until the last number of that is ``stop``."""
+        kernel = sliding_kernel(self._form, driver, self._with_state(arguments, reached, 1))
 
         def run(units: int) -> bool:
             nonlocal reached
-            all_ = self._with_state(arguments, reached, units)
-            self._registers, *reached = sliding_kernel(self._form, driver, all_)(*all_)
+            self._registers, *reached = kernel(*self._with_state(arguments, reached, units))
             return reached[-1] == stop
 
         if reached[-1] < stop:

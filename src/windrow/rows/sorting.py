@@ -11,7 +11,9 @@ import numpy as np
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
-from windrow.rows.pieces import key_pieces, sort_pieces
+from windrow.rows.merging import sort_in_pieces
+from windrow.rows.pieces import extremes, key_pieces, sort_pieces
+from windrow.threads import even_pieces, in_threads
 
 __all__ = [
     "are_sorted",
@@ -96,13 +98,17 @@ def stable_order(times: Ints) -> Ints:
     too, and NumPy sorts integers much faster than it sorts rows by them."""
     count = len(times)
     falls = np.count_nonzero(times[1:] < times[:-1])
-    low, high = int(times.min(initial=_LARGEST)), int(times.max(initial=-_LARGEST))
+    low, high = extremes(times) if count else (_LARGEST, -_LARGEST)
     digits = count.bit_length()
     if falls * _FEW_FALLS < count or (high - low).bit_length() + digits > 63:
         return np.argsort(times, kind="stable")  # which goes from rise to rise
-    marked = (times - low) << digits
-    marked |= np.arange(count)
-    marked.sort()
+    marked = np.empty(count, np.int64)
+
+    def mark(piece: slice) -> None:
+        marked[piece] = ((times[piece] - low) << digits) | np.arange(piece.start, piece.stop)
+
+    in_threads(mark, even_pieces(count))
+    marked = sort_in_pieces(marked)
     marked &= (1 << digits) - 1
     return marked
 

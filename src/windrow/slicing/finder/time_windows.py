@@ -24,6 +24,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.pieces import pieces
+from windrow.slicing.finder.due import Kinds, find_due_in_pieces, most_due, stretches
 from windrow.slicing.finder.kernels import (
     count_ended,
     find_due,
@@ -37,20 +38,15 @@ from windrow.slicing.finder.listed import windows_over
 from windrow.slicing.found import Found, Ranges
 from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
+from windrow.threads import are_several
 from windrow.windows import TimeWindow
 from windrow.windows.base import Progression
 
 __all__ = ["Kinds", "TimeWindows"]
 
 
-#: room is made for so many windows without counting them first
-_MOST_ROOM = 4_000_000
-
 #: lists of windows that do not come out are no longer than the times that they hold, but for a few each
 _ANY_NUMBER = 1 << 62
-
-#: sizes, slides (0: a list), anchors, first and end of the list of each kind; and the lists
-Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 
 
 class TimeWindows:
@@ -168,10 +164,10 @@ class TimeWindows:
         if not fill or not self.has_lists:
             return self.kinds(times)
         most = most_windows(self.max_windows, len(times))
-        stretches, moments = _stretches(times, runs), np.unique(times)
+        spans, moments = stretches(times, runs), np.unique(times)
 
         def listed(window: TimeWindow) -> tuple[Ints, Ints]:
-            lows, highs = stretches if window.repeats else (moments, moments)
+            lows, highs = spans if window.repeats else (moments, moments)
             return windows_over(window, lows, highs, most, START_OF_TIME, END_OF_TIME)
 
         return self._kinds(listed)
@@ -180,9 +176,14 @@ class TimeWindows:
         self, kinds: Kinds, fills: Mask, runs: Ints, times: Ints, low: int, high: int
     ) -> tuple[Ints, Ranges]:
         """How many windows of each kind there are; and the windows, with the numbers of runs as keys."""
+        if len(self) == 1 and are_several():
+            found = find_due_in_pieces(kinds, fills, runs, times, low, high)
+            if found is not None:
+                add_windows([(self._each[0], len(found))], most_windows(self.max_windows, len(times)))
+                return np.array([len(found)]), found
         until = np.empty(len(self), np.int64)
         asked = (*kinds, fills, runs, times, low, high, until)
-        room = np.empty((5, _most_due(kinds, runs, times, high - low)), np.int64)
+        room = np.empty((5, most_due(kinds, runs, times, high - low)), np.int64)
         count = found_in_pieces(find_due, *asked, room)
         if count > room.shape[1]:
             room = np.empty((5, self._count_due(kinds, fills, runs, times, low, high)), np.int64)
@@ -199,7 +200,7 @@ class TimeWindows:
         owners = np.repeat(np.arange(len(runs) - 1), np.diff(runs))
         counts = self._counts(kinds, find_holding, owners, times, low, high)
         if fills.any():
-            lows, highs = _stretches(times, runs)
+            lows, highs = stretches(times, runs)
             unknown = np.full(len(lows), END_OF_TIME), np.full(len(lows), START_OF_TIME)
             filled = self._counts(kinds, find_filling, np.arange(len(lows)), lows, highs, *unknown, low, high)
             counts = [f if fills[k] else n for k, (f, n) in enumerate(zip(filled, counts, strict=True))]
@@ -407,25 +408,6 @@ def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
     highs = [by if end is None else min(end, by) for end in latest]
     counts = [window.count_ending_in(*each) for each in zip(moments.tolist(), highs, strict=True)]
     return np.array(counts, np.int64)[places]
-
-
-def _stretches(times: Ints, runs: Ints) -> tuple[Ints, Ints]:
-    """The first and the last time of each run that is not empty."""
-    some = np.flatnonzero(np.diff(runs))
-    return times[runs[some]], times[runs[some + 1] - 1]
-
-
-def _most_due(kinds: Kinds, runs: Ints, times: Ints, within: int) -> int:
-    """Room for windows that end within a time and hold a slice: for all of them, unless that is very many."""
-    sizes, slides, _, heads, tails, _, _ = kinds
-    few = 64 + 2 * len(times)
-    if not len(times):
-        return few
-    firsts, lasts = _stretches(times, runs)
-    spans = np.minimum(int(lasts.max()) - int(firsts.min()) + sizes, min(within, END_OF_TIME))
-    most = np.where(slides > 0, spans // np.maximum(slides, 1) + 2, tails - heads).astype(np.float64)
-    everything = float(most.sum()) * (len(runs) - 1)
-    return int(everything) if everything < _MOST_ROOM else few
 
 
 def _first_start(window: TimeWindow, time: int) -> int:

@@ -1,0 +1,78 @@
+"""Room for the windows that are due, and the windows of one kind found key by key, in threads."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from windrow.arrays import END_OF_TIME, Ints, Mask
+from windrow.slicing.finder.kernels import find_due, found_in_pieces
+from windrow.slicing.found import Ranges
+from windrow.threads import even_pieces, in_threads
+
+__all__ = ["Kinds", "find_due_in_pieces", "most_due", "stretches"]
+
+#: sizes, slides (0: a list), anchors, first and end of the list of each kind; and the lists
+Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+
+#: room is made for so many windows without counting them first
+_MOST_ROOM = 4_000_000
+
+
+def find_due_in_pieces(
+    kinds: Kinds, fills: Mask, runs: Ints, times: Ints, low: int, high: int
+) -> Ranges | None:
+    """The windows of one kind, with the numbers of runs as keys; None: there is only one piece, or there are
+    more windows than there is room for, which are to be counted first."""
+    pieces = _run_pieces(runs)
+    if len(pieces) == 1:
+        return None
+
+    def find(piece: slice) -> Ints | None:
+        mine, until = runs[piece.start : piece.stop + 1], np.empty(1, np.int64)
+        room = np.empty((5, most_due(kinds, mine, times, high - low)), np.int64)
+        count = found_in_pieces(find_due, *kinds, fills, mine, times, low, high, until, room)
+        return None if count > room.shape[1] else room[:, :count].copy()
+
+    find(slice(0, 0))  # compiles, before threads do
+    found = in_threads(find, pieces)
+    some = [each for each in found if each is not None]
+    if len(some) < len(found):
+        return None
+    ends = np.cumsum([0, *(each.shape[1] for each in some)])
+    columns = np.empty((5, ends[-1]), np.int64)
+
+    def put(number: int) -> None:
+        mine = columns[:, ends[number] : ends[number + 1]]
+        mine[:] = some[number]
+        mine[0] += pieces[number].start
+
+    in_threads(put, range(len(pieces)))
+    return Ranges(*columns)
+
+
+def _run_pieces(runs: Ints) -> list[slice]:
+    """Runs in pieces, by how many rows they have."""
+    cuts = np.searchsorted(runs, [piece.start for piece in even_pieces(int(runs[-1]))][1:])
+    edges = np.unique([0, *cuts, len(runs) - 1]).tolist()
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]
+
+
+def stretches(times: Ints, runs: Ints) -> tuple[Ints, Ints]:
+    """The first and the last time of each run that is not empty."""
+    some = np.flatnonzero(np.diff(runs))
+    return times[runs[some]], times[runs[some + 1] - 1]
+
+
+def most_due(kinds: Kinds, runs: Ints, times: Ints, within: int) -> int:
+    """Room for windows that end within a time and hold a slice: for all of them, unless that is very many."""
+    sizes, slides, _, heads, tails, _, _ = kinds
+    few = 64 + 2 * int(runs[-1] - runs[0])
+    if runs[0] == runs[-1]:
+        return few
+    firsts, lasts = stretches(times, runs)
+    spans = np.minimum(int(lasts.max()) - int(firsts.min()) + sizes, min(within, END_OF_TIME))
+    most = np.where(slides > 0, spans // np.maximum(slides, 1) + 2, tails - heads).astype(np.float64)
+    everything = float(most.sum()) * (len(runs) - 1)
+    return int(everything) if everything < _MOST_ROOM else few
