@@ -21,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 from common import Settings, heading, least_seconds, machine, progress, table
 from sections.aggregates import aggregates, sketches_against_sums
+from sections.threads import threads
 
 import windrow as wr
 
@@ -266,6 +267,7 @@ _SECTIONS: dict[str, Callable[[Settings], list[dict[str, Any]]]] = {
     "concurrent": concurrent,
     "aggregates": aggregates,
     "sketches_against_sums": sketches_against_sums,
+    "threads": threads,
 }
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -201,3 +202,35 @@ with using_threads(3):
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=LONG, check=True)
     assert (done.stdout, done.stderr) == (b"[1, 2, 3]\n", b"")
+
+
+# -- on Spark ------------------------------------------------------------------------------------------------
+
+
+class Context:
+    """What pyspark has in a task."""
+
+    @classmethod
+    def get(cls) -> Any:
+        return cls()
+
+
+def test_a_query_in_a_task_of_spark_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless it is told otherwise: Spark runs a task on each core already."""
+    used: list[int] = []
+    query = wr.query(time="t").rolling(rows=2).agg(n=wr.count())
+    monkeypatch.delenv("WINDROW_THREADS", raising=False)
+    monkeypatch.setattr("windrow.engines.local.run", lambda query, data: used.append(threads._current.get()))
+    monkeypatch.setitem(sys.modules, "pyspark.taskcontext", SimpleNamespace(TaskContext=Context))
+    query.run(pa.table({"t": [1]}))
+    query.run(pa.table({"t": [1]}), threads=2)
+    monkeypatch.setenv("WINDROW_THREADS", "3")
+    query.run(pa.table({"t": [1]}))
+    assert used == [1, 2, 3]
+
+
+def test_threads_of_a_spark_dataframe_are_refused() -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    query = wr.query(time="t").rolling(rows=2).agg(n=wr.count())
+    with pytest.raises(ValueError, match=r"threads=2 is for tables, and Spark runs one task per core"):
+        query.run(frame, threads=2)

@@ -188,7 +188,7 @@ def test_several_threads_work_on_a_large_table(
 
     class Noted(threads._Shared[Any, Any]):
         def results(self, count: int) -> list[Any]:
-            shared.append(self._function.__qualname__)
+            shared.append(repr(self._function))
             return super().results(count)
 
     monkeypatch.setattr(threads, "_Shared", Noted)

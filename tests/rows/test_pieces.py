@@ -11,7 +11,16 @@ import pytest
 from windrow import threads
 from windrow.rows.keys import encoded_keys, numbered_values
 from windrow.rows.merging import sort_in_pieces
-from windrow.rows.pieces import extremes, is_rising, key_counts, take_in_pieces
+from windrow.rows.pieces import (
+    between,
+    counts_before,
+    extremes,
+    is_rising,
+    key_counts,
+    put_in_pieces,
+    take_array,
+    take_in_pieces,
+)
 from windrow.rows.sorting import counting_sort, stable_order
 from windrow.slicing.finder.sorted_rows import rolling_time
 from windrow.threads import using_threads
@@ -37,6 +46,12 @@ def test_sorting(count: int, number: int) -> None:
         assert (counting_sort(keys, 5, order) == order[np.argsort(keys[order], kind="stable")]).all()
         assert (key_counts(keys, 5) == np.bincount(keys, minlength=5)).all()
         assert (take_in_pieces(numbers, order) == numbers[order]).all()
+        assert (put_in_pieces(numbers, order, count + 1)[order] == numbers).all()
+        assert take_array(pa.array(numbers), order).to_pylist() == numbers[order].tolist()
+        before = counts_before(numbers > 0, order)
+        assert (before == np.concatenate([[0], np.cumsum(numbers[order] > 0)])).all()
+        stops = np.arange(count + 1)
+        assert (between(before, stops // 2, stops) == before[stops] - before[stops // 2]).all()
         if count:
             assert extremes(numbers) == (numbers.min(), numbers.max())
 

@@ -25,6 +25,7 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import Over, SliceRanges
 from windrow.rows.frame import Frame
+from windrow.rows.pieces import between, counts_before
 
 __all__ = [
     "absent_rows",
@@ -184,14 +185,11 @@ def value_counts(
 def _rows_in(frame: Frame, mask: Mask, over: Over) -> Ints:
     """How many rows of each range the mask of the table's rows marks."""
     if isinstance(over, SliceRanges) and over.slices.cells is not None:
-        counts: Any = over.slices.cells.counts(mask if frame.rows is None else mask[frame.rows])
-        fronts, stops = over.fronts, over.stops
-    else:
-        counts = mask if frame.permutation is None else mask[frame.permutation]
-        ranges = over.as_ranges()
-        fronts, stops = ranges.fronts, ranges.stops
-    before = np.concatenate([[0], np.cumsum(counts)])
-    return before[stops] - before[fronts]
+        counts = over.slices.cells.counts(mask if frame.rows is None else mask[frame.rows])
+        before = np.concatenate([[0], np.cumsum(counts)])
+        return before[over.stops] - before[over.fronts]
+    ranges = over.as_ranges()
+    return between(counts_before(mask, frame.permutation), ranges.fronts, ranges.stops)
 
 
 def without_values(counts: Ints) -> Mask | None:

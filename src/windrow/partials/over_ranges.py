@@ -23,7 +23,7 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
 from windrow.monoids.base import Monoid, itself
-from windrow.partials.range_pieces import range_pieces, row_pieces, widest_range
+from windrow.partials.range_pieces import are_long, range_parts, range_pieces, row_pieces, widest_range
 from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
 from windrow.swag.choose import choose
 from windrow.swag.flat_fat import FlatFAT
@@ -159,16 +159,25 @@ def native_results(
     if isinstance(over, SliceRanges):
         members = _slice_partials(form, columns, places, over.slices)
         return partial_results(form, members, over.fronts, over.stops, over.shape, bare)
+    if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
+        return _fold_results(form, rows, over, bare)
     count = len(columns) if over.one_a_row else len(over)
     out, valid = _outputs(form, count, bare)
-    if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
-        _fold(form, rows, (over.fronts, over.stops, bare, out, valid))
-        return out, valid
     if isinstance(over, LastRows):
         _roll(form, over, rows[1:], bare, out, valid)
     else:
         targets = places if over.one_a_row else None
         _slide(form, over.widest, rows[1:], (over.fronts, over.stops, targets, bare), out, valid)
+    return out, valid
+
+
+def _fold_results(form: NativeMonoid, rows: tuple[Any, ...], over: RowRanges, bare: Any) -> Results:
+    """Results over disjoint ranges; long ones are folded in parts."""
+    if are_long(over.widest):
+        *parts, begins = range_parts(over.fronts, over.stops)
+        return partial_results(form, _folded(form, rows, *parts), begins[:-1], begins[1:], "disjoint", bare)
+    out, valid = _outputs(form, len(over), bare)
+    _fold(form, rows, (over.fronts, over.stops, bare, out, valid))
     return out, valid
 
 
@@ -207,6 +216,9 @@ def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, st
 
 
 def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
+    if are_long(widest_range(fronts, stops)):
+        *parts, begins = range_parts(fronts, stops)
+        return fold_partials(form, _folded(form, rows, *parts), begins[:-1], begins[1:])
     out = np.empty(len(fronts), form.layout.partial_dtype)
     keeping = _variant(form, "keeping", lower=itself)
     _fold(keeping, rows, (fronts, stops, None, out, None))

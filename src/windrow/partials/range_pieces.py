@@ -16,7 +16,7 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.threads import even_pieces, in_threads, piece_size
 
-__all__ = ["range_pieces", "row_pieces", "widest_range"]
+__all__ = ["are_long", "range_parts", "range_pieces", "row_pieces", "widest_range"]
 
 #: pieces of overlapping ranges are so many times as long as the widest of them, at least
 _LONGER = 4
@@ -40,6 +40,27 @@ def range_pieces(fronts: Ints, stops: Ints, widest: int, overlap: bool) -> list[
 def row_pieces(count: int, overlap: int) -> list[slice]:
     """Rows in pieces, each of which begins by looking at so many rows before it."""
     return even_pieces(count, _LONGER * overlap)
+
+
+def range_parts(fronts: Ints, stops: Ints) -> tuple[Ints, Ints, Ints]:
+    """Disjoint ranges in parts of about a piece: fronts and stops of the parts, and where those of each
+    range begin, and the end.
+
+    >>> fronts, stops, begins = range_parts(np.array([0, 600_000]), np.array([600_000, 600_005]))
+    >>> fronts.tolist(), stops.tolist(), begins.tolist()
+    ([0, 300000, 600000], [300000, 600000, 600005], [0, 2, 3])
+    """
+    widths = stops - fronts
+    counts = np.maximum(widths // piece_size(), 1)
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    firsts, widths, numbers = (np.repeat(each, counts) for each in (fronts, widths, counts))
+    k = np.arange(begins[-1]) - np.repeat(begins[:-1], counts)
+    return firsts + widths * k // numbers, firsts + widths * (k + 1) // numbers, begins
+
+
+def are_long(widest: int) -> bool:
+    """Whether a range of so many rows is cut into parts."""
+    return widest >= 2 * piece_size()
 
 
 def widest_range(fronts: Ints, stops: Ints) -> int:

@@ -24,7 +24,7 @@ from windrow.errors import of_key
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import coded_keys
-from windrow.rows.pieces import key_counts, take_in_pieces
+from windrow.rows.pieces import key_counts, put_in_pieces, take_array, take_in_pieces
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
@@ -126,23 +126,21 @@ class Frame:
 
     def column(self, name: str) -> Any:
         """A column in processing order."""
-        return self.raw(name) if self.permutation is None else self.raw(name).take(pa.array(self.permutation))
+        return self.raw(name) if self.permutation is None else take_array(self.raw(name), self.permutation)
 
     def scattered(self, column: Any) -> Any:
         """Results of the frame's rows at the places of their rows in the table; null for rejected rows."""
         if self.permutation is None:
             return column
-        places = np.full(self.table.num_rows, -1, np.int64)
-        places[self.permutation] = np.arange(len(self))
-        return column.take(pa.array(places, mask=places < 0 if self.rejected else None))
+        # from 1 on, so that 0 is left for rejected rows
+        places = put_in_pieces(np.arange(1, len(self) + 1), self.permutation, self.table.num_rows) - 1
+        return take_array(column, places, places < 0 if self.rejected else None)
 
     def spread(self, counts: Ints) -> Ints:
         """Numbers of the frame's rows at the places of their rows in the table; 0 for rejected rows."""
         if self.permutation is None or len(counts) != len(self):
             return counts
-        places = np.zeros(self.table.num_rows, np.int64)
-        places[self.permutation] = counts
-        return places
+        return put_in_pieces(counts, self.permutation, self.table.num_rows)
 
     def without_rejected(self, column: Any) -> Any:
         """A column of the table with null for rejected rows."""
@@ -200,7 +198,7 @@ def build_frame(
         unordered_keys=keys,
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
-        sorting=Sorting(query, table, axis, rows, keys, ticks),
+        sorting=Sorting(query, table, axis, rows, keys, len(key_rows), ticks),
         row_name=row_name,
         key_values=key_values,
     )
@@ -215,6 +213,7 @@ class Sorting:
     axis: TimeAxis
     rows: Ints | None
     keys: Any
+    key_count: int
     #: None: they are to be read from the table
     known_ticks: Ints | None = None
 
@@ -239,9 +238,8 @@ class Sorting:
             order = np.lexsort([*ranks, self.ticks])
         elif not are_sorted(self.keys[:0], self.ticks):
             order = stable_order(self.ticks)
-        count = int(self.keys.max(initial=0)) + 1
-        if count > 1 or order is None:
-            order = counting_sort(self.keys, count, order)
+        if self.key_count > 1 or order is None:
+            order = counting_sort(self.keys, self.key_count, order)
         return order
 
 

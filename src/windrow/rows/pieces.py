@@ -1,4 +1,5 @@
-"""Passes over the rows of a large table in pieces that threads share: taking, counting, sorting by key.
+"""Passes over the rows of a large table in pieces that threads share: taking, putting, counting, sorting by
+key.
 
 What comes out is what one pass gives. A table of one piece goes through NumPy, and loads none of the kernels
 here. Each kernel is called over nothing first, so that it is compiled before threads need it.
@@ -9,12 +10,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.threads import even_pieces, in_threads
 
-__all__ = ["extremes", "is_rising", "key_counts", "key_pieces", "sort_pieces", "take_in_pieces"]
+__all__ = [
+    "between",
+    "counts_before",
+    "extremes",
+    "is_rising",
+    "key_counts",
+    "key_pieces",
+    "put_in_pieces",
+    "sort_pieces",
+    "take_array",
+    "take_in_pieces",
+]
 
 #: pieces that are sorted by key have so many times as many rows as there are keys, at least
 _ROWS_A_KEY = 4
@@ -39,6 +52,95 @@ def take_in_pieces(values: Any, order: Any, out: Any = None) -> Any:
 def _take(values: Any, order: Any, out: Any) -> None:
     for i in range(len(order)):
         out[i] = values[order[i]]
+
+
+def take_array(array: Any, places: Ints, missing: Any = None) -> Any:
+    """An Arrow array by places, null where they are missing.
+
+    >>> take_array(pa.array(["a", "b"]), np.array([1, 0, 0]), np.array([False, True, False])).to_pylist()
+    ['b', None, 'a']
+    """
+
+    def take(piece: slice) -> Any:
+        return array.take(pa.array(places[piece], mask=None if missing is None else missing[piece]))
+
+    found = in_threads(take, even_pieces(len(places)))
+    return found[0] if len(found) == 1 else pa.concat_arrays(found)
+
+
+def put_in_pieces(values: Any, order: Ints, count: int) -> Any:
+    """The reverse of taking: ``count`` numbers of which those at the places of ``order`` are these values,
+    and all others 0.
+
+    >>> put_in_pieces(np.array([5, 6]), np.array([2, 0]), 3).tolist()
+    [6, 0, 5]
+    """
+    out = np.zeros(count, values.dtype)
+    pieces = even_pieces(len(order))
+    if len(pieces) == 1:
+        out[order] = values
+        return out
+    _put(values[:0], order[:0], out)
+    in_threads(lambda piece: _put(values[piece], order[piece], out), pieces)
+    return out
+
+
+@kernel
+def _put(values: Any, order: Ints, out: Any) -> None:
+    for i in range(len(order)):
+        out[order[i]] = values[i]
+
+
+def counts_before(flags: Mask, order: Ints | None = None) -> Ints:
+    """How many flags are set before each row, in this order (None: as they lie), and in all.
+
+    >>> counts_before(np.array([True, False, True])).tolist()
+    [0, 1, 1, 2]
+    """
+    pieces = even_pieces(len(flags) if order is None else len(order))
+    if len(pieces) == 1:
+        return np.concatenate([[0], np.cumsum(flags if order is None else flags[order])])
+    found = np.zeros(pieces[-1].stop + 1, np.int64)
+    _count_flags(flags, order, 0, 0, found)
+    in_threads(lambda piece: _count_flags(flags, order, piece.start, piece.stop, found), pieces)
+    before = np.cumsum([0, *(found[piece.stop] for piece in pieces)]).tolist()
+
+    def add(number: int) -> None:
+        found[pieces[number].start + 1 : pieces[number].stop + 1] += before[number]
+
+    in_threads(add, range(len(pieces)))
+    return found
+
+
+@kernel
+def _count_flags(flags: Mask, order: Any, first: int, last: int, out: Ints) -> None:
+    """How many flags are set from the first row on, behind each row."""
+    count = 0
+    for i in range(first, last):
+        if flags[i if order is None else order[i]]:
+            count += 1
+        out[i + 1] = count
+
+
+def between(before: Ints, fronts: Ints, stops: Ints) -> Ints:
+    """How many of what was counted lies in each range [front, stop).
+
+    >>> between(np.array([0, 1, 1, 2]), np.array([0, 1]), np.array([2, 3])).tolist()
+    [1, 1]
+    """
+    pieces = even_pieces(len(fronts))
+    if len(pieces) == 1:
+        return before[stops] - before[fronts]
+    out = np.empty(len(fronts), np.int64)
+    _between(before, fronts[:0], stops[:0], out[:0])
+    in_threads(lambda piece: _between(before, fronts[piece], stops[piece], out[piece]), pieces)
+    return out
+
+
+@kernel
+def _between(before: Ints, fronts: Ints, stops: Ints, out: Ints) -> None:
+    for i in range(len(fronts)):
+        out[i] = before[stops[i]] - before[fronts[i]]
 
 
 def is_rising(values: Any, order: Ints | None = None) -> bool:
