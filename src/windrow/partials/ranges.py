@@ -17,6 +17,7 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.partials.range_pieces import widest_range
+from windrow.threads import even_pieces, in_threads
 
 if TYPE_CHECKING:
     from windrow.partials.cells import Cells
@@ -163,9 +164,21 @@ class LastRows:
         return runs, max(int(runs[0]), piece.start - self.size + 1)
 
     def as_ranges(self) -> RowRanges:
-        stops = np.arange(1, len(self) + 1)
-        starts = np.repeat(self.runs[:-1], np.diff(self.runs))
-        return RowRanges(np.maximum(starts, stops - self.size), stops, one_a_row=True)
+        return self._ranges
+
+    @cached_property
+    def _ranges(self) -> RowRanges:
+        fronts, stops = np.empty(len(self), np.int64), np.empty(len(self), np.int64)
+
+        def fill(piece: slice) -> None:
+            runs, _ = self.runs_in(piece)
+            starts = np.repeat(runs[:-1], np.diff(np.maximum(runs, piece.start)))
+            stops[piece] = np.arange(piece.start + 1, piece.stop + 1)
+            fronts[piece] = np.maximum(starts, stops[piece] - self.size)
+
+        if len(self):
+            in_threads(fill, even_pieces(len(self)))
+        return RowRanges(fronts, stops, one_a_row=True)
 
 
 @kernel

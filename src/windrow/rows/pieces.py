@@ -61,11 +61,19 @@ def take_array(array: Any, places: Ints, missing: Any = None) -> Any:
     ['b', None, 'a']
     """
 
+    pieces = even_pieces(len(places))
+    if len(pieces) > 1 and missing is None and not array.null_count and _is_number(array.type):
+        return pa.array(take_in_pieces(array.to_numpy(), places))
+
     def take(piece: slice) -> Any:
         return array.take(pa.array(places[piece], mask=None if missing is None else missing[piece]))
 
-    found = in_threads(take, even_pieces(len(places)))
+    found = in_threads(take, pieces)
     return found[0] if len(found) == 1 else pa.concat_arrays(found)
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
 def put_in_pieces(values: Any, order: Ints, count: int) -> Any:

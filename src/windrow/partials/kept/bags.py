@@ -13,6 +13,7 @@ from windrow.arrays import Ints
 from windrow.compile.columns import as_array
 from windrow.monoids.hashing import encode, encode_array
 from windrow.rows.keys import numbered_values
+from windrow.threads import even_pieces, in_threads
 
 __all__ = ["Bag", "codes_of", "hash_codes", "without_repeats"]
 
@@ -83,7 +84,8 @@ def hash_codes(values: Any) -> Any:
     """
     numbers = as_array(_as_stored(values))
     if numbers is not None:
-        return encode_array(numbers[0])
+        found = in_threads(lambda piece: encode_array(numbers[0][piece]), even_pieces(len(values)))
+        return found[0] if len(found) == 1 else np.concatenate(found)
     encoded = values.dictionary_encode()
     codes = np.fromiter(map(encode, encoded.dictionary.to_pylist()), np.uint64, len(encoded.dictionary))
     return codes[encoded.indices.to_numpy()]

@@ -17,6 +17,7 @@ from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
 from windrow.partials.kept.bags import Bag
 from windrow.partials.kept.base import Family
+from windrow.rows.pieces import take_array
 
 __all__ = ["Joined", "Listed", "lists_of", "lists_over", "places_in"]
 
@@ -100,4 +101,4 @@ def lists_of(monoid: Monoid, values: Any, offsets: Ints, places: Ints) -> Any:
             f"the results of {monoid.name!r} hold {len(places)} values; a column of lists holds {_MOST}: "
             f"take smaller windows or fewer rows at a time"
         )
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values.take(pa.array(places)))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), take_array(values, places))
