@@ -179,7 +179,7 @@ class TimeWindows:
         if len(self) == 1 and are_several():
             found = find_due_in_pieces(kinds, fills, runs, times, low, high)
             if found is not None:
-                add_windows([(self._each[0], len(found))], most_windows(self.max_windows, len(times)))
+                add_windows(self._each, [len(found)], most_windows(self.max_windows, len(times)))
                 return np.array([len(found)]), found
         until = np.empty(len(self), np.int64)
         asked = (*kinds, fills, runs, times, low, high, until)
