@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from windrow.arrays import START_OF_TIME, Ints, Mask
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.found import Found
 from windrow.slicing.slicer import Slicer
@@ -83,6 +83,16 @@ class Kinds:
         return TimeWindows([(kind.number, kind.window) for kind in kinds], self.max_windows)
 
     @cached_property
+    def ends_ahead(self) -> NextEnd:
+        """Where windows end next, asked by the watermark."""
+        return NextEnd(self.windows)
+
+    @cached_property
+    def ends_behind(self) -> NextEnd:
+        """The same for what lies behind the watermark by the lateness that is allowed."""
+        return NextEnd(self.windows)
+
+    @cached_property
     def slices_a_window(self) -> int:
         """How many slices the longest window is cut into, at most."""
         return _cuts(self.edges, self.windows.longest)
@@ -108,6 +118,24 @@ class Kinds:
                 size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
             found.setdefault(size, []).append(kind)
         return [self._read_together(kinds) for kinds in found.values()]
+
+
+class NextEnd:
+    """Whether a window ends in a stretch of time, asked for one stretch after the other: the next end is
+    remembered until it is passed."""
+
+    def __init__(self, windows: TimeWindows) -> None:
+        self._windows = windows
+        #: no window ends between the two, and one ends at the second
+        self._known = (END_OF_TIME, END_OF_TIME)
+
+    def lies_in(self, low: int, high: int) -> bool:
+        """Whether a window ends in (low, high]."""
+        first, end = self._known
+        if not first <= low < end:
+            end = self._windows.next_end(low)
+            self._known = (low, end)
+        return end <= high
 
 
 def _cuts(slicer: Slicer, span: int) -> int:

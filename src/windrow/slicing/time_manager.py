@@ -177,6 +177,8 @@ class TimePart:
     def fired(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
         """The windows that end in (low, high]."""
         part, pieces = self, list[Piece]()
+        if self._is_quiet(low, high):
+            return self, pieces
         if self.query.empty == "emit":
             part, pieces = self._filled(low, high)
         else:
@@ -185,6 +187,22 @@ class TimePart:
                     part, piece = part._entered(found, results, is_final=True)
                     pieces.append(piece)
         return part._forgotten(high), pieces
+
+    def _is_quiet(self, low: int, high: int) -> bool:
+        """Whether nothing is due, fused or forgotten while the watermark goes from one time to another."""
+        if self.query.empty == "emit" or low == START_OF_TIME or high == END_OF_TIME:
+            return False
+        allowed = self._allowed
+        if self.kinds.ends_ahead.lies_in(low, high):
+            return False
+        if allowed and self.kinds.ends_behind.lies_in(low - allowed, high - allowed):
+            return False
+        span = self.store.span
+        return self.kinds.starts is None or (low - allowed) // span == (high - allowed) // span
+
+    @property
+    def _allowed(self) -> int:
+        return 0 if self.query.allowed_lateness is None else self.query.allowed_lateness.units
 
     def _due(self, windows: TimeWindows, low: int, high: int) -> Iterator[tuple[Found, Sequence[Any]]]:
         start = windows.first_start(low, high)
@@ -235,8 +253,7 @@ class TimePart:
 
     def _forgotten(self, watermark: int) -> TimePart:
         """Without what no window can need any more."""
-        allowed = 0 if self.query.allowed_lateness is None else self.query.allowed_lateness.units
-        until = watermark if watermark == END_OF_TIME else watermark - allowed
+        until = watermark if watermark == END_OF_TIME else watermark - self._allowed
         horizon = END_OF_TIME if until == END_OF_TIME else self.windows.horizon(until)
         ledger = self.ledger
         if len(ledger) and (ledger.found.ends <= until).any():

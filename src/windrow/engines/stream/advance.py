@@ -32,6 +32,8 @@ class Due:
     rows: pa.Table | None = None
 
     def joined(self, other: Due) -> Due:
+        if not other.pieces and not other.tables:
+            return self
         return with_fields(self, pieces=self.pieces + other.pieces, tables=self.tables + other.tables)
 
 
@@ -47,13 +49,15 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
     # a row may let empty windows out that fired before it came
     if state.time is not None and (watermark > before or plan.query.empty == "emit"):
         part, found = state.time.fired(before, watermark)
-        state, pieces = counted(with_fields(state, time=part), found), [*pieces, *found]
+        if part is not state.time or found:
+            state, pieces = counted(with_fields(state, time=part), found), [*pieces, *found]
     sessions = []
     for each in state.sessions:
         changed, found = each.fired(touched.sessions.get(each.number), watermark)
         sessions.append(changed)
         state, pieces = counted(state, found), [*pieces, *found]
-    state = with_fields(state, sessions=tuple(sessions))
+    if sessions:
+        state = with_fields(state, sessions=tuple(sessions))
     state, tables = _ordered(plan, state)
     if plan.query.emit == "update" and watermark < END_OF_TIME:
         state, more, tables = _speculated(plan, state, touched, tables)

@@ -3,6 +3,7 @@ aside."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,18 @@ class Columns:
     _like: list[tuple[pa.Schema, list[int] | None]] = field(
         default_factory=list[tuple[pa.Schema, list[int] | None]], compare=False, repr=False
     )
+
+    #: what was found out of these types, with what it was found out for
+    _memory: dict[str, tuple[Any, Any]] = field(
+        default_factory=dict[str, tuple[Any, Any]], compare=False, repr=False
+    )
+
+    def remembered(self, what: str, of: Any, find: Callable[[Any, pa.Schema], Any]) -> Any:
+        """What ``find`` gives for something and these types, made again only for something else."""
+        known = self._memory.get(what)
+        if known is None or known[0] is not of:
+            known = self._memory[what] = (of, find(of, self.schema))
+        return known[1]
 
     def fit(self, table: pa.Table) -> bool:
         """Whether a table like this one was conformed before, so that all of its columns are in order."""

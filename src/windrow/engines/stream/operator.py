@@ -29,7 +29,7 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.results import result_table
+from windrow.engines.stream.results import ResultTypes, result_table
 from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
@@ -99,7 +99,7 @@ class Operator:
         self._saved = saved
         if saved is not None:
             self._plan, self._state = saved.open(self._plan) or (self._plan, self._state)
-        self._types: dict[str, Any] = {}
+        self._types = ResultTypes()
         self._clock = clock
         self._last_row = clock()
         self._now = now

@@ -13,7 +13,7 @@ finished.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,10 +80,13 @@ def _try_all(plan: Plan, state: State, due: Due) -> None:
 def _watched(plan: Plan, state: State) -> list[tuple[int, Aggregate]]:
     """The aggregates whose results may not fit, and their places."""
     assert state.columns is not None
-    schema = state.columns.schema
+    return state.columns.remembered("integer results", plan.aggregates, _with_integer_results)
+
+
+def _with_integer_results(aggregates: Sequence[Aggregate], schema: pa.Schema) -> list[tuple[int, Aggregate]]:
     return [
         (k, aggregate)
-        for k, aggregate in enumerate(plan.aggregates)
+        for k, aggregate in enumerate(aggregates)
         if aggregate.monoid.integer_results
         and pa.types.is_integer(plain_type(schema.field(aggregate.columns[0]).type))
     ]

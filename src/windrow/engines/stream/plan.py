@@ -18,7 +18,7 @@ from windrow.engines.stream.persistence.stored_rolling import KeyWindows, Stored
 from windrow.engines.stream.state import State
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import needs_order
-from windrow.result_names import check_names
+from windrow.result_names import check_names, extra_columns
 from windrow.rows.times import Moments, check_time_kind, read_times
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.session_manager import SessionPart
@@ -58,6 +58,15 @@ class Plan:
         for number, (name, _) in zip(self.numbers, self.query.windows, strict=True):
             found[number] = name
         return found
+
+    @cached_property
+    def result_names(self) -> list[str]:
+        """The columns of results; rolling gives those of the table, too."""
+        query = self.query
+        names = [*query.by, "window"] if query.names_windows else [*query.by]
+        if not query.is_rolling:
+            names += ["window_start", "window_end"]
+        return [*names, *(name for name, _ in query.aggregates), *extra_columns(query)]
 
     @cached_property
     def numbered(self) -> list[tuple[int, str, Window]]:

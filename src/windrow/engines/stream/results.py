@@ -19,13 +19,35 @@ from windrow.result_names import extra_columns
 from windrow.rows.columns import plain_type
 from windrow.rows.times import concat_results
 
-__all__ = ["result_table"]
+__all__ = ["ResultTypes", "result_table"]
 
 _NO_EDGES: Ints = np.empty(0, np.int64)
 _EXTRA_TYPES = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
 
-def result_table(plan: Plan, state: State, due: Due, known: dict[str, Any]) -> pa.Table:
+class ResultTypes(dict[str, Any]):
+    """The columns of results in order, with their types as they are found out; and the table that has none of
+    their rows, which most pushes give, made once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._empty: pa.Table | None = None
+
+    def __setitem__(self, name: str, kind: Any) -> None:
+        self._empty = None
+        super().__setitem__(name, kind)
+
+    def clear(self) -> None:
+        self._empty = None
+        super().clear()
+
+    def empty_table(self) -> pa.Table:
+        if self._empty is None:
+            self._empty = pa.schema(list(self.items())).empty_table()
+        return self._empty
+
+
+def result_table(plan: Plan, state: State, due: Due, known: ResultTypes) -> pa.Table:
     """What is due as one table. ``known``: types of columns as they are found out, kept by the caller."""
     if state.columns is None:
         return _nothing(plan)
@@ -36,14 +58,14 @@ def result_table(plan: Plan, state: State, due: Due, known: dict[str, Any]) -> p
         if len(piece)
     ]
     tables += [_with_extras(plan, table, is_final) for table, is_final in due.tables]
-    if not known or (plan.query.windows and list(known) != _names(plan)):
+    if not known or (plan.query.windows and list(known) != plan.result_names):
         _settle(plan, state, known)
     if not tables:
-        return pa.schema(list(known.items())).empty_table()
+        return known.empty_table()
     return _typed(concat_results(tables), known)
 
 
-def _settle(plan: Plan, state: State, known: dict[str, Any]) -> None:
+def _settle(plan: Plan, state: State, known: ResultTypes) -> None:
     """The columns in order, with the types that are known of them; windows that were added or removed may
     have changed which there are."""
     before = dict(known)
@@ -70,16 +92,7 @@ def _types(plan: Plan, state: State) -> dict[str, Any]:
 
 def _nothing(plan: Plan) -> pa.Table:
     """Before the first table: the columns, of no type yet."""
-    return pa.schema([(name, _EXTRA_TYPES.get(name, pa.null())) for name in _names(plan)]).empty_table()
-
-
-def _names(plan: Plan) -> list[str]:
-    """The columns of results; rolling gives those of the table, too."""
-    query = plan.query
-    names = [*query.by, "window"] if query.names_windows else [*query.by]
-    if not query.is_rolling:
-        names += ["window_start", "window_end"]
-    return [*names, *(name for name, _ in query.aggregates), *extra_columns(query)]
+    return pa.schema([(name, _EXTRA_TYPES.get(name, pa.null())) for name in plan.result_names]).empty_table()
 
 
 def _with_extras(plan: Plan, table: pa.Table, is_final: bool) -> pa.Table:
@@ -93,7 +106,7 @@ def _with_extras(plan: Plan, table: pa.Table, is_final: bool) -> pa.Table:
     return table
 
 
-def _typed(table: pa.Table, known: dict[str, Any]) -> pa.Table:
+def _typed(table: pa.Table, known: ResultTypes) -> pa.Table:
     """Columns in the types they had before, or become known now; a column of nulls has no type of its own."""
     for place, field in enumerate(table.schema):
         wanted = known.get(field.name, pa.null())

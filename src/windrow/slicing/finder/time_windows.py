@@ -368,6 +368,15 @@ class TimeWindows:
             starts += [start for start, _ in itertools.islice(window.windows_ending_in(low, high), 1)]
         return min(starts, default=None)
 
+    def next_end(self, time: int) -> int:
+        """The first end of a window after a time; END_OF_TIME: there is none."""
+        sizes, slides, anchors = self._progressions
+        ends = anchors + sizes + ((time - anchors - sizes) // slides + 1) * slides
+        found = [int(ends.min(initial=END_OF_TIME))]
+        for window in self._others:
+            found += [end for _, end in itertools.islice(window.windows_ending_in(time, END_OF_TIME), 1)]
+        return min(found)
+
     @staticmethod
     def ranges(found: Found, slices: HeldSlices) -> tuple[Ints, Ints]:
         """The slices [front, stop) that each window holds."""

@@ -21,7 +21,7 @@ from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.persistence.stored_state import Entries, StoredState
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import taken_folded
-from windrow.engines.stream.results import result_table
+from windrow.engines.stream.results import ResultTypes, result_table
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.step import take_table
 from windrow.engines.stream.watermark import watermark_of
@@ -90,7 +90,7 @@ def step(
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
     has_moved = loaded is None or watermark > state.watermark
     state, fired = advanced(plan, state, watermark, due)
-    results = result_table(plan, state, due.joined(fired), {})
+    results = result_table(plan, state, due.joined(fired), ResultTypes())
     late = state.late.joined(None) if state.late.tables else None
     state = without_dead_keys(replace(state, late=LateRows()))
     bucket.save(plan, state)
