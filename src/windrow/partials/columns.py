@@ -38,6 +38,7 @@ __all__ = [
     "UnseenColumn",
     "column_from",
     "join",
+    "merge",
 ]
 
 Members = tuple[np.ndarray[Any, Any], ...]
@@ -74,6 +75,19 @@ class NativeColumn(Column):
         except Exception:
             return self._plain_instead().folded(starts)
         return with_fields(self, members=members, skipped=self._skipped_folded(starts))
+
+    def merged(self, other: NativeColumn, order: Ints, starts: Ints) -> Column | None:
+        """This column and another of the same form in an order, neighbours fused; None: not natively."""
+        members = _joined_members((self, other))
+        if not integers_fit(self.form, members, len(order) - len(starts) + 2):
+            return None
+        try:
+            members = fold_partials(self.form, members, starts[:-1], starts[1:], order)
+        except Exception:
+            if self.aggregate.monoid.builtin:
+                raise
+            return None
+        return NativeColumn(self.aggregate, None, self.form, members, self.moments)
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, values: Ints) -> Any:
         if not integers_fit(self.form, self.members, int((stops - fronts).max(initial=0))):
@@ -248,6 +262,17 @@ def join(columns: Sequence[Column]) -> Column:
         )
     plain = [c.as_plain() if isinstance(c, (KeptColumn, NativeColumn)) else c for c in columns]
     return PlainColumn(first.aggregate, skipped, [o for c in plain for o in c.objects])  # type: ignore[attr-defined]
+
+
+def merge(held: Column, new: Column, order: Ints, starts: Ints) -> Column:
+    """Two columns in an order of both, neighbours fused: ``starts`` says where each run of them starts, and
+    the end."""
+    if isinstance(held, NativeColumn) and isinstance(new, NativeColumn) and held.form is new.form:
+        found = held.merged(new, order, starts) if held.skipped is None and new.skipped is None else None
+        if found is not None:
+            return found
+    both = join([held, new]).take(order)
+    return both if len(starts) - 1 == len(order) else both.folded(starts)
 
 
 def _joined_members(columns: Sequence[Any]) -> Members:

@@ -210,9 +210,11 @@ def fold_rows_natively(
     return _folded(form, (form.identity, columns.arrays, columns.nulls, places), fronts, stops)
 
 
-def fold_partials(form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
-    """The partial of each range of partials, one array per member."""
-    return _folded(partials_form(form), (form.identity, members, None, None), fronts, stops)
+def fold_partials(
+    form: NativeMonoid, members: tuple[Any, ...], fronts: Ints, stops: Ints, places: Any = None
+) -> tuple[Any, ...]:
+    """The partial of each range of partials, in the order that ``places`` gives, one array per member."""
+    return _folded(partials_form(form), (form.identity, members, None, places), fronts, stops)
 
 
 def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
 from windrow.partials.cells import Cells
-from windrow.partials.columns import Column, UnseenColumn, column_from, join
+from windrow.partials.columns import Column, UnseenColumn, column_from, join, merge
 from windrow.partials.fold import fold_rows
 from windrow.partials.inputs import absent_rows
 from windrow.partials.picked import picked_input
@@ -106,6 +106,14 @@ class Partials:
         columns = self._each(lambda column: column.folded(starts))
         counts = summed(self.unseen, starts), summed(self.absent, starts)
         return Partials(self.aggregates, rows, columns, *counts)
+
+    def merged(self, other: Partials, order: Ints, starts: Ints, rows: Ints) -> Partials:
+        """These and others in an order, neighbours fused, which have so many rows each."""
+        if any((self.unseen, self.absent, other.unseen, other.absent)):
+            return Partials.concat([self, other]).take(order).folded(starts)
+        pairs = zip(self.columns, other.columns, strict=True)
+        columns = tuple(None if a is None or b is None else merge(a, b, order, starts) for a, b in pairs)
+        return Partials(self.aggregates, rows, columns)
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:
         """A result column per aggregate, for ranges [front, stop) of slices."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.slicing.slicer import Slicer
-from windrow.slicing.slices import HeldSlices, concat, merge_order, runs_of, sorted_and_fused
+from windrow.slicing.slices import HeldSlices, concat, merged, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
 from windrow.state.on_demand import OnDemand
 from windrow.values import with_fields
@@ -179,15 +179,12 @@ class SliceStore:
             yield int(numbers[order[first]]), slices.take(order[first:end])
 
     def _merged(self, block: Block | None, part: HeldSlices) -> HeldSlices:
-        both = part
-        if block is not None:
-            both = concat([block.slices, part])
-        if both.since is not None or both.order:
-            return sorted_and_fused(both)
         if block is None:
-            return sorted_and_fused(part, is_sorted=True)
-        order = merge_order(both.keys, both.ends, len(block.slices))
-        return sorted_and_fused(both.take(order), is_sorted=True)
+            return sorted_and_fused(part, is_sorted=part.since is None and not part.order)
+        held = block.slices
+        if held.since is not None or part.since is not None or part.order:
+            return sorted_and_fused(concat([held, part]))
+        return merged(held, part)
 
     def with_span(self, span: int) -> SliceStore:
         """The same slices in blocks of another length."""

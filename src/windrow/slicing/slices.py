@@ -34,7 +34,16 @@ from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 from windrow.values import with_fields
 
-__all__ = ["HeldSlices", "KeyedSlices", "concat", "merge_order", "run_starts", "runs_of", "sorted_and_fused"]
+__all__ = [
+    "HeldSlices",
+    "KeyedSlices",
+    "concat",
+    "merge_order",
+    "merged",
+    "run_starts",
+    "runs_of",
+    "sorted_and_fused",
+]
 
 
 @dataclass(frozen=True)
@@ -189,6 +198,23 @@ def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
     return slices.folded(_groups(slices.keys, slices.ends, since))
 
 
+def merged(held: HeldSlices, new: HeldSlices) -> HeldSlices:
+    """Two lists of slices, each sorted and fused, as one; of equal ones those that are held come first. They
+    have neither layers nor an order besides time."""
+    both = [held, new]
+    keys, firsts, lasts, ends = (
+        np.concatenate([getattr(each, name) for each in both]) for name in ("keys", "firsts", "lasts", "ends")
+    )
+    rows = np.concatenate([held.partials.rows, new.partials.rows])
+    order, starts, columns = _merge(keys, firsts, lasts, ends, rows, len(held))
+    try:
+        partials = held.partials.merged(new.partials, order, starts, columns[4])
+    except Raised as raised:
+        raised.span = Span(int(keys[order[raised.front]]), *raised.times(firsts[order], lasts[order]))
+        raise
+    return HeldSlices(columns[0], columns[1], columns[2], columns[3], None, partials)
+
+
 def _ranks(column: Any) -> Ints:
     return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
 
@@ -207,6 +233,35 @@ def _groups(keys: Ints, ends: Ints, since: Ints) -> Ints:
             count += 1
     found[count] = len(keys)
     return found[: count + 1].copy()
+
+
+@kernel
+def _merge(keys: Ints, firsts: Ints, lasts: Ints, ends: Ints, rows: Ints, cut: int) -> Any:
+    """The order that merges slices [0, cut) and [cut, n); where each run of equal ones starts in it, and the
+    end; and the columns (key, first, last, end, rows) of these runs."""
+    count = len(keys)
+    order, starts = np.empty(count, np.int64), np.empty(count + 1, np.int64)
+    found = np.empty((5, count), np.int64)
+    a, b, last = 0, cut, -1
+    for i in range(count):
+        if b == count or (a < cut and (keys[a] < keys[b] or (keys[a] == keys[b] and ends[a] <= ends[b]))):
+            k = a
+            a += 1
+        else:
+            k = b
+            b += 1
+        order[i] = k
+        if last >= 0 and found[0, last] == keys[k] and found[3, last] == ends[k]:
+            found[1, last] = min(found[1, last], firsts[k])
+            found[2, last] = max(found[2, last], lasts[k])
+            found[4, last] += rows[k]
+        else:
+            last += 1
+            starts[last] = i
+            found[0, last], found[1, last], found[2, last] = keys[k], firsts[k], lasts[k]
+            found[3, last], found[4, last] = ends[k], rows[k]
+    starts[last + 1] = count
+    return order, starts[: last + 2].copy(), found[:, : last + 1].copy()
 
 
 @kernel
