@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeGuard
 
 __all__ = [
@@ -233,17 +233,21 @@ def _is_unnamed(error: BaseException | None) -> TypeGuard[Exception]:
     return isinstance(error, Exception) and not isinstance(error, (EmptyWindow, AggregateError))
 
 
-@contextmanager
-def naming(rows: Callable[[Raised], str | None]) -> Iterator[None]:
+class naming:  # noqa: N801 (it is used like a function)
     """What a user's function raises in here becomes the error that users see. ``rows`` names the rows at the
     place where it raised; None: that is left to the caller."""
-    try:
-        yield
-    except Raised as raised:
-        found = rows(raised)
-        if found is None:
-            raise
-        raise raised.named(found) from raised.error
+
+    def __init__(self, rows: Callable[[Raised], str | None]) -> None:
+        self._rows = rows
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+        if isinstance(raised, Raised):
+            found = self._rows(raised)
+            if found is not None:
+                raise raised.named(found) from raised.error
 
 
 def naming_row(describe: Callable[[int], str]) -> AbstractContextManager[None]:

@@ -9,6 +9,7 @@ numbers and flat tuples of numbers have a native form; for anything else the ans
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class NotCompilable(Exception):
     """Why a monoid has no native form for these inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """numpy types of a partial and of a result; a tuple of types stands for a tuple of numbers."""
 
@@ -37,13 +38,13 @@ class Layout:
     result_names: tuple[str, ...]
     may_be_null: bool
 
-    @property
+    @cached_property
     def partial_dtype(self) -> np.dtype[Any]:
         if not self.is_tuple:
             return np.dtype(self.partial[0])
         return np.dtype([(f"f{k}", kind) for k, kind in enumerate(self.partial)], align=True)
 
-    @property
+    @cached_property
     def result_dtype(self) -> np.dtype[Any]:
         if not self.result_is_tuple:
             return np.dtype(self.result[0])

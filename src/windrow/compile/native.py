@@ -136,7 +136,7 @@ _natives: weakref.WeakKeyDictionary[Monoid, dict[Any, NativeMonoid | str]] = wea
 def native(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid | None:
     """The native form for these inputs, or None (with one warning for a user's monoid)."""
     known = _natives.setdefault(monoid, {})
-    key = tuple(d.str for d in dtypes)
+    key = dtypes
     if key not in known:
         try:
             known[key] = _compile(monoid, dtypes)

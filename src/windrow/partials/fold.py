@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns
-from windrow.compile.native import native
+from windrow.compile.native import NativeMonoid, native
 from windrow.errors import calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.cells import Cells
@@ -98,7 +98,7 @@ def _fold_natively(
     if picked is not None:
         columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
     form = native(monoid if picked is None else timed(monoid), columns.dtypes)
-    if form is None or not integers_fit(form, columns.arrays, int(np.diff(starts).max(initial=0))):
+    if form is None or not _fit(form, columns.arrays, starts):
         return None
     try:
         if cells is not None:
@@ -115,6 +115,13 @@ def _fold_natively(
     rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
     values = arrays[picked].take(pa.array(rows))
     return PickColumn(aggregate, skipped, form, (*members[:-2], members[-1]), values)
+
+
+def _fit(form: NativeMonoid, arrays: tuple[Any, ...], starts: Ints) -> bool:
+    """Whether no sum over the rows of a slice can leave 64 bits."""
+    if integers_fit(form, arrays, int(starts[-1])):
+        return True
+    return integers_fit(form, arrays, int(np.diff(starts).max(initial=0)))
 
 
 def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None) -> PlainColumn:

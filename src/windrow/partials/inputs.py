@@ -45,8 +45,15 @@ __all__ = [
 ]
 
 
+#: types that kernels read where they lie
+_AS_THEY_ARE = (pa.float64(), pa.int64())
+
+
 def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     """The columns in native form, row numbers in place of what is picked; None where there is none."""
+    is_plain = monoid.picks is None and not monoid.moments and monoid.nan != "ignore"
+    if is_plain and all(array.type in _AS_THEY_ARE and not array.null_count for array in arrays):
+        return Columns(tuple([array.to_numpy() for array in arrays]), None)
     picked = picked_input(monoid)
     inputs = list(arrays)
     if picked is not None:

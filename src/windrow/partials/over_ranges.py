@@ -272,7 +272,9 @@ def _tuple(*members: Any) -> Any:
 def _fold(form: NativeMonoid, rows: tuple[Any, ...], windows: tuple[Any, ...]) -> None:
     """Disjoint ranges; ``windows``: fronts, stops, which are bare, results, which are valid."""
     fronts, stops, *_ = windows
-    pieces = range_pieces(fronts, stops, widest_range(fronts, stops), overlap=False)
+    pieces = [slice(0, len(fronts))]
+    if len(even_pieces(len(rows[1][0]) + len(fronts))) > 1:
+        pieces = range_pieces(fronts, stops, widest_range(fronts, stops), overlap=False)
     kernel = _kernel(form, fold_ranges, (*rows, *windows))
     in_threads(lambda piece: _run(form, kernel, (*rows, *_cut(windows, piece))), pieces)
 
@@ -293,7 +295,7 @@ def _cut(columns: tuple[Any, ...], piece: slice) -> tuple[Any, ...]:
 
 def _kernel(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> Any:
     """A driver for arguments like these, compiled: before threads are, so that one of them compiles it."""
-    key = (driver, *(argument is None for argument in arguments))
+    key = (driver, *[argument is None for argument in arguments])
     if key not in form.kernels:
         functions = (form.combine, form.lift, form.lower)
         state = (np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64), 1)
@@ -385,7 +387,9 @@ def _adds_integers(form: NativeMonoid) -> bool:
 
 def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:
     """Whether no sum over so many of these inputs can leave 64 bits."""
-    return not form.monoid.adds_integers or sums_fit(form, *extreme_integers(inputs), widest)
+    if not form.monoid.adds_integers or "i8" not in form.layout.partial:
+        return True
+    return sums_fit(form, *extreme_integers(inputs), widest)
 
 
 def plain_results(monoid: Monoid, rows: list[tuple[Any, ...]], over: RowRanges) -> list[Any]:

@@ -66,7 +66,7 @@ class Partials:
         goes to, where they are folded as they come."""
         columns = tuple(fold_rows(frame, a, starts, cells) if a.inputs else None for a in aggregates)
         absent = counted_rows(_absent_in_order(frame, a) for a in aggregates)
-        rows = np.diff(starts)
+        rows = starts[1:] - starts[:-1]
         return cls(tuple(aggregates), rows, columns, summed(unseen, starts), summed(absent, starts))
 
     def __len__(self) -> int:

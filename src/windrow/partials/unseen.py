@@ -44,6 +44,8 @@ def unseen_rows(arrivals: Ints, before: Sequence[int]) -> Unseen:
 
 def summed(unseen: Unseen, starts: Ints) -> Unseen:
     """Of runs of neighbours: ``starts`` says where each run starts, and the end."""
+    if not unseen:
+        return ()
     return counted_rows(
         None if counts is None else totals(counts, starts[:-1], starts[1:]) for counts in unseen
     )

@@ -23,7 +23,7 @@ from windrow.arrays import Ints
 from windrow.errors import of_key
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
-from windrow.rows.keys import coded_keys
+from windrow.rows.keys import encoded_keys
 from windrow.rows.pieces import key_counts, put_in_pieces, take_array, take_in_pieces
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
@@ -50,8 +50,6 @@ class Frame:
     sorting: Sorting | None = None
     #: names a row of the table in messages; None: by its number
     row_name: Callable[[int], str] | None = None
-    #: the columns of the keys, where they are known; None: they are taken from the table
-    key_values: tuple[Any, ...] | None = None
     _memory: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def only(self, kept: Any) -> Frame:
@@ -117,8 +115,9 @@ class Frame:
         """Where the rows of each key start, and the end."""
         if len(self.key_rows) <= 1:
             return np.array([0, len(self)], np.int64) if len(self.key_rows) else np.zeros(1, np.int64)
-        counts = key_counts(self.unordered_keys, len(self.key_rows))
-        return np.concatenate([[0], np.cumsum(counts)])
+        starts = np.zeros(len(self.key_rows) + 1, np.int64)
+        np.cumsum(key_counts(self.unordered_keys, len(self.key_rows)), out=starts[1:])
+        return starts
 
     def raw(self, name: str) -> Any:
         """A column as it lies in the table."""
@@ -161,14 +160,12 @@ class Frame:
 
     def key_table(self) -> pa.Table:
         """The keys, in the order of their numbers."""
-        return pa.table(self.keys_by_column())
-
-    def keys_by_column(self) -> dict[str, Any]:
-        """The columns of the keys, in the order of their numbers."""
-        if self.key_values is not None:
-            return dict(zip(self.by, self.key_values, strict=True))
         rows = pa.array(self.key_rows)
-        return {name: canonical_array(self.raw(name).take(rows)) for name in self.by}
+        return pa.table({name: canonical_array(self.raw(name).take(rows)) for name in self.by})
+
+    def columns_of_keys(self) -> dict[str, Any]:
+        """The columns of the table, as they lie in it, that keys are made of."""
+        return {name: self.raw(name) for name in self.by}
 
 
 def build_frame(
@@ -187,7 +184,7 @@ def build_frame(
         times = times if rows is None else times[rows]
     else:
         axis, times = moments.axis, moments.times
-    keys, key_rows, key_values = coded_keys(query.by, table, rows)
+    keys, key_rows = encoded_keys(query.by, table, rows)
     ticks = None if moments is None else moments.ticks
     return Frame(
         table=table,
@@ -200,7 +197,6 @@ def build_frame(
         rejected=0 if rows is None else table.num_rows - len(rows),
         sorting=Sorting(query, table, axis, rows, keys, len(key_rows), ticks),
         row_name=row_name,
-        key_values=key_values,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.rows.key_values import canonical_array
 
 __all__ = ["KeyIndex", "appended", "distinct_values"]
 
@@ -62,13 +63,14 @@ class KeyIndex:
         return index
 
 
-def distinct_values(columns: Sequence[Any]) -> list[Any] | None:
-    """Keys as values of Python that are equal where the keys are, and can be looked up; None: there are none.
+def distinct_values(columns: Sequence[Any], rows: Ints | None = None) -> list[Any] | None:
+    """Keys in these rows (None: in all) as values of Python that are equal where the keys are, and can be
+    looked up; None: they cannot.
 
-    >>> distinct_values([pa.array(["a", None]), pa.array([1.5, 2.0])])
-    [('a', 4609434218613702656), (None, 4611686018427387904)]
+    >>> distinct_values([pa.array(["a", None]), pa.array([1.5, -0.0])])
+    [('a', 4609434218613702656), (None, 0)]
     """
-    found = [_values(column) for column in columns]
+    found = [_values_at(column, rows) for column in columns]
     if any(each is None for each in found):
         return None
     return found[0] if len(found) == 1 else list(zip(*found, strict=True))
@@ -82,8 +84,20 @@ def _values(column: Any) -> list[Any] | None:
         return column.to_pylist()
     if is_.is_floating(kind) or is_.is_temporal(kind):
         bits = _BITS.get(kind.bit_width)
-        return None if bits is None else _viewed(column, bits).to_pylist()
+        return None if bits is None else _viewed(canonical_array(column), bits).to_pylist()
     return None
+
+
+def _values_at(column: Any, rows: Ints | None) -> list[Any] | None:
+    """Values in some rows. Arrow's take costs as much as some hundred values do."""
+    if rows is None:
+        return _values(column)
+    if len(rows) == 1:
+        return _values(column.slice(int(rows[0]), 1))
+    if len(column) > 8 * len(rows):
+        return _values(column.take(pa.array(rows)))
+    values = _values(column)
+    return None if values is None else [values[row] for row in rows.tolist()]
 
 
 def _viewed(column: Any, bits: Any) -> Any:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from windrow.arrays import Ints, Mask
 from windrow.errors import CorruptState, StateError
 from windrow.rows.columns import plain_array
+from windrow.rows.key_codes import fast_codes
 from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
 from windrow.rows.pieces import take_in_pieces
@@ -31,7 +32,6 @@ __all__ = [
     "KeyRuns",
     "Keys",
     "changes",
-    "coded_keys",
     "encoded_keys",
     "numbered_values",
     "restored_keys",
@@ -40,7 +40,8 @@ __all__ = [
 
 #: columns are numbered in pieces if a value is there so many times in the first of them, on average
 _REPEATED = 4
-#: more keys than this at once, and than a quarter of those that are known, are numbered without the index
+#: more keys than this at once, and than a quarter of those that are known, are numbered without the index,
+#: and longer columns by what is faster for them, in pieces
 _FEW = 4096
 #: integers are looked up, rather than hashed, if they lie in a range that is longer than there are rows by at
 #: most so many
@@ -52,25 +53,14 @@ _SMALL_RANGE = 1 << 10
 
 def encoded_keys(by: tuple[str, ...], table: pa.Table, rows: Ints | None = None) -> tuple[Any, Ints]:
     """Key numbers of the rows (None: of all), and the first row of each key."""
-    codes, firsts, _ = coded_keys(by, table, rows)
-    return codes, firsts
-
-
-def coded_keys(
-    by: tuple[str, ...], table: pa.Table, rows: Ints | None = None
-) -> tuple[Any, Ints, tuple[Any, ...] | None]:
-    """The same, and the columns of the keys by their numbers; None: they are to be taken from the rows."""
     count = table.num_rows if rows is None else len(rows)
     if not by:
-        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1], ()
-    codes, values = _column_codes(table.column(by[0]), rows)
+        return np.zeros(count, np.int32), np.zeros(min(count, 1), np.int64) if rows is None else rows[:1]
+    codes, firsts = _column_codes(table.column(by[0]), rows)
     for name in by[1:]:
-        more, _ = _column_codes(table.column(name), rows)
-        codes = _integer_codes(codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more)
-    found = int(codes.max(initial=-1)) + 1 if values is None or len(by) > 1 else len(values)
-    firsts = first_rows(codes, found)
-    known = None if values is None or len(by) > 1 else (values,)
-    return codes, firsts if rows is None else rows[firsts], known
+        more, others = _column_codes(table.column(name), rows)
+        codes, firsts = _renumbered(codes.astype(np.int64) * len(others) + more)
+    return codes, firsts if rows is None else rows[firsts]
 
 
 def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
@@ -93,21 +83,28 @@ def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
     return found
 
 
-def _column_codes(column: Any, rows: Ints | None) -> tuple[Any, Any]:
-    """The number of each value, and the values by number where Arrow knows them."""
+def _column_codes(column: Any, rows: Ints | None) -> tuple[Any, Ints]:
+    """The number of each value, and the first row of each number."""
     column = plain_array(column)
     if rows is not None:
         column = column.take(pa.array(rows))
+    found = fast_codes(column) if len(column) <= _FEW else None
+    if found is not None:
+        return found
     if pa.types.is_nested(column.type):
         known: dict[str, int] = {}
-        return np.array([known.setdefault(text, len(known)) for text in _texts(column)], np.int64), None
-    if pa.types.is_integer(column.type) and not column.null_count and len(column) > _FEW:
-        return _integer_codes(column.to_numpy()), None
+        return _renumbered(np.array([known.setdefault(t, len(known)) for t in _texts(column)], np.int64))
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return _with_firsts(_integer_codes(column.to_numpy()))
     codes, values = numbered_values(column)
-    if not pa.types.is_floating(column.type):
-        return codes, None if pa.types.is_null(column.type) else values
-    again = canonical_array(values).dictionary_encode(null_encoding="encode")
-    return again.indices.to_numpy(zero_copy_only=False)[codes], again.dictionary
+    if pa.types.is_floating(column.type):
+        again = canonical_array(values).dictionary_encode(null_encoding="encode")
+        codes = again.indices.to_numpy(zero_copy_only=False)[codes]
+    return _with_firsts(codes)
+
+
+def _with_firsts(codes: Any) -> tuple[Any, Ints]:
+    return codes, first_rows(codes, int(codes.max(initial=-1)) + 1)
 
 
 def numbered_values(column: Any) -> tuple[Any, Any]:
@@ -159,6 +156,12 @@ def _integer_codes(values: Any) -> Any:
     return numbered_values(pa.array(values))[0]
 
 
+def _renumbered(codes: Ints) -> tuple[Any, Ints]:
+    """Numbers in order of first appearance for numbers of any sort, and the first row of each."""
+    found = fast_codes(pa.array(codes)) if len(codes) <= _FEW else None
+    return _with_firsts(_integer_codes(codes)) if found is None else found
+
+
 # -- across tables -------------------------------------------------------------------------------------------
 
 
@@ -208,16 +211,17 @@ class Keys:
     def nbytes(self) -> int:
         return 0 if self.values is None else int(self.values.nbytes)
 
-    def with_values(self, new: Mapping[str, Any], count: int = 1) -> tuple[Keys, Ints]:
-        """With these key values, arrays by column, and the number of each of them; without key columns there
-        are ``count``."""
+    def with_values(self, new: Mapping[str, Any], rows: Ints | None = None) -> tuple[Keys, Ints]:
+        """With the key values that stand in these rows of arrays by column (None: in all), distinct ones, and
+        the number of each of them; without key columns there is one key."""
         if not self.by:
-            return self, np.zeros(count, np.int64)
-        found = self._looked_up([new[name] for name in self.by])
+            return self, np.zeros(1 if rows is None else len(rows), np.int64)
+        found = self._looked_up([new[name] for name in self.by], rows)
         if found is not None:
             return found
         known = [] if self.values is None else [self.values]
-        values, numbers = shared_keys(self.by, [*known, pa.table({name: new[name] for name in self.by})])
+        columns = {name: canonical_array(_at(new[name], rows)) for name in self.by}
+        values, numbers = shared_keys(self.by, [*known, pa.table(columns)])
         return self._grown(values), numbers[-1]
 
     def _grown(self, values: pa.Table) -> Keys:
@@ -226,20 +230,22 @@ class Keys:
             self._index.follow(self.values, values)
         return Keys(self.by, values, self.settled, self._index)
 
-    def _looked_up(self, columns: Sequence[Any]) -> tuple[Keys, Ints] | None:
+    def _looked_up(self, columns: Sequence[Any], rows: Ints | None) -> tuple[Keys, Ints] | None:
         """The same by the index; None: the values have none, or are so many that it does not pay."""
-        if self.values is None or 4 * len(columns[0]) > len(self) + _FEW:
+        asked_for = len(columns[0]) if rows is None else len(rows)
+        if self.values is None or 4 * asked_for > len(self) + _FEW:
             return None
         kinds = self.values.schema.types
         if any(column.type != kind for column, kind in zip(columns, kinds, strict=True)):
             return None
-        asked = distinct_values(columns)
+        asked = distinct_values(columns, rows)
         if asked is None:
             return None
         numbers, unknown = self._index.numbers(self.values, asked)
         if not unknown:
             return self, numbers
-        added = [column.take(pa.array(unknown)) for column in columns]
+        places = np.array(unknown) if rows is None else rows[unknown]
+        added = [canonical_array(_at(column, places)) for column in columns]
         return self._grown(appended(self.values, pa.table(added, schema=self.values.schema))), numbers
 
     def columns(self, numbers: Ints) -> dict[str, Any]:
@@ -257,6 +263,10 @@ class Keys:
             return self, renumbered
         values = _flat(self.values.take(pa.array(alive))) if len(alive) else None
         return Keys(self.by, values, len(alive)), renumbered
+
+
+def _at(column: Any, rows: Ints | None) -> Any:
+    return column if rows is None else column.take(pa.array(rows))
 
 
 def _flat(keys: pa.Table) -> pa.Table:

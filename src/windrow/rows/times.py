@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,20 +29,20 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LIMIT = END_OF_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TimeAxis:
     """What a time column is made of."""
 
     type: Any
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         return bool(pa.types.is_integer(self.type))
 
     def ticks(self, column: Any) -> Ints:
         """The column as integers of its own unit, nulls as 0."""
         array = column
-        if not column.null_count and self.type.bit_width == 64 and self.type != pa.uint64():
+        if self._is_64_bits and not column.null_count:
             # the same bits, where they lie
             return np.asarray(_one_array(column).to_numpy()).view(np.int64)
         if not self.is_integer:
@@ -55,7 +56,7 @@ class TimeAxis:
             array = pc.fill_null(array, 0)
         return np.asarray(array.to_numpy(), np.int64)
 
-    @property
+    @cached_property
     def us_a_tick(self) -> int:
         """Microseconds (or plain integers) a tick; 0: a tick is shorter."""
         if self.is_integer:
@@ -64,7 +65,12 @@ class TimeAxis:
             return 86_400_000_000
         return 1_000 if pa.types.is_date64(self.type) else 1_000_000 // _PER_SECOND[self.type.unit]
 
-    @property
+    @cached_property
+    def _is_64_bits(self) -> bool:
+        """Whether values are int64, by their bits."""
+        return bool(self.type.bit_width == 64 and self.type != pa.uint64())
+
+    @cached_property
     def limit(self) -> int:
         """Ticks from here on leave no room for windows; no nanosecond comes near it."""
         return _LIMIT // self.us_a_tick if self.us_a_tick else _LIMIT * 1_000

@@ -116,7 +116,7 @@ def fold_batch(
     keys = numbers[cut.keys]
     columns: tuple[Any, ...] = tuple(frame.column(name) for name in order) if slicer.apart else ()
     slices, rows_of = cut.fold(aggregates, keys, columns), cut.rows_in
-    if (keys[1:] < keys[:-1]).any():
+    if len(numbers) > 1 and (numbers[1:] < numbers[:-1]).any():
         places = np.argsort(keys, kind="stable")
         slices = slices.take(places)
 

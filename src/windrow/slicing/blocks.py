@@ -87,6 +87,11 @@ class Block:
             self.known_sizes = len(slices), slices.nbytes
         return self.known_sizes
 
+    @property
+    def count(self) -> int:
+        """The number of slices."""
+        return self.sizes[0] if self.known_sizes is not None else len(self.slices.keys)
+
     def whole(self) -> HeldSlices | None:
         """One slice a key, for all of the block; None where layers keep slices apart."""
         if self._whole.is_loaded or self._whole.can_load:
@@ -115,7 +120,7 @@ class SliceStore:
         return self.eager and 2 * self.span <= self.longest
 
     def __len__(self) -> int:
-        return sum(block.sizes[0] for block in self.blocks.values())
+        return sum(block.count for block in self.blocks.values())
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +147,7 @@ class SliceStore:
         for number, part in parts:
             changed[number] = Block(self._merged(changed.get(number), part))
         store = with_fields(self, blocks=changed)
-        span = store._fitting([changed[number].sizes[0] for number, _ in parts])
+        span = store._fitting([changed[number].count for number, _ in parts])
         if span == self.span and store._is_scattered([number for number, _ in parts]):
             span *= _FACTOR
         return store if span == self.span else store.with_span(span)
@@ -159,9 +164,12 @@ class SliceStore:
     def _is_scattered(self, touched: list[int]) -> bool:
         """Whether blocks hold so little that there should be fewer, after a batch has touched these; where
         whole blocks are read, only if keys have hardly a slice in a block."""
-        sizes = [block.sizes[0] for block in self.blocks.values()]
-        count, held = len(sizes), sum(sizes)
-        if count <= _FACTOR or held >= _TINY * count or max(sizes) >= _SMALL:
+        count = len(self.blocks)
+        if count <= _FACTOR:
+            return False
+        sizes = [block.count for block in self.blocks.values()]
+        held = sum(sizes)
+        if held >= _TINY * count or max(sizes) >= _SMALL:
             return False
         if not self.has_wholes:
             return True

@@ -7,8 +7,8 @@ rows: those that time decides, and Delta."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain
@@ -46,8 +46,7 @@ class _Step:
 _current: ContextVar[_Step | None] = ContextVar("windrow step", default=None)
 
 
-@contextmanager
-def one_step() -> Iterator[None]:
+class one_step(ContextDecorator):  # noqa: N801 (it is used like a function)
     """All windows that are counted in here are limited together.
 
     >>> from windrow.windows import Tumbling
@@ -59,11 +58,15 @@ def one_step() -> Iterator[None]:
     Tumbling(2)), and at most 5 are allowed: use longer windows, leave empty='emit' out, filter rows far away
     in time, or raise max_windows=
     """
-    token = _current.set(_Step())
-    try:
-        yield
-    finally:
-        _current.reset(token)
+
+    def _recreate_cm(self) -> one_step:
+        return one_step()  # each call of a decorated function is a step of its own
+
+    def __enter__(self) -> None:
+        self._token = _current.set(_Step())
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def most_windows(max_windows: int | None, rows: int) -> int:

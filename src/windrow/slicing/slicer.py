@@ -33,6 +33,7 @@ _FEW_PROGRESSIONS = 3
 #: each of them, gives one more for every so many rows
 _ASKED_FOR = 64
 _ROWS_AN_EDGE = 16
+_NO_EDGES: Ints = np.empty(0, np.int64)
 
 
 class Slicer:
@@ -129,6 +130,8 @@ class Slicer:
 
     def _edges(self, times: Ints) -> tuple[Ints, Ints, Ints]:
         """Edges to be computed (anchors and periods), and edges in a list."""
+        if not self._listed and len(self.progressions) <= _FEW_PROGRESSIONS:
+            return self._anchors, self._periods, _NO_EDGES
         listed = self._listed_edges(times)
         if len(self.progressions) <= _FEW_PROGRESSIONS or not len(times):
             return self._anchors, self._periods, np.array(sorted(listed), np.int64)

@@ -201,10 +201,8 @@ def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
 def merged(held: HeldSlices, new: HeldSlices) -> HeldSlices:
     """Two lists of slices, each sorted and fused, as one; of equal ones those that are held come first. They
     have neither layers nor an order besides time."""
-    both = [held, new]
-    keys, firsts, lasts, ends = (
-        np.concatenate([getattr(each, name) for each in both]) for name in ("keys", "firsts", "lasts", "ends")
-    )
+    keys, ends = np.concatenate([held.keys, new.keys]), np.concatenate([held.ends, new.ends])
+    firsts, lasts = np.concatenate([held.firsts, new.firsts]), np.concatenate([held.lasts, new.lasts])
     rows = np.concatenate([held.partials.rows, new.partials.rows])
     order, starts, columns = _merge(keys, firsts, lasts, ends, rows, len(held))
     try:

@@ -13,8 +13,7 @@ One lock for each operator: calls from several threads come one after the other,
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import wraps
 from time import monotonic
@@ -181,9 +180,13 @@ class Operator:
         return self._pushed(read_table(batch)[0] for batch in batches)
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
-        with self._step():
-            plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
-            result = None if state is self._state else self._accepted(plan, state, due)
+        try:
+            with one_step():
+                plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
+                result = None if state is self._state else self._accepted(plan, state, due)
+        except BaseException:
+            self._undo()
+            raise
         if result is None:
             return self.poll()
         self._last_row = self._clock()
@@ -265,10 +268,14 @@ class Operator:
 
     def _advanced(self, watermark: int, state: State, is_last: bool = False) -> pa.Table:
         due = Due()
-        with self._step():
-            if watermark > state.watermark:
-                state, due = advanced(self._plan, state, watermark)
-            return self._accepted(self._plan, state, due, is_last)
+        try:
+            with one_step():
+                if watermark > state.watermark:
+                    state, due = advanced(self._plan, state, watermark)
+                return self._accepted(self._plan, state, due, is_last)
+        except BaseException:
+            self._undo()
+            raise
 
     def _accepted(self, plan: Plan, state: State, due: Due, is_last: bool = False) -> pa.Table:
         """The results of a step; only when they are made, and the state is stored, is the step taken."""
@@ -285,16 +292,10 @@ class Operator:
                 state = self._saved.save(plan, state)
         self._plan, self._state = plan, state
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
-        """One step. Windows in a store are changed in place: a step that fails undoes that."""
-        try:
-            with one_step():
-                yield
-        except BaseException:
-            if self._plan.key_windows is not None:
-                self._plan.key_windows.undo()
-            raise
+    def _undo(self) -> None:
+        """Windows in a store are changed in place: a step that fails undoes that."""
+        if self._plan.key_windows is not None:
+            self._plan.key_windows.undo()
 
     def _check_open(self) -> None:
         if self._is_finished:

@@ -11,7 +11,6 @@ corrections and updates are found. A push of one table is taken at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -36,11 +35,13 @@ def pushed(
 ) -> tuple[Plan, State, Due]:
     """The state after a push of tables, and what is due; the same state if nothing came and nothing moved.
     ``now`` tells the seconds since 1970, and is asked once."""
-    together, now = _Together(plan, state), cache(now)
+    together, now = _Together(plan, state), _Once(now)
     for table, is_last in _with_last(parts):
         seen = together.state
         moments = together.take(table, is_last, now)
         if moments is None or not len(moments):
+            continue
+        if moments.high <= seen.largest:
             continue
         if reached(plan.query, together.state, judge) > reached(plan.query, seen, judge):
             warn_of_jump(plan.query, seen.earliest, seen.largest, moments)
@@ -57,6 +58,19 @@ def take_table(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, 
     together = _Together(plan, state)
     together.take(table, is_last=True)
     return together.end()
+
+
+class _Once:
+    """A clock that is read when it is first asked, and tells the same time ever after."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._told: float | None = None
+
+    def __call__(self) -> float:
+        if self._told is None:
+            self._told = self._now()
+        return self._told
 
 
 class _Together:

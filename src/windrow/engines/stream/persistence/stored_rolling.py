@@ -164,7 +164,7 @@ class _Known:
     def with_frame(self, taken: Taken) -> tuple[_Known, Ints]:
         """With the rows of a frame, and the place of each of its keys."""
         frame = taken.frame
-        keys, places = self.keys.with_values(frame.keys_by_column(), len(frame.key_rows))
+        keys, places = self.keys.with_values(frame.columns_of_keys(), frame.key_rows)
         new = int(places.max()) + 1 - len(self.numbers)
         counts = np.diff(frame.run_starts)
         numbers = np.concatenate([self.numbers, self.following + np.arange(new)])
