@@ -27,7 +27,7 @@ from windrow.partials.inputs import (
     native_form,
     native_inputs,
     ordered_arrays,
-    skipped_rows,
+    skipped_values,
 )
 from windrow.partials.kept import family_of
 from windrow.partials.kept.column import kept_column
@@ -62,20 +62,19 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | N
 
     ``starts`` says where the rows of each slice start, and the end, in processing order. ``cells``: where
     rows go as they come, if native code folds them. Every row of the frame's table has a time."""
-    skips = skipped_rows(frame, aggregate)
-    skipped = _skipped_by_slice(frame, skips, starts, cells)
-    if skipped is not None and any(pa.types.is_null(frame.raw(name).type) for name in aggregate.inputs):
+    arrays = input_arrays(frame, aggregate)
+    skips = skipped_values(aggregate.monoid, arrays)
+    skipped = None if skips is None else _skipped_by_slice(frame, skips, starts, cells)
+    if skipped is not None and any(pa.types.is_null(array.type) for array in arrays):
         return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
-    if family_of(aggregate.monoid, frame.raw(aggregate.inputs[0]).type) is not None:
+    if family_of(aggregate.monoid, arrays[0].type) is not None:
         bag, before = kept_of_frame(frame, aggregate, skips)
         return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
-    found = _fold_natively(frame, aggregate, starts, skipped, cells)
+    found = _fold_natively(frame, aggregate, arrays, starts, skipped, cells)
     return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
 
 
-def _skipped_by_slice(frame: Frame, skips: Mask | None, starts: Ints, cells: Cells | None) -> Ints | None:
-    if skips is None:
-        return None
+def _skipped_by_slice(frame: Frame, skips: Mask, starts: Ints, cells: Cells | None) -> Ints | None:
     if cells is not None:
         found = cells.counts(skips if frame.rows is None else skips[frame.rows])
     else:
@@ -85,12 +84,16 @@ def _skipped_by_slice(frame: Frame, skips: Mask | None, starts: Ints, cells: Cel
 
 
 def _fold_natively(
-    frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Ints | None, cells: Cells | None
+    frame: Frame,
+    aggregate: Aggregate,
+    arrays: list[Any],
+    starts: Ints,
+    skipped: Ints | None,
+    cells: Cells | None,
 ) -> NativeColumn | PickColumn | None:
     monoid = aggregate.monoid
     if not monoid.compiles_for or monoid.wide is not None:
         return None
-    arrays = input_arrays(frame, aggregate)
     columns = native_inputs(monoid, arrays)
     if columns is None:
         return None

@@ -121,7 +121,10 @@ class Frame:
 
     def raw(self, name: str) -> Any:
         """A column as it lies in the table."""
-        return self.remembered(("column", name), lambda: plain_array(self.table.column(name)))
+        found = self._memory.get(name)
+        if found is None:
+            found = self._memory[name] = plain_array(self.table.column(name))
+        return found
 
     def column(self, name: str) -> Any:
         """A column in processing order."""

@@ -2,7 +2,7 @@
 
 Text and bytes, integers and moments without nulls: everything else is left to Arrow, whose function gives the
 same numbers and costs some tens of microseconds however short the column is.
-Cost: O(rows), a table of two to four places per row, and a comparison of bytes for each row.
+Cost: O(rows): a hash of each, and a comparison of bytes for texts of more than seven.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def fast_codes(column: Any) -> tuple[Any, Ints] | None:
         return None
     is_ = pa.types
     if is_.is_integer(kind) or is_.is_date(kind) or is_.is_timestamp(kind):
-        numbers = column.to_numpy()
+        numbers = column.to_numpy(zero_copy_only=False)
         return _code_numbers(numbers.view(np.int64) if numbers.dtype.kind == "M" else numbers)
     width = _OFFSETS.get(kind)
     if width is None:
@@ -45,33 +45,53 @@ def fast_codes(column: Any) -> tuple[Any, Ints] | None:
 
 
 _NOTHING = np.frombuffer(b"", np.uint8)
+#: places of the table at first; it is kept at most half full
+_FIRST_SIZE = 256
 
 
 @kernel
-def _room(count: int) -> Any:
-    size = 4
-    while size < 2 * count:
-        size *= 2
-    return np.full(size, -1, np.int32)
+def _rehashed(hashes: Any, found: int, size: int) -> Any:
+    """A table of another size with the numbers so far."""
+    table, last = np.full(size, -1, np.int32), np.uint64(size - 1)
+    for code in range(found):
+        place = hashes[code] & last
+        while table[place] >= 0:
+            place = (place + np.uint64(1)) & last
+        table[place] = code
+    return table
+
+
+@kernel
+def _mixed(word: Any) -> Any:
+    mixed = np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(32))
 
 
 @kernel
 def _code_numbers(numbers: Any) -> Any:
-    table = _room(len(numbers))
-    codes, firsts = np.empty(len(numbers), np.int32), np.empty(len(numbers), np.int64)
+    count = len(numbers)
+    table, hashes = np.full(_FIRST_SIZE, -1, np.int32), np.empty(count, np.uint64)
+    codes, firsts = np.empty(count, np.int32), np.empty(count, np.int64)
+    last = np.uint64(len(table) - 1)
     found = 0
-    for i in range(len(numbers)):
+    for i in range(count):
         if i > 0 and numbers[i] == numbers[i - 1]:
             codes[i] = codes[i - 1]
             continue
-        mixed = np.uint64(numbers[i]) * np.uint64(0x9E3779B97F4A7C15)
-        place = (mixed ^ (mixed >> np.uint64(32))) & np.uint64(len(table) - 1)
-        while table[place] >= 0 and numbers[firsts[table[place]]] != numbers[i]:
-            place = (place + np.uint64(1)) & np.uint64(len(table) - 1)
-        if table[place] < 0:
-            table[place], firsts[found] = found, i
+        mixed = _mixed(numbers[i])
+        place = mixed & last
+        code = table[place]
+        while code >= 0 and numbers[firsts[code]] != numbers[i]:
+            place = (place + np.uint64(1)) & last
+            code = table[place]
+        if code < 0:
+            code = np.int32(found)
+            table[place], hashes[found], firsts[found] = code, mixed, i
             found += 1
-        codes[i] = table[place]
+            if 2 * found > len(table):
+                table = _rehashed(hashes, found, 4 * len(table))
+                last = np.uint64(len(table) - 1)
+        codes[i] = code
     return codes, firsts[:found].copy()
 
 
@@ -84,36 +104,55 @@ def _same(data: Any, a: int, b: int, length: int) -> bool:
 
 
 @kernel
-def _hash(data: Any, begin: int, end: int) -> Any:
-    """Eight bytes at a time."""
-    mixed, word, k = np.uint64(end - begin), np.uint64(0), 0
-    for place in range(begin, end):
-        word = (word << np.uint64(8)) | np.uint64(data[place])
-        k += 1
-        if k == 8:
-            mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> np.uint64(29)
-            word, k = np.uint64(0), 0
-    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
-    return mixed ^ (mixed >> np.uint64(32))
+def _word(data: Any, begin: int, length: int) -> Any:
+    """A text of up to seven bytes as a number that no other text has; of a longer one, a hash."""
+    word = np.uint64(length)
+    if length <= 7:
+        for k in range(begin, begin + length):
+            word = (word << np.uint64(8)) | np.uint64(data[k])
+        return word
+    k, end = begin, begin + length
+    while k < end:
+        part, stop = np.uint64(0), min(k + 8, end)
+        while k < stop:
+            part = (part << np.uint64(8)) | np.uint64(data[k])
+            k += 1
+        word = (word ^ part) * np.uint64(0x9E3779B97F4A7C15)
+        word ^= word >> np.uint64(29)
+    return word | np.uint64(1 << 63)
 
 
 @kernel
 def _code_texts(offsets: Any, data: Any) -> Any:
     count = len(offsets) - 1
-    table = _room(count)
+    table, words = np.full(_FIRST_SIZE, -1, np.int32), np.empty(count, np.uint64)
+    hashes = np.empty(count, np.uint64)
     codes, firsts = np.empty(count, np.int32), np.empty(count, np.int64)
+    last = np.uint64(len(table) - 1)
     found = 0
     for i in range(count):
-        begin, length = offsets[i], offsets[i + 1] - offsets[i]
-        place = _hash(data, begin, begin + length) & np.uint64(len(table) - 1)
-        while table[place] >= 0:
-            first = firsts[table[place]]
-            if offsets[first + 1] - offsets[first] == length and _same(data, offsets[first], begin, length):
-                break
-            place = (place + np.uint64(1)) & np.uint64(len(table) - 1)
-        if table[place] < 0:
-            table[place], firsts[found] = found, i
+        begin = np.int64(offsets[i])
+        length = np.int64(offsets[i + 1]) - begin
+        word = _word(data, begin, length)
+        mixed = _mixed(word)
+        place = mixed & last
+        code = table[place]
+        while code >= 0:
+            if words[code] == word:
+                first = firsts[code]
+                begins = np.int64(offsets[first])
+                if length <= 7:
+                    break
+                if np.int64(offsets[first + 1]) - begins == length and _same(data, begins, begin, length):
+                    break
+            place = (place + np.uint64(1)) & last
+            code = table[place]
+        if code < 0:
+            code = np.int32(found)
+            table[place], words[found], hashes[found], firsts[found] = code, word, mixed, i
             found += 1
-        codes[i] = table[place]
+            if 2 * found > len(table):
+                table = _rehashed(hashes, found, 4 * len(table))
+                last = np.uint64(len(table) - 1)
+        codes[i] = code
     return codes, firsts[:found].copy()

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
+from windrow.compile.cache import kernel
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merged, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
@@ -177,8 +179,8 @@ class SliceStore:
         return held < 2 * keys * count
 
     def _by_block(self, slices: HeldSlices) -> Iterator[tuple[int, HeldSlices]]:
-        numbers = (slices.ends - 1) // self.span
-        if numbers[0] == numbers[-1] and (numbers == numbers[0]).all():
+        numbers, are_one = _block_numbers(slices.ends, self.span)
+        if are_one:
             yield int(numbers[0]), slices
             return
         order = np.argsort(numbers, kind="stable")
@@ -276,6 +278,15 @@ class SliceStore:
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())
+
+
+@kernel
+def _block_numbers(ends: Ints, span: int) -> Any:
+    """The block that each slice is in, and whether that is the same for all."""
+    numbers = np.empty(len(ends), np.int64)
+    for i in range(len(ends)):
+        numbers[i] = (ends[i] - 1) // span
+    return numbers, (numbers == numbers[0]).all()
 
 
 def check_block(slices: HeldSlices, number: int, span: int) -> None:

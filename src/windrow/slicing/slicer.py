@@ -77,14 +77,9 @@ class Slicer:
         if self.apart:
             return Slices(np.arange(len(times) + 1), times, runs, times + 1)
         anchors, periods, listed = self._edges(times)
-        rows = np.empty(len(times) + 1, np.int64)
-        ends = np.empty(len(times), np.int64)
-        slice_runs = np.zeros(len(runs), np.int64)
         gap = END_OF_TIME if self.gap is None else self.gap
         cut_before = END_OF_TIME if self.moments else cut_before
-        count = _cut(times, runs, anchors, periods, listed, gap, cut_before, rows, ends, slice_runs)
-        rows, ends = rows[: count + 1].copy(), ends[:count].copy()
-        firsts = times[rows[:-1]]
+        rows, firsts, ends, slice_runs = _cut(times, runs, anchors, periods, listed, gap, cut_before)
         return Slices(rows, firsts, slice_runs, firsts + 1 if self.moments else ends)
 
     @property
@@ -212,10 +207,11 @@ def _cut(
     listed: Ints,
     gap: int,
     moments_before: int,
-    rows: Ints,
-    ends: Ints,
-    slice_runs: Ints,
-) -> int:
+) -> Any:
+    """Where slices start, and the end; their first times, and the edges behind them; and where the slices of
+    each run start, and the end."""
+    rows, ends = np.empty(len(times) + 1, np.int64), np.empty(len(times), np.int64)
+    slice_runs = np.zeros(len(runs), np.int64)
     count = 0
     for run in range(len(runs) - 1):
         slice_runs[run] = count
@@ -240,4 +236,7 @@ def _cut(
                 i += 1
     slice_runs[len(runs) - 1] = count
     rows[count] = runs[len(runs) - 1]
-    return count
+    firsts = np.empty(count, np.int64)
+    for k in range(count):
+        firsts[k] = times[rows[k]]
+    return rows[: count + 1].copy(), firsts, ends[:count].copy(), slice_runs

@@ -43,9 +43,12 @@ class Columns:
             known = self._memory[what] = (of, find(of, self.schema))
         return known[1]
 
-    def fit(self, table: pa.Table) -> bool:
-        """Whether a table like this one was conformed before, so that all of its columns are in order."""
-        return bool(self._like) and table.schema.equals(self._like[0][0], check_metadata=True)
+    def fitted(self, table: pa.Table) -> pa.Table | None:
+        """The table as ``conform`` gives it, where one like it was conformed before; None: it was not."""
+        for schema, places in self._like:
+            if table.schema.equals(schema, check_metadata=True):
+                return table if places is None else table.select(places)
+        return None
 
     @classmethod
     def of(cls, query: Spec, table: pa.Table) -> Columns:
@@ -72,9 +75,6 @@ class Columns:
 
     def conform(self, table: pa.Table) -> pa.Table:
         """The table with these columns first, in their types, then the others."""
-        if self.fit(table):
-            places = self._like[0][1]
-            return table if places is None else table.select(places)
         require_columns(table, self.schema.names)
         columns = {field.name: _cast(table, field) for field in self.schema}
         others = {name: table.column(name) for name in table.column_names if name not in columns}
@@ -117,9 +117,10 @@ def _meaning(kind: Any) -> str:
     return str(kind.id)
 
 
-def with_time(table: pa.Table, time: str) -> tuple[pa.Table, int]:
-    """The rows that have a time, and how many have none."""
+def with_time(table: pa.Table, time: str) -> tuple[pa.Table, Any, Any]:
+    """The rows that have a time, their times, and a mask of them (None: all have one)."""
     column = table.column(time)
     if not column.null_count:
-        return table, 0
-    return filter_rows(table, pc.is_valid(column)), int(column.null_count)
+        return table, column, None
+    valid = pc.is_valid(column)
+    return filter_rows(table, valid), column.filter(valid), valid

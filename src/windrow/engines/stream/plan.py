@@ -144,8 +144,6 @@ class Plan:
         """With what a table is the first to show: the types of columns, and what depends on them."""
         if state.columns is None:
             return self.begin(state, table)
-        if state.columns.fit(table):
-            return self, state
         columns = state.columns.with_types_of(table)
         if columns is state.columns:
             return self, state

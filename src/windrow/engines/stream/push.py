@@ -56,19 +56,15 @@ def read_rows(
 ) -> tuple[Plan, State, Rows]:
     """The rows of a table that windows may take; others are counted. ``now`` tells the seconds since 1970;
     without it, no row is too far ahead."""
-    if state.columns is None or not state.columns.fit(table):
-        check_table_names(plan.query, table.column_names, endless=True)
-        plan, state = plan.with_types_of(state, table)
-        assert state.columns is not None
-        check_flags(plan.query, state.columns.schema)
-    assert state.columns is not None
+    plan, state, table = _conformed(plan, state, table)
     assert state.axis is not None
-    table = state.columns.conform(table)
-    timed, timeless = with_time(table, plan.query.time)
-    arrivals = _arrivals(table, plan.query.time, state.counts.rows_in)
-    rejected = {"no_time": timeless} if timeless else {}
-    moments = read_moments(state.axis, timed.column(plan.query.time), plan.query.time)
-    rows = Rows(timed, moments, arrivals)
+    timed, column, valid = with_time(table, plan.query.time)
+    arrivals = np.arange(state.counts.rows_in, state.counts.rows_in + table.num_rows)
+    rejected = {}
+    if valid is not None:
+        arrivals = arrivals[np.asarray(valid)]
+        rejected["no_time"] = table.num_rows - len(arrivals)
+    rows = Rows(timed, read_moments(state.axis, column, plan.query.time), arrivals)
     if plan.query.max_ahead is not None and now is not None and len(rows):
         ahead = too_far_ahead(plan.query, state.axis, rows.times, now, state.largest)
         rejected["too_far_ahead"] = int(ahead.sum())
@@ -84,10 +80,16 @@ def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
     return with_rows_reach(plan, state, rows.table, due), due
 
 
-def _arrivals(table: pa.Table, time: str, before: int) -> Ints:
-    numbers = np.arange(before, before + table.num_rows)
-    column = table.column(time)
-    return numbers[np.asarray(column.is_valid())] if column.null_count else numbers
+def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, pa.Table]:
+    """The table as those before it were; one that is like them is not checked again."""
+    found = None if state.columns is None else state.columns.fitted(table)
+    if found is None:
+        check_table_names(plan.query, table.column_names, endless=True)
+        plan, state = plan.with_types_of(state, table)
+        assert state.columns is not None
+        check_flags(plan.query, state.columns.schema)
+        found = state.columns.conform(table)
+    return plan, state, found
 
 
 class _Taking:
