@@ -132,20 +132,22 @@ def events(settings: Settings) -> list[dict[str, Any]]:
     """Microseconds per event of insert(), buffered: 100 keys, three windows."""
     found = []
     for buffered in (1, 100, 1_000):
-        operator = opened(3)
-        given = tables(1_000, 100, 10.0)
-        count = settings.pick(50, 10) * buffered
-        rows = [row for _ in range(2 + count // 1_000) for row in next(given).to_pylist()][: count + buffered]
-        for row in rows[:buffered]:
-            operator.insert(row["ts"], row["k"], v=row["v"])
-        operator.results()
+        progress(f"{buffered:,} events per flush")
+        operator, given = opened(3), tables(1_000, 100, 10.0)
+        count = settings.pick(20, 4) * max(buffered, 100)
+        rows = [row for _ in range(2 + count // 500) for row in next(given).to_pylist()]
+        _insert(operator, rows[:count], buffered)
         begun = process_time()
-        for k, row in enumerate(rows[buffered:]):
-            operator.insert(row["ts"], row["k"], v=row["v"])
-            if k % buffered == buffered - 1:
-                operator.results()
+        _insert(operator, rows[count : 2 * count], buffered)
         found.append({"events per flush": buffered, "us per event": (process_time() - begun) / count * 1e6})
     return found
+
+
+def _insert(operator: Any, rows: list[dict[str, Any]], buffered: int) -> None:
+    for k, row in enumerate(rows):
+        operator.insert(row["ts"], row["k"], v=row["v"])
+        if k % buffered == buffered - 1:
+            operator.flush()
 
 
 def main() -> None:

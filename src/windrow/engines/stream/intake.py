@@ -73,6 +73,10 @@ class Columns:
         schema = pa.schema(fields)
         return self if schema.equals(self.schema) else Columns(schema)
 
+    def conform_column(self, table: pa.Table, name: str) -> Any:
+        """One column of a table in its type."""
+        return _cast(table, self.schema.field(name))
+
     def conform(self, table: pa.Table) -> pa.Table:
         """The table with these columns first, in their types, then the others."""
         require_columns(table, self.schema.names)

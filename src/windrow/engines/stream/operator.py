@@ -15,15 +15,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import wraps
+from itertools import chain
 from time import monotonic
 from time import time as wall_clock
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
+from windrow.engines.stream.event_input import EventInput, one_at_a_time
+from windrow.engines.stream.events import Events
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
@@ -44,21 +46,8 @@ from windrow.windows import Window
 
 __all__ = ["Operator"]
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
-
-def _one_at_a_time(method: _Method) -> _Method:
-    """A method that runs while no other one does, in whichever thread."""
-
-    @wraps(method)
-    def locked(self: Operator, *args: Any, **options: Any) -> Any:
-        with self._lock:
-            return method(self, *args, **options)
-
-    return cast("_Method", locked)
-
-
-class Operator:
+class Operator(EventInput):
     """Endless input through a query; ``query.open()`` makes one.
 
     Several threads may use one operator. Their calls come one after the other, in the order in which they get
@@ -99,6 +88,7 @@ class Operator:
         if saved is not None:
             self._plan, self._state = saved.open(self._plan) or (self._plan, self._state)
         self._types = ResultTypes()
+        self._events = Events(query)
         self._clock = clock
         self._last_row = clock()
         self._now = now
@@ -115,7 +105,9 @@ class Operator:
     ) -> Operator:
         """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
         operator = cls(query, clock=clock, now=now, judge=judge)
-        operator._plan, operator._state = restored(operator._plan, snapshot)
+        operator._plan, state = restored(operator._plan, snapshot)
+        operator._events.put_back(state.events)
+        operator._state = with_fields(state, events=())
         return operator
 
     @property
@@ -123,7 +115,7 @@ class Operator:
         """The query as it runs now, with windows that were added and without those that were removed."""
         return self._plan.query
 
-    @_one_at_a_time
+    @one_at_a_time
     def __repr__(self) -> str:
         """What runs, and how far it is.
 
@@ -144,7 +136,7 @@ class Operator:
 
     # -- rows in, results out --------------------------------------------------------------------------------
 
-    @_one_at_a_time
+    @one_at_a_time
     def push(self, batch: Any) -> pa.Table:
         """Take rows, of any kind of table; the results that are due.
 
@@ -159,9 +151,9 @@ class Operator:
         """
         self._check_open()
         table, _ = read_table(batch)
-        return self._pushed([table])
+        return self._pushed([*self._events.tables(), table])
 
-    @_one_at_a_time
+    @one_at_a_time
     def push_parts(self, batches: Iterable[Any]) -> pa.Table:
         """Take the rows of several tables as one push; the results that are due.
 
@@ -177,7 +169,7 @@ class Operator:
         [{'window_start': 0, 'window_end': 10, 'n': 3}]
         """
         self._check_open()
-        return self._pushed(read_table(batch)[0] for batch in batches)
+        return self._pushed(chain(self._events.tables(), (read_table(batch)[0] for batch in batches)))
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
         try:
@@ -192,7 +184,7 @@ class Operator:
         self._last_row = self._clock()
         return result
 
-    @_one_at_a_time
+    @one_at_a_time
     def advance(self, watermark: Any) -> pa.Table:
         """Rows before this time are complete; the results that are due. A watermark never falls: one that is
         not above the present one changes nothing.
@@ -206,12 +198,16 @@ class Operator:
         [1]
         """
         self._check_open()
-        moment, state = moment_of(watermark, self._plan, self._state), self._state
-        if state.axis is None:
-            state = with_fields(state, advanced_by_integer=is_integer_time(watermark))
-        return self._advanced(moment, state)
 
-    @_one_at_a_time
+        def moved(plan: Plan, state: State) -> tuple[int, State]:
+            moment = moment_of(watermark, plan, state)
+            if state.axis is None:
+                state = with_fields(state, advanced_by_integer=is_integer_time(watermark))
+            return moment, state
+
+        return self._advanced(moved)
+
+    @one_at_a_time
     def poll(self) -> pa.Table:
         """What is due because nothing came for ``idle_timeout``.
 
@@ -226,10 +222,12 @@ class Operator:
         [1]
         """
         self._check_open()
+        if len(self._events):
+            return self.flush()
         waited = self._clock() - self._last_row
-        return self._advanced(idle_watermark(self.query, self._state, waited), self._state)
+        return self._advanced(lambda plan, state: (idle_watermark(plan.query, state, waited), state))
 
-    @_one_at_a_time
+    @one_at_a_time
     def finish(self) -> pa.Table:
         """Nothing more comes: everything that is left comes out, and the operator is closed.
 
@@ -241,11 +239,11 @@ class Operator:
         [{'window_start': 1, 'window_end': 9, 'n': 2}]
         """
         self._check_open()
-        result = self._advanced(END_OF_TIME, self._state, is_last=True)
+        result = self._advanced(lambda _, state: (END_OF_TIME, state), is_last=True)
         self._is_finished = True
         return result
 
-    @_one_at_a_time
+    @one_at_a_time
     def late_rows(self) -> pa.Table:
         """The late rows since this was last asked, with ``late_by`` and ``late_reason``; they are kept by
         ``late="emit"``.
@@ -266,13 +264,18 @@ class Operator:
             self._take(self._plan, with_fields(self._state, late=LateRows()))
         return found
 
-    def _advanced(self, watermark: int, state: State, is_last: bool = False) -> pa.Table:
-        due = Due()
+    def _advanced(self, moved: Callable[[Plan, State], tuple[int, State]], is_last: bool = False) -> pa.Table:
+        """Let the watermark move, in one step with a push of the events that wait."""
+        plan, state, due = self._plan, self._state, Due()
         try:
             with one_step():
+                if len(self._events):
+                    plan, state, due = pushed(plan, state, self._events.tables(), self._now, self._judge)
+                watermark, state = moved(plan, state)
                 if watermark > state.watermark:
-                    state, due = advanced(self._plan, state, watermark)
-                return self._accepted(self._plan, state, due, is_last)
+                    state, fired = advanced(plan, state, watermark)
+                    due = due.joined(fired)
+                return self._accepted(plan, state, due, is_last)
         except BaseException:
             self._undo()
             raise
@@ -282,6 +285,7 @@ class Operator:
         result = result_table(plan, state, due, self._types)
         # results refer to keys, so that these are forgotten last
         self._take(plan, without_dead_keys(state), is_last)
+        self._events.clear()
         return result
 
     def _take(self, plan: Plan, state: State, is_last: bool = False) -> None:
@@ -303,10 +307,15 @@ class Operator:
         if self._saved is not None:
             self._saved.check()
 
+    def _check_changeable(self) -> None:
+        self._check_open()
+        if len(self._events):
+            raise RuntimeError(f"{_counted(len(self._events), 'inserted event')} wait: flush() first")
+
     # -- state -----------------------------------------------------------------------------------------------
 
     @property
-    @_one_at_a_time
+    @one_at_a_time
     def metrics(self) -> Metrics:
         """What was counted so far, and what is held now: :class:`Metrics`.
 
@@ -328,9 +337,9 @@ class Operator:
             watermark=shown_watermark(state),
         )
 
-    @_one_at_a_time
+    @one_at_a_time
     def snapshot(self) -> bytes:
-        """The whole state as bytes, for ``query.restore``.
+        """The whole state as bytes, with the events that wait, for ``query.restore``.
 
         >>> import pyarrow as pa, windrow as wr
         >>> query = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count())
@@ -347,9 +356,9 @@ class Operator:
                 "the windows of rolling(store=...) are in the store and in no snapshot: open the query again "
                 "with the same store and name to go on from there"
             )
-        return snapshot_of(self._plan, self._state)
+        return snapshot_of(self._plan, with_fields(self._state, events=tuple(self._events.tables())))
 
-    @_one_at_a_time
+    @one_at_a_time
     def add_window(self, **named: Window) -> None:
         """Add windows to the running operator; they see rows that come from now on, and those that may have
         begun before do not come out. Its windows have names.
@@ -364,13 +373,13 @@ class Operator:
         >>> [(row["window"], row["window_start"], row["n"]) for row in running.finish().to_pylist()]
         [('ten', 0, 2), ('ten', 20, 1), ('twenty', 20, 1)]
         """
-        self._check_open()
+        self._check_changeable()
         plan, state = self._plan, self._state
         for name, window in named.items():
             plan, state = with_window(plan, state, name, window)
         self._take(plan, state)
 
-    @_one_at_a_time
+    @one_at_a_time
     def remove_window(self, name: str) -> None:
         """Remove a window; what it holds is forgotten, and nothing more comes out of it.
 
@@ -381,7 +390,7 @@ class Operator:
         >>> [name for name, _ in running.query.windows]
         ['ten']
         """
-        self._check_open()
+        self._check_changeable()
         self._take(*without_window(self._plan, self._state, name))
 
 

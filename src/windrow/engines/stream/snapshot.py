@@ -92,6 +92,7 @@ def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
         "time": None if state.time is None else _time(state),
         "sessions": {part.number: _session(part) for part in state.sessions},
         "ordered": {number: rows.state(whole) for number, rows in state.ordered.items()},
+        **({"events": list(state.events)} if state.events else {}),
     }
 
 
@@ -240,6 +241,7 @@ class _Reader:
             advanced_by_integer=stored["advanced_by_integer"],
             late=LateRows(tuple(stored["late"])),
             counts=Counts(**stored["counts"]),
+            events=tuple(stored.get("events", ())),
         )
         state.check_invariants()
         return state

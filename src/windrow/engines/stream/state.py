@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
@@ -74,12 +76,15 @@ class State:
     reach: float = 0.0
     late: LateRows = field(default_factory=LateRows)
     counts: Counts = field(default_factory=Counts)
+    #: events that wait, in a state that is on its way to a snapshot or from one
+    events: tuple[pa.Table, ...] = ()
 
     def check_invariants(self) -> None:
         """Of a state that comes from outside; its parts are checked by themselves."""
         require(type(self.reach) in (int, float) and self.reach >= 0, f"reach: {self.reach!r:.60}")
         require(self.advanced_by_integer in (None, True, False), "advanced_by_integer: not true or false")
         self.late.check_invariants()
+        require(all(isinstance(table, pa.Table) for table in self.events), "events that wait: not tables")
         self.counts.check_invariants()
 
     @property
