@@ -136,6 +136,7 @@ def test_events_with_moments_and_several_keys() -> None:
     found = operator.flush().to_pylist()
     assert [(row["a"], row["b"], row["window_start"], row["n"]) for row in found] == [
         ("x", 0, begin, 1),
+        ("x", 0, begin + timedelta(minutes=1), 1),
         ("x", 1, begin, 1),
     ]
 
