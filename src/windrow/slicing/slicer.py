@@ -29,6 +29,8 @@ __all__ = ["Slicer"]
 #: edges are listed, rather than computed for each slice, where there are at most so many a row
 _LISTED_A_ROW = 4
 _FEW_PROGRESSIONS = 3
+#: and not where rows times progressions are no more than this
+_FEW_COMPUTED = 4096
 #: so many edges of a stretch of time are listed whatever the rows are; a calendar, which must be asked for
 #: each of them, gives one more for every so many rows
 _ASKED_FOR = 64
@@ -125,7 +127,8 @@ class Slicer:
 
     def _edges(self, times: Ints) -> tuple[Ints, Ints, Ints]:
         """Edges to be computed (anchors and periods), and edges in a list."""
-        if not self._listed and len(self.progressions) <= _FEW_PROGRESSIONS:
+        few = len(self.progressions)
+        if not self._listed and (few <= _FEW_PROGRESSIONS or few * len(times) <= _FEW_COMPUTED):
             return self._anchors, self._periods, _NO_EDGES
         listed = self._listed_edges(times)
         if len(self.progressions) <= _FEW_PROGRESSIONS or not len(times):
