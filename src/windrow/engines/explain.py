@@ -12,6 +12,7 @@ from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
 from windrow.spec import Frames, Rolling, Spec
 from windrow.swag import Choice, choose
+from windrow.swag.native.fallback import plain_reason
 from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["explain"]
@@ -136,12 +137,14 @@ def _from_values(aggregate: Aggregate) -> str:
 
 
 def _compiles(aggregate: Aggregate) -> bool:
-    return bool(aggregate.monoid.compiles_for) and aggregate.monoid.wide is None
+    monoid = aggregate.monoid
+    return bool(monoid.compiles_for) and monoid.wide is None and not plain_reason(monoid)
 
 
 def _native(aggregate: Aggregate) -> str:
     if not _compiles(aggregate):
-        return "plain Python"
+        reason = plain_reason(aggregate.monoid)
+        return f"plain Python: {reason}" if reason else "plain Python"
     return f"native code where {aggregate.monoid.name} compiles for the data"
 
 

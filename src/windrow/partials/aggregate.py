@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.errors import naming_row, rows_named
-from windrow.monoids.base import Aggregate
+from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.inputs import (
     absent_rows,
     input_arrays,
@@ -28,6 +28,7 @@ from windrow.partials.ranges import Over, RowRanges, SliceRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import array_of, as_moments, as_type, count_column, plain_column, with_nulls
 from windrow.rows.frame import Frame
+from windrow.swag.native.fallback import warn_of_error
 
 __all__ = ["aggregate_column"]
 
@@ -50,10 +51,13 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
         values, nulls = value_counts(frame, skipped, over, absent) if counts is None else counts
         column = as_type(with_nulls(monoid, column, values, nulls, min_count), kind)
         return frame.scattered(column) if a_row else column
-    column = _native(frame, aggregate, arrays, over, None if counts is None else without_values(counts[0]))
+    bare = None if counts is None else without_values(counts[0])
+    column, error = _native(frame, aggregate, arrays, over, bare)
     if column is None:
         counts = value_counts(frame, skipped, over.as_ranges(), absent) if counts is None else counts
         column = _plain(frame, aggregate, kind, over.as_ranges(), counts, min_count)
+        if error is not None:
+            warn_of_error(monoid, error)
         return frame.scattered(column) if a_row else column
     if counts is not None:
         values, nulls = (frame.spread(count) for count in counts) if a_row else counts
@@ -80,21 +84,26 @@ def _plain(
     )
 
 
-def _native(frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, bare: Mask | None) -> Any:
-    """The result column by native code, or None; what stands for ``bare`` ranges is not defined."""
+def _native(
+    frame: Frame, aggregate: Aggregate, arrays: list[Any], over: Over, bare: Mask | None
+) -> tuple[Any, Exception | None]:
+    """The result column by native code, or None and what a user's functions raised there: the plain form will
+    raise it again, and can name the row. What stands for ``bare`` ranges is not defined."""
     monoid = aggregate.monoid
     columns = frame.remembered(aggregate, lambda: native_inputs(monoid, arrays))
     if columns is None:
-        return None
+        return None, None
     try:
         computed = native_results(monoid, columns, _places(frame, over), over, bare)
-    except Exception:
+    except Exception as error:
         if monoid.builtin:
             raise
-        return None  # the plain form will raise again, and can name the row
-    if computed is None:
-        return None
-    out, valid = computed
+        return None, error
+    return None if computed is None else _as_column(monoid, arrays, *computed), None
+
+
+def _as_column(monoid: Monoid, arrays: list[Any], out: Any, valid: Any) -> Any:
+    """Native results as a column."""
     picked = picked_input(monoid)
     if picked is not None:
         # a range without a value picks any row: it is made null afterwards

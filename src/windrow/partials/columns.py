@@ -7,7 +7,7 @@ limit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from windrow.partials.plain_column import PlainColumn, codec_of
 from windrow.partials.ranges import Shape
 from windrow.partials.results import array_of, as_moments
 from windrow.state.checks import check_column, require
+from windrow.swag.native.fallback import warn_of_error
 from windrow.values import with_fields
 
 __all__ = [
@@ -72,8 +73,8 @@ class NativeColumn(Column):
             return self.as_plain().folded(starts)
         try:
             members = fold_partials(self.form, self.members, starts[:-1], starts[1:])
-        except Exception:
-            return self._plain_instead().folded(starts)
+        except Exception as error:
+            return self._plainly(error, lambda plain: plain.folded(starts))
         return with_fields(self, members=members, skipped=self._skipped_folded(starts))
 
     def merged(self, other: NativeColumn, order: Ints, starts: Ints) -> Column | None:
@@ -96,17 +97,20 @@ class NativeColumn(Column):
             out, valid = partial_results(
                 self.form, self.members, fronts, stops, shape, without_values(values)
             )
-        except Exception:
-            return self._plain_instead().results(fronts, stops, shape, values)
+        except Exception as error:
+            return self._plainly(error, lambda plain: plain.results(fronts, stops, shape, values))
         if self.moments is not None:
             return as_moments(out, self.moments)
         return array_of(out, valid, self.aggregate.monoid)
 
-    def _plain_instead(self) -> PlainColumn:
-        """For an error that is being handled: the plain form raises it again, and can say where."""
+    def _plainly(self, error: Exception, ask: Callable[[PlainColumn], Any]) -> Any:
+        """What the plain form gives where native code raised: a user's function raises again there, and the
+        plain form can say where."""
         if self.aggregate.monoid.builtin:
-            raise
-        return self.as_plain()
+            raise error
+        found = ask(self.as_plain())
+        warn_of_error(self.aggregate.monoid, error)
+        return found
 
     def as_plain(self) -> PlainColumn:
         """The same as Python objects."""

@@ -35,6 +35,7 @@ from windrow.partials.kept.rows import kept_of_frame
 from windrow.partials.over_ranges import fold_rows_natively, integers_fit
 from windrow.partials.picked import picked_input, timed
 from windrow.rows.frame import Frame
+from windrow.swag.native.fallback import warn_of_error
 
 __all__ = ["fold_in_any_order", "fold_rows", "may_fold_in_any_order"]
 
@@ -70,7 +71,14 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | N
     if family_of(aggregate.monoid, arrays[0].type) is not None:
         bag, before = kept_of_frame(frame, aggregate, skips)
         return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
-    found = _fold_natively(frame, aggregate, arrays, starts, skipped, cells)
+    try:
+        found = _fold_natively(frame, aggregate, arrays, starts, skipped, cells)
+    except Exception as error:
+        if aggregate.monoid.builtin:
+            raise
+        plain = _fold_plainly(frame, aggregate, starts, skipped)  # raises again, and can name the row
+        warn_of_error(aggregate.monoid, error)
+        return plain
     return found if found is not None else _fold_plainly(frame, aggregate, starts, skipped)
 
 
@@ -103,15 +111,10 @@ def _fold_natively(
     form = native(monoid if picked is None else timed(monoid), columns.dtypes)
     if form is None or not _fit(form, columns.arrays, starts):
         return None
-    try:
-        if cells is not None:
-            members = cells.fold(form, columns, frame.rows)
-        else:
-            members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
-    except Exception:
-        if monoid.builtin:
-            raise
-        return None  # the plain form will raise again, and can name the row
+    if cells is not None:
+        members = cells.fold(form, columns, frame.rows)
+    else:
+        members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
     if picked is None:
         moments = arrays[0].type if is_extreme_moment(monoid, arrays[0].type) else None
         return NativeColumn(aggregate, skipped, form, members, moments)

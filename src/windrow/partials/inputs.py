@@ -26,6 +26,7 @@ from windrow.partials.picked import picked_input
 from windrow.partials.ranges import Over, SliceRanges
 from windrow.rows.frame import Frame
 from windrow.rows.pieces import between, counts_before
+from windrow.swag.native.fallback import reason_for_types, warn_of_values
 
 __all__ = [
     "absent_rows",
@@ -37,6 +38,7 @@ __all__ = [
     "native_inputs",
     "ordered_arrays",
     "passing_arrays",
+    "plain_reason_over",
     "skipped_rows",
     "skipped_values",
     "skipping",
@@ -65,13 +67,23 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
         inputs[place] = as_microseconds(arrays[place])
         if monoid.only_moments and inputs[place] is arrays[place]:
             return None  # lift refuses numbers
-    return native_columns(tuple(inputs), monoid)
+    found = native_columns(tuple(inputs), monoid)
+    if found is None:
+        warn_of_values(monoid, inputs)
+    return found
 
 
 def native_form(monoid: Monoid, kinds: Sequence[Any]) -> NativeMonoid | None:
     """The native form over columns of these Arrow types; None where there is none."""
     columns = native_inputs(monoid, [pa.nulls(0, kind) for kind in kinds]) if _may_compile(monoid) else None
     return None if columns is None else native(monoid, columns.dtypes)
+
+
+def plain_reason_over(monoid: Monoid, kinds: Sequence[Any]) -> str:
+    """Why an aggregate has no native form over columns of these types; empty: it has one."""
+    arrays = [pa.nulls(0, kind) for kind in kinds]
+    columns = native_inputs(monoid, arrays) if _may_compile(monoid) else None
+    return reason_for_types(monoid, arrays, None if columns is None else columns.dtypes)
 
 
 def _may_compile(monoid: Monoid) -> bool:

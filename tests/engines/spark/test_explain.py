@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import windrow as wr
+from windrow.compile.native import CompileWarning
 
 CALLS = pa.table({"ts": [1, 2], "region": ["a", "b"], "len": [3, 4], "note": ["x", "y"]})
 
@@ -22,6 +24,21 @@ def test_rolling(spark: Any) -> None:
     assert "c = concat('note'): ranges of the values themselves; native code; string" in text
     assert "int64; TwoStacksLite: amortised constant time, the highest throughput" in text
     assert "MapInArrow" in text.split("Spark's plan:")[1]
+
+
+def test_why_an_aggregate_is_not_native(spark: Any) -> None:
+    mine: Any = {"lift": lambda v: v, "combine": lambda a, b: b, "identity": 0, "result_type": "string"}
+    texts, fixed = wr.monoid(name="texts", **mine), wr.monoid(name="fixed", compile=False, **mine)
+    odd = wr.monoid(name="odd", **mine | {"lower": lambda a: f"{a:.1f}"})
+    query = wr.query(time="ts", by="region").rolling(10)
+    with pytest.warns(CompileWarning, match="no native form"):
+        text = query.agg(a=texts("note"), b=fixed("len"), c=odd("len"), d=wr.max("note")).explain(
+            spark.createDataFrame(CALLS)
+        )
+    assert "a = texts('note'): plain Python: values of type string have no native form" in text
+    assert "b = fixed('len'): plain Python: it was made with compile=False" in text
+    assert "c = odd('len'): plain Python: lower does not compile for int64" in text
+    assert "d = max('note'): plain Python: values of type string have no native form" in text
 
 
 def test_windows_by_slices_and_in_order(spark: Any) -> None:

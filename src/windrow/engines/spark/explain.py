@@ -16,8 +16,9 @@ from windrow.engines.spark.run import check, run
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.catalyst import spark_finishes, spark_folds
 from windrow.monoids.base import Aggregate
+from windrow.partials.inputs import plain_reason_over
 from windrow.partials.kept.families import FAMILIES
-from windrow.rows.columns import needed_columns
+from windrow.rows.columns import needed_columns, plain_type
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
@@ -116,8 +117,14 @@ def _how(query: Spec, aggregate: Aggregate, schema: pa.Schema) -> str:
     if kept_type(aggregate, schema) is not None:
         return f"{FAMILIES[str(aggregate.monoid.keeps)].how}; {kind}"
     form = native_form(aggregate, schema)
-    code = "plain Python" if form is None else "native code"
+    code = "native code" if form is not None else _plain_code(aggregate, schema)
     return "; ".join([f"{code}; {kind}", *_algorithms(query, aggregate, schema, form is not None)])
+
+
+def _plain_code(aggregate: Aggregate, schema: pa.Schema) -> str:
+    kinds = [plain_type(schema.field(name).type) for name in aggregate.inputs]
+    reason = plain_reason_over(aggregate.monoid, kinds)
+    return f"plain Python: {reason}" if reason else "plain Python"
 
 
 def _algorithms(query: Spec, aggregate: Aggregate, schema: pa.Schema, compiles: bool) -> list[str]:

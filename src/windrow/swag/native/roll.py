@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from windrow.arrays import Ints, Mask
-from windrow.compile.columns import Columns, native_columns, shaped_like, with_empty
+from windrow.compile.columns import Columns, inputs_of, native_columns, shaped_like, with_empty
 from windrow.compile.native import NativeMonoid, native
 from windrow.compile.pieces import call_whole, pieces
 from windrow.errors import AggregateError, Raised
 from windrow.swag.fifo import FifoSwag, NativeWindow
+from windrow.swag.native.fallback import warn_of_values
 from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 from windrow.swag.native.kernels import driver_kernel
 from windrow.swag.queue import ChunkedArrayQueue
@@ -43,6 +44,8 @@ def prepared(window: FifoSwag, values: Any, longest: int | None, out: Any = None
     if not monoid.compiles_for or monoid.wide is not None or monoid.only_moments:
         return None
     columns = native_columns(values, monoid)
+    if columns is None:
+        warn_of_values(monoid, inputs_of(values, monoid))
     if columns is None or not monoid.arity[0] <= len(columns.arrays) <= monoid.arity[1]:
         return None
     columns = _as_before(window, columns)
