@@ -21,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 from common import Settings, heading, least_seconds, machine, progress, table
 from sections.aggregates import aggregates, sketches_against_sums
+from sections.folds import folds
 from sections.threads import threads
 
 import windrow as wr
@@ -265,6 +266,7 @@ _SECTIONS: dict[str, Callable[[Settings], list[dict[str, Any]]]] = {
     "callback": callback,
     "windows": windows,
     "concurrent": concurrent,
+    "folds": folds,
     "aggregates": aggregates,
     "sketches_against_sums": sketches_against_sums,
     "threads": threads,
@@ -286,7 +288,7 @@ def main() -> None:
             name, *(section.__doc__ or "").splitlines()[:1], "x: how many times windrow's time the peer takes"
         )
         numbers = {k: ".2f" for row in found for k, v in row.items() if isinstance(v, float)}
-        numbers |= {"windrow s": ".4f"}
+        numbers |= {"windrow s": ".4f", "windrow cpu s": ".4f"}
         table(found, **(numbers | {k: ",d" for row in found for k, v in row.items() if isinstance(v, int)}))
 
 
