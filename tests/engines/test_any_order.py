@@ -18,6 +18,7 @@ from windrow import threads
 from windrow.partials import cells
 from windrow.rows.frame import Sorting
 from windrow.slicing import any_order
+from windrow.testing import assert_same_results, evaluate
 from windrow.testing.strategies import streams, table_of, windows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
@@ -244,6 +245,25 @@ def test_operators_fold_pushes_as_they_come(form: str, sorts: list[Any]) -> None
     found = operator.finish()
     assert not sorts
     assert in_order(found.select(query.run(rows).column_names)).equals(in_order(query.run(rows)))
+
+
+def test_operators_pick_rows_as_they_come(form: str, sorts: list[Any]) -> None:
+    rows = shuffled(random_rows(900))
+    rows = rows.append_column("word", pa.array([f"w{k % 50}" for k in range(900)]))
+    picks = {
+        "a": wr.first("word"),
+        "z": wr.last("x"),
+        "top": wr.arg_max("n", "word"),
+        "low": wr.arg_min("x", "n"),
+    }
+    query = wr.query(time="ts", by="key").window(wr.Sliding(3_000, slide=500)).agg(**picks, s=wr.sum("n"))
+    operator = query.open()
+    for k in range(3):
+        operator.push(rows.slice(300 * k, 300))
+    found = operator.finish()
+    assert not sorts
+    assert_same_results(found.select(query.run(rows).column_names), evaluate(query, rows))
+    assert sorts
 
 
 def test_late_rows_of_a_push_in_any_order_are_told_apart(form: str) -> None:

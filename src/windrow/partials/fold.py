@@ -7,6 +7,7 @@ to the aggregate. What a user's function raises is named with its row and key.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -40,22 +41,29 @@ from windrow.swag.native.fallback import warn_of_error
 __all__ = ["fold_in_any_order", "fold_rows", "may_fold_in_any_order"]
 
 
-def may_fold_in_any_order(aggregate: Aggregate) -> bool:
+def may_fold_in_any_order(aggregate: Aggregate, by_time: bool = False) -> bool:
     """Whether the order of rows says nothing to an aggregate, and native code may fold them, by the aggregate
-    alone."""
+    alone. ``by_time``: one that picks a row remembers its time, and needs no order either."""
     monoid = aggregate.monoid
     if not aggregate.inputs:
         return True
-    return monoid.commutative and bool(monoid.compiles_for) and monoid.wide is None and monoid.keeps is None
+    is_free = monoid.commutative or (by_time and picked_input(monoid) is not None)
+    return is_free and bool(monoid.compiles_for) and monoid.wide is None and monoid.keeps is None
 
 
-def fold_in_any_order(frame: Frame, aggregates: Sequence[Aggregate]) -> bool:
+def fold_in_any_order(frame: Frame, aggregates: Sequence[Aggregate], by_time: bool = False) -> bool:
     """Whether native code folds these rows for all of these aggregates, in whatever order they come."""
-    return all(
-        not a.inputs
-        or (may_fold_in_any_order(a) and native_form(a.monoid, [frame.raw(c).type for c in a.inputs]))
+    return all(may_fold_in_any_order(a, by_time) for a in aggregates) and all(
+        _compiles(a.monoid, tuple(frame.raw(name).type for name in a.inputs))
         for a in aggregates
+        if a.inputs
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiles(monoid: Monoid, kinds: tuple[Any, ...]) -> bool:
+    """Whether an aggregate has a native form over columns of these types."""
+    return native_form(monoid, kinds) is not None
 
 
 def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | None = None) -> Column:

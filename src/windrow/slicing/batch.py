@@ -86,18 +86,25 @@ def cut_rows(
 ) -> CutRows:
     """Rows cut where windows need it, and those before ``cut_before`` at every moment; as they come, if that
     will do for these aggregates."""
-    found = cut_as_they_come(frame, slicer, aggregates, cut_before)
+    found = cut_as_they_come(frame, slicer, aggregates, cut_before, by_time=True)
     return CutRows(
         frame, slicer.slices(frame.times, frame.run_starts, cut_before) if found is None else found
     )
 
 
 def cut_as_they_come(
-    frame: Frame, slicer: Slicer, aggregates: Sequence[Aggregate], cut_before: int = START_OF_TIME
+    frame: Frame,
+    slicer: Slicer,
+    aggregates: Sequence[Aggregate],
+    cut_before: int = START_OF_TIME,
+    by_time: bool = False,
 ) -> Slices | None:
-    """The slices that rows are folded into without being sorted; None: they are in order, or need to be."""
+    """The slices that rows are folded into without being sorted; None: they are in order, or need to be.
+    ``by_time``: partials of aggregates that pick a row remember its time."""
     times = frame.unordered_times
-    if frame.is_in_order or times.min() < cut_before or not fold_in_any_order(frame, aggregates):
+    if slicer.cuts_between_rows or frame.is_in_order or times.min() < cut_before:
+        return None
+    if not fold_in_any_order(frame, aggregates, by_time):
         return None
     return cut_in_any_order(slicer, times, frame.unordered_keys, len(frame.key_rows))
 
