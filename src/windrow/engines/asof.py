@@ -79,8 +79,7 @@ def _seen_rows(query: Spec, frame: Frame, points: Points | None) -> SeenRows:
     runs = frame.run_starts
     if points is None:
         return SeenRows(frame.times, runs)
-    times = frame.table.column(query.time)
-    fractions = fractions_of(frame.axis, times, frame.axis.to_us(frame.axis.ticks(times)))
+    fractions = fractions_of(frame.axis, frame.table.column(query.time))
     if fractions is not None and frame.permutation is not None:
         fractions = fractions[frame.permutation]
     # behind all keys one without rows, for labels of keys that are not known

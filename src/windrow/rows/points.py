@@ -62,7 +62,7 @@ def read_points(frame: Frame, time: str, labels: pa.Table, at_time: str, at_by: 
     check_axes(frame.axis, time, axis, at_time)
     rows = None if missing is None else np.flatnonzero(~missing)
     keys = _matched_keys(frame, labels, at_by)
-    ticks, fractions = axis.ticks(column), fractions_of(axis, column, times)
+    ticks, fractions = axis.ticks(column), fractions_of(axis, column)
     if rows is not None:
         ticks, keys = ticks[rows], keys[rows]
     order = _order(ticks, keys, len(frame.key_rows) + 1)
@@ -79,11 +79,16 @@ def read_points(frame: Frame, time: str, labels: pa.Table, at_time: str, at_by: 
     )
 
 
-def fractions_of(axis: TimeAxis, column: Any, times: Ints) -> Ints | None:
-    """The nanoseconds of a column beyond its times, which are microseconds; None: there are none."""
+def fractions_of(axis: TimeAxis, column: Any) -> Ints | None:
+    """The nanoseconds of a column of times beyond their microseconds; None: there are none.
+
+    >>> moments = pa.array([-1, 5_000], pa.timestamp("ns"))
+    >>> fractions_of(TimeAxis(moments.type), moments).tolist()
+    [999, 0]
+    """
     if axis.us_a_tick:
         return None
-    fractions = axis.ticks(column) - times * 1_000
+    fractions = axis.ticks(column) % 1_000
     return fractions if fractions.any() else None
 
 
