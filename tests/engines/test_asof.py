@@ -74,6 +74,35 @@ def test_labels_that_are_chunked_and_sliced() -> None:
     assert QUERY.run(EVENTS, at=pieces, **COLUMNS)["n_all"].to_pylist() == FOUND["n_all"]
 
 
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("direction", "closed", "expected"),
+    [
+        ("backward", None, "b"),  # events a=1, b=2, c=5, d=5, e=8, and a label at 5
+        ("backward", "left", "b"),
+        ("backward", "neither", "b"),
+        ("backward", "right", "d"),
+        ("backward", "both", "d"),
+        ("forward", None, "e"),
+        ("forward", "right", "e"),
+        ("forward", "neither", "e"),
+        ("forward", "left", "c"),
+        ("forward", "both", "c"),
+    ],
+)
+def test_the_nearest_rows_by_hand(direction: Any, closed: Any, expected: str) -> None:
+    events = pa.table({"ts": [8, 5, 2, 5, 1], "order": [0, 1, 0, 2, 0], "s": list("ecbda")})
+    start = wr.query(time="ts", order="order")
+    query = start.asof(rows=1, direction=direction, closed=closed).agg(s=wr.concat("s"))
+    assert query.run(events, at=pa.table({"ts": [5]}))["s"].to_pylist() == [expected]
+    every = start.asof(rows=9, direction=direction, closed=closed, lag=3).agg(s=wr.concat("s"))
+    closed_at_end = closed in (("right", "both") if direction == "backward" else ("left", "both"))
+    near = ("ab" if closed_at_end else "a") if direction == "backward" else ("e" if closed_at_end else None)
+    assert every.run(events, at=pa.table({"ts": [5]}))["s"].to_pylist() == [near]
+
+
 # -- labels without a time -----------------------------------------------------------------------------------
 
 
