@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from windrow.compile.cache import Unfingerprintable, fingerprint
-from windrow.compile.native import CompileWarning, native
+from windrow.compile.native import CompileWarning, build, jit_for, native
 from windrow.swag import AggregateError
 
 NUMERIC = [
@@ -280,3 +280,23 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     assert run_program(blocked)[0] == "9.0"
+
+
+def _sum_of(jit: Any) -> Any:
+    @jit
+    def total(values: Any, others: Any) -> float:
+        return values.sum() + others[0].sum()
+
+    return total
+
+
+def test_arrays_that_cannot_be_written_to_share_the_kernel_of_those_that_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINDROW_CACHE_DIR", str(tmp_path / "kernels"))
+    for is_writable in (True, False):
+        values = np.arange(3.0)
+        values.flags.writeable = is_writable
+        arguments = (values, (values, values))
+        assert build(_sum_of, jit_for(checked=False), arguments=arguments)(*arguments) == 6.0
+    assert len(list(tmp_path.rglob("*.kernel"))) == 1

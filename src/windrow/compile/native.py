@@ -186,7 +186,7 @@ def build(
     from windrow.compile.steps import for_python
 
     dispatcher = for_python(factory(jit, *functions))
-    signature = tuple(typeof(argument) for argument in arguments)
+    signature = tuple(_writable(typeof(argument)) for argument in arguments)
     folder = None
     with contextlib.suppress(Unfingerprintable):
         print_ = fingerprint(dispatcher)
@@ -196,6 +196,17 @@ def build(
         folder = folder_of(print_)
     with _announced(), turn(folder):
         return dispatcher.compile(signature)
+
+
+def _writable(kind: Any) -> Any:
+    """The type for arrays that may be written to, which serves the others too: one kernel for both."""
+    from numba import types as numba_types
+
+    if isinstance(kind, numba_types.Array):
+        return kind.copy(readonly=False)
+    if isinstance(kind, (numba_types.UniTuple, numba_types.Tuple)):
+        return numba_types.BaseTuple.from_types([_writable(part) for part in kind])
+    return kind
 
 
 @contextlib.contextmanager

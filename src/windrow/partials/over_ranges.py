@@ -48,6 +48,11 @@ __all__ = [
 
 Results = tuple[Any, Any]
 
+#: up to so many rows or ranges go through one general kernel, whether or not there are nulls, an order of
+#: their own and ranges without values. Each of these has a kernel of its own where there are more: a little
+#: faster, and a second to compile.
+SMALL = 4096
+
 
 def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
     """Disjoint ranges: one fold each. ``reached``: the range, and how many rows of it are in ``kept``."""
@@ -155,18 +160,19 @@ def native_results(
     form = native(monoid, columns.dtypes)
     if form is None or (_adds_integers(form) and not integers_fit(form, columns.arrays, over.widest)):
         return None
-    rows: tuple[Any, ...] = (form.identity, columns.arrays, columns.nulls, places)
+    rows = _general_rows(form, columns, places)
     if isinstance(over, SliceRanges):
         members = _slice_partials(form, columns, places, over.slices)
         return partial_results(form, members, over.fronts, over.stops, over.shape, bare)
     if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
         return _fold_results(form, rows, over, bare)
     count = len(columns) if over.one_a_row else len(over)
+    bare = _general(bare, np.zeros, len(over), np.bool_)
     out, valid = _outputs(form, count, bare)
     if isinstance(over, LastRows):
         _roll(form, over, rows[1:], bare, out, valid)
     else:
-        targets = places if over.one_a_row else None
+        targets = rows[3] if over.one_a_row else _general(None, np.arange, len(over), np.int64)
         _slide(form, over.widest, rows[1:], (over.fronts, over.stops, targets, bare), out, valid)
     return out, valid
 
@@ -176,9 +182,20 @@ def _fold_results(form: NativeMonoid, rows: tuple[Any, ...], over: RowRanges, ba
     if are_long(over.widest):
         *parts, begins = range_parts(over.fronts, over.stops)
         return partial_results(form, _folded(form, rows, *parts), begins[:-1], begins[1:], "disjoint", bare)
+    bare = _general(bare, np.zeros, len(over), np.bool_)
     out, valid = _outputs(form, len(over), bare)
     _fold(form, rows, (over.fronts, over.stops, bare, out, valid))
     return out, valid
+
+
+def _general(given: Any, made: Any, count: int, kind: Any) -> Any:
+    """What is given; in place of None, for so few, an array that means the same."""
+    return made(count, dtype=kind) if given is None and count <= SMALL else given
+
+
+def _general_rows(form: NativeMonoid, columns: Columns, places: Any) -> tuple[Any, ...]:
+    nulls = _general(columns.nulls, np.zeros, len(columns), np.bool_)
+    return form.identity, columns.arrays, nulls, _general(places, np.arange, len(columns), np.int64)
 
 
 def _outputs(form: NativeMonoid, count: int, bare: Any) -> Results:
@@ -207,7 +224,7 @@ def fold_rows_natively(
     form: NativeMonoid, columns: Columns, places: Any, fronts: Ints, stops: Ints
 ) -> tuple[Any, ...]:
     """The partial of each range of rows, one array per member."""
-    return _folded(form, (form.identity, columns.arrays, columns.nulls, places), fronts, stops)
+    return _folded(form, _general_rows(form, columns, places), fronts, stops)
 
 
 def fold_partials(
@@ -240,6 +257,7 @@ def partial_results(
 
     ``shape`` is what :func:`~windrow.swag.choose` is asked with: "disjoint" ranges, "sliding" ones (neither
     fronts nor stops fall), or "any"."""
+    bare = _general(bare, np.zeros, len(fronts), np.bool_)
     out, valid = _outputs(form, len(fronts), bare)
     rows = (form.identity, members, None, None)
     form = partials_form(form)
@@ -249,7 +267,9 @@ def partial_results(
     elif algorithm is FlatFAT:
         _ask_tree(form, members, (fronts, stops, bare, out, valid))
     else:
-        _slide(form, widest_range(fronts, stops), rows[1:], (fronts, stops, None, bare), out, valid)
+        targets = _general(None, np.arange, len(fronts), np.int64)
+        widest = widest_range(fronts, stops)
+        _slide(form, widest, rows[1:], (fronts, stops, targets, bare), out, valid)
     return out, valid
 
 
