@@ -10,8 +10,8 @@ PAPERS_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Tests that share a Spark session run in one process, with one JVM. They often wait: hence three processes for
-# two cores, and two where there is no Spark.
+# Tests that share a Spark session run in one process, and those that start their own in another. Both often
+# wait for a JVM: hence four processes for two cores, and two where there is no Spark.
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
@@ -33,13 +33,13 @@ demo: $(READY) ## Stream five days of phone calls through Spark; ends with a sum
 	$(BIN)/python examples/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(PYTEST) -n 3 $(PYTEST_ARGS)
+	$(PYTEST) -n 4 $(PYTEST_ARGS)
 
 test-fast: $(READY) ## The same without Spark, Redis and chaos, with fewer random examples
 	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
 
 test-thorough: $(READY) ## The same as test, with all random examples
-	$(PYTEST) -n 3 --hypothesis-profile=thorough $(PYTEST_ARGS)
+	$(PYTEST) -n 4 --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)

@@ -1,4 +1,5 @@
-"""Settings shared by all tests: tiers, Hypothesis profiles, a cache of kernels between runs, and Redis."""
+"""Settings of all tests and doctests, whichever files are chosen: tiers, Hypothesis profiles, a cache of
+kernels between runs, Redis, and how processes share the tests."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from hypothesis import HealthCheck, settings
 from chaos import RUNS
 from support.budget import SHARES, examples
 from support.redis_server import redis_program
+from support.scopes import SHARED, scope_of
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent
 
 # Compiled kernels stay inside the work tree: a second run starts warm and nothing outside is touched.
 os.environ.setdefault("WINDROW_CACHE_DIR", str(ROOT / ".cache" / "kernels"))
@@ -41,10 +43,7 @@ for name in SHARES:
     )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another
 
-#: where tests share one Spark session, and those among them that start their own
-SHARED = "tests/engines/spark"
-OWN_SESSION = {"test_cluster.py", "test_connect.py", "test_exactly_once.py"}
-SPARK = f"{ROOT / 'tests' / 'engines' / 'spark'}{os.sep}"
+SPARK = f"{ROOT / SHARED}{os.sep}"
 #: kill processes, damage disks, forge state: ``make chaos`` does more of it
 CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 
@@ -71,14 +70,12 @@ def _named_parameters(item: pytest.Item) -> set[object]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All that shares a Spark session runs in one process, so that one JVM starts, and begins first. (The
-    groups of ``--dist loadgroup`` are of no effect with this pytest: it keeps ids that xdist changes.)"""
+    """Processes share the tests by scope. (The groups of ``--dist loadgroup`` are of no effect with this
+    pytest: it keeps ids that xdist changes.)"""
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSession(LoadScopeScheduling):
+    class ByScope(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            path = nodeid.partition("::")[0]
-            folder, _, name = path.rpartition("/")
-            return "spark" if folder == SHARED and name not in OWN_SESSION else nodeid
+            return scope_of(nodeid)
 
-    return OneSession(config, log)
+    return ByScope(config, log)
