@@ -5,6 +5,7 @@ EXTRAS ?= dev
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
+COMPAT_ARGS ?=
 PAPERS_ARGS ?=
 
 VENV := .venv
@@ -15,7 +16,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-thorough chaos lint types imports bench papers format constraints clean
+.PHONY: help setup demo test test-fast test-thorough chaos compat lint types imports bench papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +44,9 @@ test-thorough: $(READY) ## The same as test, with all random examples
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)
+
+compat: $(READY) ## Run cases with PySpark 3.5 to 4.3, an environment each in .cache/compat; ends with a table
+	$(BIN)/python tests/compat.py $(COMPAT_ARGS)
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check

@@ -1,4 +1,4 @@
-"""Spark Connect: ``connect_cases.py`` passes on a session of its own."""
+"""Spark Connect: ``session_cases.py`` passes on a session of its own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-CASES = Path(__file__).parent / "connect_cases.py"
+CASES = Path(__file__).parent / "session_cases.py"
 ROOT = CASES.parents[3]
 
 
 @pytest.fixture
 def environment() -> dict[str, str]:
     """Without what another session of this process has left behind."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    return kept | {"WINDROW_SESSION": "remote"}
 
 
 def test_everything_works_on_spark_connect(environment: dict[str, str]) -> None:

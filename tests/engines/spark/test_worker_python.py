@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pyspark import cloudpickle
 
 import windrow as wr
 from support.java import JAVA
+from windrow.engines.spark import worker_python
 from windrow.engines.spark.shipping import shipped
 from windrow.engines.spark.worker_python import check_python
 
@@ -117,6 +119,37 @@ def test_a_python_that_is_chosen_by_a_setting_is_looked_at(spark: Any, tmp_path:
     line = r'write spark\.conf\.set\("spark\.sql\.execution\.pyspark\.python", sys\.executable\)'
     with pytest.raises(RuntimeError, match=line):
         QUERY.run(session.createDataFrame([(1, "a", 1.0)], SCHEMA))
+
+
+class Settings(dict[str, str]):
+    """The settings of a session."""
+
+    set = dict.__setitem__
+
+
+def test_a_server_of_ones_own_runs_queries_with_our_python_and_streams_with_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a Spark Connect server runs was settled when it started, but for queries on tables."""
+    chosen: dict[str, str] = {}
+    monkeypatch.setattr(worker_python, "has_own_server", lambda: True)
+    monkeypatch.setattr(worker_python, "jvm_environment", chosen.get)
+    session: Any = SimpleNamespace(conf=Settings())
+    ours, theirs = worker_python._connect_pythons(session, True)
+    assert session.conf == {"spark.sql.execution.pyspark.python": sys.executable}
+    assert ours[0] == sys.executable
+    assert (theirs[0], theirs[2]) == ("python3", REMEDY)
+    assert "google.protobuf" in theirs[1]
+    chosen["PYSPARK_PYTHON"] = "/opt/python"
+    session = SimpleNamespace(conf=Settings())
+    ((python, _, _),) = worker_python._connect_pythons(session, False)
+    assert (python, session.conf) == ("/opt/python", {})
+
+
+def test_of_a_server_elsewhere_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_python, "has_own_server", lambda: False)
+    session: Any = SimpleNamespace(conf=Settings())
+    assert worker_python._connect_pythons(session, True) == []
 
 
 def test_a_worker_without_windrow_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 ``detect``        whether a value is a Spark DataFrame, without importing pyspark
 ``batch``         the entry: checks a query against a DataFrame and chooses the plan
+``compat``        what differs between sessions, classic or Spark Connect, and between versions of PySpark
+``worker_python`` the Python of workers, looked at before anything runs
 ``types``         Spark's types and Arrow's; the types of results, known before anything runs
 ``rolling``       rolling queries: repartition, sort, one pass over sorted batches
 ``skew``          whether keys that hold most of the rows are split in time; ``segments`` splits them

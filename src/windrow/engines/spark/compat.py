@@ -1,22 +1,27 @@
-"""What differs from one Spark session to another: classic, with the JVM at hand, or Spark Connect, where
-Spark is elsewhere and only plans and settings travel.
+"""What differs from one Spark to another. Sessions are classic, with the JVM at hand, or of Spark Connect,
+where only plans and settings travel; and PySpark's own helpers change from version to version.
 
-All that windrow asks of a session beyond the API that both have is asked here. Nothing in this module starts
+All that windrow asks of Spark beyond the API that all have is asked here. Nothing in this module starts
 a job; on Spark Connect a setting costs a round trip.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 __all__ = [
+    "arrow_type",
     "cores_of",
     "has_own_server",
     "is_connect",
@@ -33,8 +38,8 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def has_own_server(session: SparkSession) -> bool:
-    """Whether this process has started the server of a Spark Connect session: ``remote("local[2]")``."""
+def has_own_server() -> bool:
+    """Whether this process has started a server of Spark Connect: ``remote("local[2]")``."""
     from pyspark import SparkContext
 
     return "SPARK_LOCAL_REMOTE" in os.environ and SparkContext._active_spark_context is not None
@@ -128,3 +133,35 @@ def observed(progress: Mapping[str, Any], name: str) -> dict[str, Any]:
         names = [field["name"] for field in plain["schema"]["fields"]]
         return dict(zip(names, plain["values"], strict=True))
     return plain
+
+
+# -- types ---------------------------------------------------------------------------------------------------
+
+
+def arrow_type(kind: DataType, zone: str) -> Any:
+    """The Arrow type of values of a Spark type, in a session of this time zone."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    convert: Any = to_arrow_type
+    if "timezone" in inspect.signature(convert).parameters:
+        return convert(kind, timezone=zone)
+    return _in_zone(convert(kind), zone)  # in older versions always in UTC
+
+
+def _in_zone(kind: Any, zone: str) -> Any:
+    """
+    >>> _in_zone(pa.struct({"at": pa.timestamp("us", "UTC"), "n": pa.list_(pa.int64())}), "Asia/Tokyo")
+    StructType(struct<at: timestamp[us, tz=Asia/Tokyo], n: list<item: int64>>)
+    """
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp(kind.unit, zone)
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_zone(field.type, zone)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_zone(kind.value_type, zone)))
+    if pa.types.is_map(kind):
+        key, item = (
+            field.with_type(_in_zone(field.type, zone)) for field in (kind.key_field, kind.item_field)
+        )
+        return pa.map_(key, item)
+    return kind

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.spark.compat import arrow_type
 from windrow.engines.spark.shipping import shipped
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.lifetime import Task
@@ -56,12 +57,10 @@ def literal(value: str | float | int) -> str:
 
 def arrow_schema(frame: DataFrame, names: Sequence[str] | None = None) -> pa.Schema:
     """The types that batches of these columns have in a Python worker."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+    zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
     wanted = frame.columns if names is None else names
     fields = {field.name: field.dataType for field in frame.schema.fields}
-    return pa.schema([(name, to_arrow_type(fields[name], timezone=zone)) for name in wanted])
+    return pa.schema([(name, arrow_type(fields[name], zone)) for name in wanted])
 
 
 def result_fields(query: Spec, schema: pa.Schema) -> list[StructField]:

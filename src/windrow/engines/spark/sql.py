@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.spark.compat import arrow_type
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.query_bytes import unpacked
@@ -100,16 +101,13 @@ class KeyRows:
 
 
 def _arrow_schema(fields: dict[str, Any]) -> pa.Schema:
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    return pa.schema([(name, to_arrow_type(kind, timezone="UTC")) for name, kind in fields.items()])
+    return pa.schema([(name, arrow_type(kind, "UTC")) for name, kind in fields.items()])
 
 
 def _arrow_column(values: list[Any], kind: Any) -> Any:
-    from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import TimestampType
 
-    target = to_arrow_type(kind, timezone="UTC")
+    target = arrow_type(kind, "UTC")
     if isinstance(kind, TimestampType):  # without a zone, as Python sees them: Spark knows what they mean
         numbers = [None if value is None else kind.toInternal(value) for value in values]
         return pa.array(numbers, pa.int64()).cast(target)

@@ -78,7 +78,7 @@ def _classic_pythons(session: SparkSession, is_stream: bool) -> list[tuple[str, 
 
 def _connect_pythons(session: SparkSession, is_stream: bool) -> list[tuple[str, tuple[str, ...], str]]:
     """The same on Spark Connect, where windrow may have been sent as an artifact."""
-    if not has_own_server(session):
+    if not has_own_server():
         return []
     chosen = jvm_environment(_VARIABLE)
     if chosen is None and setting(session, _SETTING) is None and sys.executable:
