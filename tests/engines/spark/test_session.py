@@ -15,6 +15,7 @@ import pytest
 import windrow as wr
 from support.java import JAVA
 from windrow.engines.spark import session as settings
+from windrow.engines.spark.compat import check_streams
 from windrow.engines.spark.session import _for_master, _master
 
 QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Tumbling(10)).agg(s=wr.sum("v"))
@@ -163,3 +164,11 @@ def test_one_of_master_and_remote(monkeypatch: pytest.MonkeyPatch) -> None:
         wr.spark.session(master="local[2]", remote="sc://host")
     with pytest.raises(TypeError, match="it takes master, remote and app_name"):
         wr.spark.session(cores=2)
+
+
+@pytest.mark.parametrize("version", ["3.5.9", "4.0.5"])
+def test_a_spark_that_is_too_old_for_streams_is_named(version: str) -> None:
+    old: Any = SimpleNamespace(version=version)
+    with pytest.raises(RuntimeError, match=rf"is in Spark 4\.1 and newer, and this is {version}: queries on"):
+        check_streams(old)
+    check_streams(SimpleNamespace(version="4.10.0"))  # type: ignore[arg-type]

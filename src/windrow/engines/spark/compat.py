@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "arrow_type",
+    "check_streams",
     "cores_of",
     "has_own_server",
     "is_connect",
@@ -32,6 +33,9 @@ __all__ = [
     "set_setting",
     "setting",
 ]
+
+#: the first version with transformWithState on rows
+_STREAMS = (4, 1)
 
 
 def is_connect(session: SparkSession) -> bool:
@@ -52,6 +56,18 @@ def jvm_environment(name: str) -> str | None:
     jvm: Any = SparkContext._jvm
     found = jvm.java.lang.System.getenv(name)
     return None if found is None else str(found)
+
+
+def check_streams(session: SparkSession) -> None:
+    """Raise where Spark, here or on the server, is too old for windrow's streams."""
+    import pyspark
+
+    for version in (pyspark.__version__, session.version):
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _STREAMS:
+            raise RuntimeError(
+                f"windrow's streams need Spark's transformWithState, which is in Spark 4.1 and newer, and this "
+                f"is {version}: queries on tables run here, streams with a newer Spark"
+            )
 
 
 # -- settings ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.compat import set_setting, setting
+from windrow.engines.spark.compat import check_streams, set_setting, setting
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
@@ -44,6 +44,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     """The results as a streaming DataFrame."""
     from pyspark.sql import functions
 
+    check_streams(frame.sparkSession)
     from windrow.engines.spark.streaming.processor import STEPPED, BucketProcessor
 
     rows = frame.select(*map(column, _columns(query, frame)))
