@@ -71,6 +71,8 @@ def spark_without_a_job(app_name: str, given: Sequence[Setting]) -> SparkSetting
     SparkSettings(master='local[2]', app_name='windrow state', conf=('4050',), remote=None)
     """
     master, remote = _value_of(_MASTER, given), _value_of(_REMOTE, given)
+    if master is None and remote is None:
+        remote = os.environ.get("SPARK_REMOTE")
     return SparkSettings(master, app_name, _without_place(given), remote)
 
 

@@ -65,8 +65,8 @@ def check_streams(session: SparkSession) -> None:
     for version in (pyspark.__version__, session.version):
         if tuple(map(int, re.findall(r"\d+", version)[:2])) < _STREAMS:
             raise RuntimeError(
-                f"windrow's streams need Spark's transformWithState, which is in Spark 4.1 and newer, and this "
-                f"is {version}: queries on tables run here, streams with a newer Spark"
+                f"windrow's streams need Spark's transformWithState, which is in Spark 4.1 and newer, and "
+                f"this is {version}: queries on tables run here, streams with a newer Spark"
             )
 
 
