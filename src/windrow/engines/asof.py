@@ -13,10 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.engines.result_tables import with_results
-from windrow.errors import RejectedRows, warn_caller
 from windrow.names import check_columns
 from windrow.partials.aggregate import aggregate_column
 from windrow.partials.ranges import RowRanges
@@ -43,23 +41,10 @@ def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ..
     frame = build_frame(query, events)
     check_time_kind(query, frame.axis)
     points = read_points(frame, query.time, labels, at_time, at_by)
-    _warn(query, frame, events, points, at_time)
+    frame.warn_of_rejected(query.time)
+    points.warn_of_rejected(at_time)
     columns = [points.scattered(column) for column in seen_columns(query, frame, points)]
     return back(with_results(query, labels, columns))
-
-
-def _warn(query: Spec, frame: Frame, events: pa.Table, points: Points, at_time: str) -> None:
-    if frame.rejected:
-        warn_caller(
-            f"{frame.rejected} of {events.num_rows} rows have no time in {query.time!r} and were left out",
-            RejectedRows,
-        )
-    if points.rejected:
-        warn_caller(
-            f"{points.rejected} of {points.labels} labels have no time in {at_time!r}: their results are "
-            f"null",
-            RejectedRows,
-        )
 
 
 def seen_columns(query: Spec, frame: Frame, points: Points | None = None) -> list[Any]:

@@ -18,7 +18,6 @@ from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
-from windrow.errors import RejectedRows, warn_caller
 from windrow.partials.aggregate import aggregate_column
 from windrow.result_names import check_table_names
 from windrow.rows.columns import check_flags, require_columns
@@ -39,11 +38,7 @@ def run(query: Spec, data: Any) -> Any:
     check_table_names(query, table.column_names, endless=False)
     frame = build_frame(query, table)
     check_time_kind(query, frame.axis)
-    if frame.rejected:
-        warn_caller(
-            f"{frame.rejected} of {table.num_rows} rows have no time in {query.time!r} and were left out",
-            RejectedRows,
-        )
+    frame.warn_of_rejected(query.time)
     with one_step():
         return back(_rolled(query, frame) if query.is_rolling else _windowed(query, frame))
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
-from windrow.errors import of_key
+from windrow.errors import RejectedRows, of_key, warn_caller
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import encoded_keys
@@ -75,6 +75,14 @@ class Frame:
         row = position if self.permutation is None else int(self.permutation[position])
         name = f"row {row}" if self.row_name is None else self.row_name(row)
         return name + of_key([self.table.column(each)[row].as_py() for each in self.by])
+
+    def warn_of_rejected(self, time: str) -> None:
+        """Say how many rows of the table have no time in this column."""
+        if self.rejected:
+            warn_caller(
+                f"{self.rejected} of {self.table.num_rows} rows have no time in {time!r} and were left out",
+                RejectedRows,
+            )
 
     def __len__(self) -> int:
         return len(self.unordered_times)

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.errors import RejectedRows, warn_caller
 from windrow.rows.columns import plain_array, plain_type
 from windrow.rows.frame import Frame
 from windrow.rows.keys import shared_keys
@@ -46,6 +47,14 @@ class Points:
     def scattered(self, column: Any) -> Any:
         """Results of the points at the places of their labels; null for labels without a time."""
         return column if self.rows is None else column.take(self._places)
+
+    def warn_of_rejected(self, time: str) -> None:
+        """Say how many labels have no time in this column."""
+        if self.rejected:
+            warn_caller(
+                f"{self.rejected} of {self.labels} labels have no time in {time!r}: their results are null",
+                RejectedRows,
+            )
 
     @cached_property
     def _places(self) -> Any:
@@ -117,12 +126,12 @@ def _matched_keys(frame: Frame, labels: pa.Table, at_by: tuple[str, ...]) -> Int
     known = len(frame.key_rows)
     if not frame.by:  # all rows are of one key, if there are any
         return np.zeros(labels.num_rows, np.int64)
+    firsts = pa.array(frame.key_rows)
     pairs = [
-        _of_one_type(frame.table.column(by), by, labels.column(at), at)
+        _of_one_type(frame.raw(by).take(firsts), by, plain_array(labels.column(at)), at)
         for by, at in zip(frame.by, at_by, strict=True)
     ]
-    firsts = pa.array(frame.key_rows)
-    events = pa.table([left.take(firsts) for left, _ in pairs], list(frame.by))
+    events = pa.table([left for left, _ in pairs], list(frame.by))
     others = pa.table([right for _, right in pairs], list(frame.by))
     _, (_, numbers) = shared_keys(frame.by, [events, others])
     return np.minimum(numbers, known)
@@ -141,16 +150,15 @@ def _incomparable(kind: Any, name: str, other: Any, at_name: str, reason: object
     )
 
 
-def _of_one_type(column: Any, name: str, other: Any, at_name: str) -> tuple[Any, Any]:
-    """Two key columns in a type that holds the values of both."""
-    left, right = plain_array(column), plain_array(other)
+def _of_one_type(left: Any, name: str, right: Any, at_name: str) -> tuple[Any, Any]:
+    """The keys of events and of labels in a type that holds both."""
     kind = _shared_type(left.type, right.type)
     try:
         if kind is None:
             raise pa.ArrowInvalid("no type holds both")
         return left.cast(kind), right.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
-        raise _incomparable(column.type, name, other.type, at_name, error) from None
+        raise _incomparable(left.type, name, right.type, at_name, error) from None
 
 
 def _shared_type(left: Any, right: Any) -> Any:
