@@ -60,6 +60,16 @@ def test_tables_of_any_kind_pass() -> None:
     no_leak(start().asof("10s").agg(n=wr.count()), EVENTS.to_pandas(), LABELS.to_pandas(), **COLUMNS)
 
 
+def test_times_finer_than_microseconds_and_texts_that_are_views() -> None:
+    events = EVENTS.set_column(0, "ts", EVENTS["ts"].cast(pa.timestamp("ns")))
+    events = events.set_column(4, "s", events["s"].cast(pa.string_view()))
+    at = pa.array(RANDOM.integers(0, 60 * 10**9, 15), pa.timestamp("ns"))
+    labels = LABELS.set_column(0, "at", at)
+    no_leak(start().asof("10s").agg(**ALL), events, labels, **COLUMNS)
+    with pytest.raises(AssertionError):
+        no_leak(start().asof("10s", closed="both").agg(**ALL), events, labels, **COLUMNS)
+
+
 @pytest.mark.parametrize(
     "options", [{"closed": "right"}, {"closed": "both"}, {"direction": "forward"}], ids=str
 )

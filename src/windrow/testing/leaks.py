@@ -19,10 +19,10 @@ from windrow.monoids.equality import magnitude, same
 from windrow.query import Query
 from windrow.query_settings import checked_labels
 from windrow.rows.columns import plain_array
+from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.tables import read_table
 from windrow.rows.times import TimeAxis, read_times
 from windrow.testing.oracle.folding import unsigned_zeros
-from windrow.testing.tables import rows_of
 from windrow.windows.relative import Bound, TimeFrame
 
 __all__ = ["no_leak"]
@@ -65,17 +65,29 @@ def no_leak(
     chosen = asked.some(most)
     if not len(chosen) or not given.table.num_rows:
         raise ValueError("there are no events, or no labels with a time: nothing can be checked")
-    expected = rows_of(run(given.table, asked.table))
+    expected = _results(run(given.table, asked.table), query)
     for number in chosen:
         hidden = given.hidden_from(asked.keys[number], asked.moment(number))
         for change, changed in given.changed(hidden, asked, number):
-            found = rows_of(run(changed, asked.table))[number]
-            _compare(query, asked.shown(number), expected[number], found, change)
+            found = _results(run(changed, asked.table), query)
+            _compare(asked.shown(number), number, expected, found, change)
 
 
-def _compare(query: Query, label: str, expected: dict[str, Any], found: dict[str, Any], change: str) -> None:
-    for name in query.result_names:
-        before, after = expected[name], found[name]
+def _results(table: Any, query: Query) -> dict[str, list[Any]]:
+    """The result columns by name; moments as integers, which may be finer than Python's."""
+    found = read_table(table)[0].select(query.result_names)
+    columns = {name: plain_array(found.column(name)) for name in query.result_names}
+    return {
+        name: (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+        for name, column in columns.items()
+    }
+
+
+def _compare(
+    label: str, number: int, expected: dict[str, list[Any]], found: dict[str, list[Any]], change: str
+) -> None:
+    for name, column in expected.items():
+        before, after = column[number], found[name][number]
         if not same(before, after, slack=1e-9 * (1.0 + magnitude(before, after))):
             raise AssertionError(
                 f"{label} sees events that it must not see: {name} is {before!r}, and {after!r} once they "
@@ -138,7 +150,7 @@ class _Events:
 
     def changed(self, hidden: Any, labels: _Labels, number: int) -> Iterator[tuple[str, pa.Table]]:
         """The events with those changed that are hidden, in each way."""
-        yield "removed", self.table.filter(pa.array(~hidden))
+        yield "removed", filter_rows(self.table, ~hidden)
         yield "given other values", self._altered(hidden)
         added = self._added(labels, number)
         if added is not None:
@@ -159,7 +171,7 @@ class _Events:
         tick = self.axis.us_a_tick * (1 if self.axis.is_integer else 1_000) or 1
         first = -(-labels.moment(number) // tick)
         ticks = pa.array([first, first + 1, first + 1_000, first], pa.int64())
-        added = self.table.take(pa.array(np.arange(4) % self.table.num_rows))
+        added = take_rows(self.table, np.arange(4) % self.table.num_rows)
         try:
             kind = self.axis.type
             moments = ticks.cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else ticks.cast(kind)
