@@ -20,7 +20,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.engines.kinds import strategy_of
 from windrow.engines.kinds.strategy import Decided
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.fold import may_fold_in_any_order
 from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices
 from windrow.rows.frame import Frame
@@ -90,7 +90,7 @@ class FoundWindows:
         """One column for each aggregate of the query."""
         if self.columns is not None:
             return self.columns
-        return [aggregate_column(self.frame, a, self.over, query.min_count) for _, a in query.aggregates]
+        return aggregate_columns(self.frame, [a for _, a in query.aggregates], self.over, query.min_count)
 
 
 def find_windows(query: Spec, frame: Frame) -> Iterator[FoundWindows]:

@@ -18,7 +18,7 @@ from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_columns
 from windrow.result_names import check_table_names
 from windrow.rows.columns import check_flags, require_columns
 from windrow.rows.frame import Frame, build_frame
@@ -63,5 +63,5 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:
         rows = rolling_rows(frame, over)
-        results = [aggregate_column(frame, a, rows, query.min_count) for _, a in query.aggregates]
+        results = aggregate_columns(frame, [a for _, a in query.aggregates], rows, query.min_count)
     return with_results(query, frame.table, results)

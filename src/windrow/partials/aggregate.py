@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from windrow.partials.inputs import (
     value_counts,
     without_values,
 )
-from windrow.partials.kept.rows import kept_results
+from windrow.partials.kept.rows import kept_results, sharing_key
 from windrow.partials.over_ranges import native_results, plain_results
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import Over, RowRanges, SliceRanges
@@ -30,12 +32,23 @@ from windrow.partials.results import array_of, as_moments, as_type, count_column
 from windrow.rows.frame import Frame
 from windrow.swag.native.fallback import warn_of_error
 
-__all__ = ["aggregate_column"]
+__all__ = ["aggregate_column", "aggregate_columns"]
 
 
-def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: int) -> Any:
+def aggregate_columns(frame: Frame, aggregates: Sequence[Aggregate], over: Over, min_count: int) -> list[Any]:
+    """The result columns of several aggregates; those that keep the same values share what is found out about
+    them."""
+    keys = [sharing_key(aggregate) for aggregate in aggregates]
+    shared = {key: dict[Any, Any]() for key, count in Counter(keys).items() if key is not None and count > 1}
+    pairs = zip(aggregates, keys, strict=True)
+    return [aggregate_column(frame, a, over, min_count, shared.get(key)) for a, key in pairs]
+
+
+def aggregate_column(
+    frame: Frame, aggregate: Aggregate, over: Over, min_count: int, shared: dict[Any, Any] | None = None
+) -> Any:
     """The result for each range; where ranges belong to rows, for each row of the table, null if it has no
-    time."""
+    time. ``shared``: what others that keep the same values have found out."""
     monoid = aggregate.monoid
     a_row = over.one_a_row
     if not aggregate.inputs:  # count(): rows, nulls included
@@ -46,7 +59,7 @@ def aggregate_column(frame: Frame, aggregate: Aggregate, over: Over, min_count: 
     skipped = skipped_values(monoid, arrays)
     may_be_empty = skipped is not None or min_count > 1 or not over.holds_rows
     counts = value_counts(frame, skipped, over, absent) if may_be_empty else None
-    column = kept_results(frame, aggregate, skipped, over)
+    column = kept_results(frame, aggregate, skipped, over, shared)
     if column is not None:
         values, nulls = value_counts(frame, skipped, over, absent) if counts is None else counts
         column = as_type(with_nulls(monoid, column, values, nulls, min_count), kind)

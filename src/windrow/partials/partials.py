@@ -26,6 +26,7 @@ from windrow.partials.cells import Cells
 from windrow.partials.columns import Column, UnseenColumn, column_from, join, merge
 from windrow.partials.fold import fold_rows
 from windrow.partials.inputs import absent_rows
+from windrow.partials.kept.column import with_shared_bags
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges, Shape
 from windrow.partials.results import count_column, with_nulls
@@ -122,7 +123,9 @@ class Partials:
         absent = self.absent or (None,) * len(self.aggregates)
         found = [
             _result(aggregate, column, rows, none_of, fronts, stops, shape, min_count)
-            for aggregate, column, none_of in zip(self.aggregates, self.columns, absent, strict=True)
+            for aggregate, column, none_of in zip(
+                self.aggregates, with_shared_bags(self.columns), absent, strict=True
+            )
         ]
         return null_where_unseen(found, self.unseen, fronts, stops)
 

@@ -21,7 +21,7 @@ from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.strategy import Strategy, starts_behind
 from windrow.engines.result_tables import result_table
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.partials import Partials
 from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import null_where_unseen
@@ -81,7 +81,7 @@ def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reac
         return _over_middle(query, over, taken, chosen, reach)
     every = rolling_rows(frame, over).as_ranges()
     some = RowRanges(every.fronts[chosen], every.stops[chosen])
-    columns = [aggregate_column(frame, a, some, query.min_count) for _, a in query.aggregates]
+    columns = aggregate_columns(frame, [a for _, a in query.aggregates], some, query.min_count)
     return null_where_unseen(columns, taken.unseen, some.fronts, some.stops)
 
 

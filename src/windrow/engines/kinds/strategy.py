@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame
@@ -52,7 +52,7 @@ class Decided:
         if self.columns is not None:
             return self.columns
         over = RowRanges(self.ranges.fronts, self.ranges.stops, self.ranges.disjoint)
-        return [aggregate_column(frame, a, over, query.min_count) for _, a in query.aggregates]
+        return aggregate_columns(frame, [a for _, a in query.aggregates], over, query.min_count)
 
 
 class Strategy(ABC, Generic[W]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ class Bag:
     values: Any
     #: how many rows each value stands for (None: one)
     counts: Ints | None = None
+    #: what was found out about the values, for other aggregates that share them; None: none does
+    memory: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -32,6 +34,13 @@ class Bag:
     @property
     def nbytes(self) -> int:
         return int(self.values.nbytes) + (0 if self.counts is None else self.counts.nbytes)
+
+    def holds_the_same_as(self, other: Bag) -> bool:
+        """Whether two bags hold equal values in the same order, as often."""
+        same = self.values is other.values or self.values.equals(other.values)
+        if not same or self.counts is None or other.counts is None:
+            return same and self.counts is other.counts
+        return np.array_equal(self.counts, other.counts)
 
     def take(self, places: Ints) -> Bag:
         counts = None if self.counts is None else self.counts[places]

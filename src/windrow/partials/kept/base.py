@@ -21,6 +21,11 @@ class Family(ABC):
     how: ClassVar[str]
     held: ClassVar[str]
 
+    def shared_by(self, monoid: Monoid) -> Any:
+        """What two aggregates of the family over one column have in common if they can share what is found
+        out about its values; None: nothing is shared."""
+        return None
+
     @abstractmethod
     def takes(self, monoid: Monoid, kind: Any) -> bool:
         """Whether columns of this Arrow type are kept natively; those of others are folded in Python."""

@@ -16,10 +16,11 @@ from windrow.partials.column import Column
 from windrow.partials.kept.bags import Bag
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.families import FAMILIES
+from windrow.partials.kept.rows import sharing_key
 from windrow.partials.plain_column import PlainColumn
 from windrow.state.checks import check_column, require
 
-__all__ = ["KeptColumn", "joined", "kept_column"]
+__all__ = ["KeptColumn", "joined", "kept_column", "with_shared_bags"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,21 @@ def kept_column(aggregate: Aggregate, skipped: Ints | None, bag: Bag, offsets: I
     family = FAMILIES[aggregate.monoid.keeps]
     bag, offsets = family.reduced(aggregate.monoid, bag, offsets)
     return KeptColumn(aggregate, skipped, bag, offsets)
+
+
+def with_shared_bags(columns: Sequence[Column | None]) -> list[Column | None]:
+    """The same columns; those that hold the same values share what is found out about them."""
+    found: list[Column | None] = list(columns)
+    firsts: dict[Any, int] = {}
+    for k, column in enumerate(columns):
+        key = sharing_key(column.aggregate) if isinstance(column, KeptColumn) else None
+        first = found[firsts.setdefault(key, k)] if key is not None else None
+        if first is column or not isinstance(column, KeptColumn) or not isinstance(first, KeptColumn):
+            continue
+        if np.array_equal(first.offsets, column.offsets) and first.bag.holds_the_same_as(column.bag):
+            bag = first.bag if first.bag.memory is not None else replace(first.bag, memory={})
+            found[firsts[key]], found[k] = replace(first, bag=bag), replace(column, bag=bag)
+    return found
 
 
 def joined(columns: Sequence[KeptColumn], skipped: Ints | None) -> KeptColumn:

@@ -1,6 +1,7 @@
 """Quantiles: windows over values by their ranks, exact and interpolated.
 
-The values that a group of windows spans are sorted once, and each is known by its rank from then on. Which
+The values that a group of windows spans are sorted once, whatever the number of quantiles that are asked for,
+and each is known by its rank from then on. Which
 ranks are in the window is a set of bits, and a cursor stands at the one that was asked for last: values that
 enter and leave below it move it in the count, and from one window to the next it walks as many members as the
 answer has moved. That is O(1) per row in practice, whatever the window. Where values stand for several rows
@@ -45,6 +46,9 @@ class Ranks(Family):
     how = "ranks as bits and a cursor, O(1) per row and window once sorted; native code"
     held = "the values of each slice: all for quantile and median, few for approx_quantile"
 
+    def shared_by(self, monoid: Monoid) -> Any:
+        return ("ranks", monoid.parameters.get("accuracy"))
+
     def takes(self, monoid: Monoid, kind: Any) -> bool:
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
@@ -66,7 +70,7 @@ class Ranks(Family):
         if bag.counts is None and (stops - fronts).sum() < _FEW * len(numbers):
             _select_each(numbers, fronts, stops, q, out)
         else:
-            _slide_each(numbers, bag.counts, fronts, stops, q, out)
+            _slide_each(numbers, bag, fronts, stops, q, out)
         if is_nan.any():
             before = np.concatenate([[0], np.cumsum(is_nan)])
             out[before[stops] > before[fronts]] = np.nan
@@ -91,12 +95,11 @@ def _select_each(numbers: Any, fronts: Ints, stops: Ints, q: float, out: Any) ->
     in_threads(select, range_pieces(fronts, stops, widest, overlap=False))
 
 
-def _slide_each(numbers: Any, counts: Ints | None, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
+def _slide_each(numbers: Any, bag: Bag, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
+    counts = bag.counts
+
     def answer(windows: slice, low: int, high: int) -> None:
-        order = order_of_floats(numbers[low:high])
-        ranks = np.empty(high - low, np.int64)
-        ranks[order] = np.arange(high - low)
-        ordered = numbers[low:high][order]
+        ranks, ordered = _ranked(numbers, low, high, bag.memory)
         chosen = fronts[windows] - low, stops[windows] - low
         if counts is None:
             cursor = np.zeros(3, np.int64)
@@ -108,6 +111,19 @@ def _slide_each(numbers: Any, counts: Ints | None, fronts: Ints, stops: Ints, q:
             slide((_add, _remove, _answer), tallies, ranks, counts[low:high], chosen, out[windows])
 
     in_groups(answer, (fronts, stops), _GROUP)
+
+
+def _ranked(numbers: Any, low: int, high: int, memory: dict[Any, Any] | None) -> tuple[Ints, Any]:
+    """The rank of each value in [low, high), and the values by rank; kept in ``memory``, if there is one."""
+    if memory is not None and (low, high) in memory:
+        return memory[low, high]
+    order = order_of_floats(numbers[low:high])
+    ranks = np.empty(high - low, np.int64)
+    ranks[order] = np.arange(high - low)
+    found = ranks, numbers[low:high][order]
+    if memory is not None:
+        memory[low, high] = found
+    return found
 
 
 # -- one row for each value: bits, and a cursor of (rank, members below it, members) ------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,40 @@ import pyarrow as pa
 from windrow.arrays import Ints, Mask
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.families import family_of
+from windrow.partials.kept.families import FAMILIES, family_of
 from windrow.partials.ranges import Over
 from windrow.rows.frame import Frame
 
-__all__ = ["kept_of_frame", "kept_results", "kept_values"]
+__all__ = ["kept_of_frame", "kept_results", "kept_values", "sharing_key"]
 
 
-def kept_results(frame: Frame, aggregate: Aggregate, skipped: Mask | None, over: Over) -> Any:
-    """A result for each range of rows, in processing order, or None for an aggregate that keeps no values."""
+def kept_results(
+    frame: Frame, aggregate: Aggregate, skipped: Mask | None, over: Over, shared: dict[Any, Any] | None = None
+) -> Any:
+    """A result for each range of rows, in processing order, or None for an aggregate that keeps no values.
+    ``shared`` is what aggregates with the same :func:`sharing_key` found out; None: there is none."""
     family = family_of(aggregate.monoid, frame.raw(aggregate.inputs[0]).type)
     if family is None:
         return None
-    bag, before = kept_of_frame(frame, aggregate, skipped)
+    if shared is None:
+        bag, before = kept_of_frame(frame, aggregate, skipped)
+    else:
+        if "bag" not in shared:
+            kept, before = kept_of_frame(frame, aggregate, skipped)
+            shared["bag"] = replace(kept, memory={}), before
+        bag, before = shared["bag"]
     rows = over.as_ranges()
     if before is None:
         return family.answers(aggregate.monoid, bag, rows.fronts, rows.stops)
     return family.answers(aggregate.monoid, bag, before[rows.fronts], before[rows.stops])
+
+
+def sharing_key(aggregate: Aggregate) -> Any:
+    """Equal for aggregates that keep the same values, and can share what is found out about them; None: it
+    shares nothing."""
+    monoid = aggregate.monoid
+    common = None if monoid.keeps is None else FAMILIES[monoid.keeps].shared_by(monoid)
+    return None if common is None else (common, aggregate.inputs, aggregate.where, monoid.nulls, monoid.nan)
 
 
 def kept_of_frame(frame: Frame, aggregate: Aggregate, skipped: Mask | None) -> tuple[Bag, Ints | None]:

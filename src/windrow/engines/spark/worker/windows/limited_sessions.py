@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow.engines.result_tables import result_table
 from windrow.engines.spark.worker.sorted_rows import named_by_time
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import build_frame
 from windrow.slicing.finder.sorted_rows import session_ranges
@@ -47,5 +47,7 @@ class LimitedSessions:
             self._rows = [table.slice(begin)]
             ranges = ranges.take(slice(0, -1))
         over = RowRanges(ranges.fronts, ranges.stops, disjoint=True)
-        columns = [aggregate_column(frame, a, over, self._query.min_count) for _, a in self._query.aggregates]
+        columns = aggregate_columns(
+            frame, [a for _, a in self._query.aggregates], over, self._query.min_count
+        )
         return result_table(self._query, frame, self._name, ranges, columns) if len(ranges) else None
