@@ -61,6 +61,16 @@ def test_check_tries_laws_on_rows_that_pass(tmp_path: Path, capsys: pytest.Captu
     assert "ok    laws of long: logs" in capsys.readouterr().out
 
 
+def test_check_tries_no_laws_where_no_row_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_calls(tmp_path)
+    (tmp_path / "own.py").write_text(
+        "import windrow as wr\nown = wr.monoid(name='own', lift=float, combine=max, identity=0.0)\n"
+    )
+    file = str(write_job(tmp_path, with_aggregate("own(len, where=is_long)").replace("len > 50", "len < 0")))
+    assert main(["check", file, "--engine", "local", "--monoids", str(tmp_path / "own.py")]) == 0
+    assert "skip  laws of long = own('len', where='is_long'): no rows to try it on" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

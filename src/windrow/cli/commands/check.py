@@ -82,10 +82,10 @@ def _check_laws(job: Job, rows: Any) -> None:
     for name, aggregate in job.query.aggregates:
         if aggregate.monoid.builtin:
             continue
-        if rows is None or not set(aggregate.reads) <= set(rows.column_names):
+        passing = _passing(aggregate, rows)
+        if passing is None:
             say_line(f"skip  laws of {name} = {aggregate!r}: no rows to try it on")
             continue
-        passing = rows if aggregate.where is None else rows.filter(rows.column(aggregate.where))
         columns = [passing.column(column).to_pylist() for column in aggregate.columns]
         samples = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         try:
@@ -95,6 +95,20 @@ def _check_laws(job: Job, rows: Any) -> None:
         except ValueError as error:
             raise JobError(f"[agg] {name} = {aggregate!r}: {error}") from error
         _try_more(laws, name, aggregate, samples)
+
+
+def _passing(aggregate: Any, rows: Any) -> Any:
+    """The rows that an aggregate sees; None: there are none, or not with its columns. A column that holds no
+    flags is an error of the dry run."""
+    if rows is None or not set(aggregate.reads) <= set(rows.column_names):
+        return None
+    if aggregate.where is None:
+        return rows
+    import pyarrow as pa
+
+    flags = rows.column(aggregate.where).to_pylist()
+    passing = rows.filter(pa.array([flag is True for flag in flags], pa.bool_()))
+    return passing if passing.num_rows else None
 
 
 def _try_more(laws: Any, name: str, aggregate: Any, samples: list[Any]) -> None:

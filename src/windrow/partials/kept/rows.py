@@ -22,7 +22,7 @@ def kept_results(
     frame: Frame, aggregate: Aggregate, skipped: Mask | None, over: Over, shared: dict[Any, Any] | None = None
 ) -> Any:
     """A result for each range of rows, in processing order, or None for an aggregate that keeps no values.
-    ``shared`` is what aggregates with the same :func:`sharing_key` found out; None: there is none."""
+    ``shared``: what aggregates with the same :func:`sharing_key` have found out (None: there is no other)."""
     family = family_of(aggregate.monoid, frame.raw(aggregate.inputs[0]).type)
     if family is None:
         return None
