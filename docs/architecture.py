@@ -43,7 +43,7 @@ LANES = (
         "query.run(table)",
         "#2563a8",
         (
-            Stop(("rows.tables", "rows.frame"), "sorted by key and time"),
+            Stop(("rows.tables", "rows.frame"), "sorted, if order counts"),
             Stop(("slicing.slicer",), "every shared edge cut once"),
             Stop(("slicing.finder", "engines.kinds"), "windows as ranges of slices or rows"),
             Stop(("partials.aggregate", "swag.native"), "folded, or slid through Two-Stacks"),
@@ -55,7 +55,7 @@ LANES = (
         "query.open().push(table)",
         "#2f7d4f",
         (
-            Stop(("engines.stream.intake", "rows.frame"), "checked, sorted"),
+            Stop(("engines.stream.intake", "rows.frame"), "checked, keys numbered"),
             Stop(("slicing.batch", "partials.fold"), "slices of this push, as partials"),
             Stop(("slicing.time_manager", "engines.in_order"), "blocks of slices, until the watermark"),
             Stop(("engines.stream.advance", "partials.columns"), "what is due is combined"),
