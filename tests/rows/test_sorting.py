@@ -39,6 +39,29 @@ def test_integer_keys_are_numbered_as_they_first_appear(kind: Any, data: st.Data
     assert firsts.tolist() == [values.index(value) for value in numbers]
 
 
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "", None, "long enough"]), max_size=6), max_size=4))
+def test_keys_that_are_encoded_are_numbered_as_others_are(parts: list[list[str | None]]) -> None:
+    plain = pa.chunked_array([pa.array(part, pa.string()) for part in parts], pa.string())
+    encoded = pa.chunked_array(
+        [pa.array(part, pa.string()).dictionary_encode() for part in parts],
+        pa.dictionary(pa.int32(), pa.string()),
+    )
+    wanted, found = (encoded_keys(("k",), pa.table({"k": column})) for column in (plain, encoded))
+    for a, b in zip(wanted, found, strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def test_a_dictionary_with_a_value_twice_has_one_key_of_it() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([2, 0, 1, 2]), pa.array(["a", "a", "b"]))
+    codes, firsts = encoded_keys(("k",), pa.table({"k": column}), np.array([0, 1, 2]))
+    assert (codes.tolist(), firsts.tolist()) == ([0, 1, 1], [0, 1])
+
+
+def test_a_dictionary_with_a_null_in_it_has_a_key_of_null() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(["a", None]))
+    assert encoded_keys(("k",), pa.table({"k": column}))[0].tolist() == [0, 1, 0]
+
+
 @given(st.lists(st.tuples(st.integers(-5, 5), st.sampled_from("abc")), max_size=20))
 def test_keys_of_two_columns_are_numbered_as_they_first_appear(rows: list[tuple[int, str]]) -> None:
     columns = {name: [row[k] for row in rows] for k, name in enumerate("ij")}

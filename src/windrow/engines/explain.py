@@ -25,7 +25,8 @@ def explain(query: Spec) -> str:
     >>> q = wr.query(time="ts", by="region").window(wr.Sliding("24h", slide="1m")).agg(n=wr.sum("len"))
     >>> print(q.explain())
     rows: as they come, where all aggregates compile for the data; otherwise sorted by region, then ts
-    windows by time are ranges of slices: rows are folded into them as they come, and need not be sorted
+    windows by time are ranges of slices: rows are folded into them as they come, and need not be sorted; \
+rows that are in order serve as they are
     slices: the time line is cut at the edges of Sliding('24h', slide='1m'), shared edges once
     Sliding('24h', slide='1m'): windows overlap (a row is in up to 1440)
       n = sum('len'): 1 combine per row into its slice; then TwoStacksLite over slices: amortised constant \

@@ -34,6 +34,8 @@ from windrow.windows import Window, decided_by_gaps, decided_by_time
 
 __all__ = ["FoundWindows", "MemberKind", "find_windows", "members_of", "window_groups"]
 
+_AS_THEY_COME = "rows are folded into them as they come, and need not be sorted"
+
 
 @dataclass(frozen=True)
 class MemberKind:
@@ -60,10 +62,9 @@ def members_of(query: Spec) -> MemberKind:
     """
     in_any_order = bool(query.windows) and _sorts_for(query) is None
     if len(query.time_windows) > 1:
-        reason = "rows are folded into them once, for all of these windows"
-        return MemberKind("slices", reason, in_any_order)
+        return MemberKind("slices", "rows are folded into them once, for all of these windows", in_any_order)
     if in_any_order:
-        return MemberKind("slices", "rows are folded into them as they come, and need not be sorted", True)
+        return MemberKind("slices", f"{_AS_THEY_COME}; rows that are in order serve as they are", True)
     return MemberKind("rows", "there is no second window of this kind to share slices with")
 
 

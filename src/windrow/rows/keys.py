@@ -85,6 +85,8 @@ def restored_keys(by: tuple[str, ...], keys: pa.Table) -> pa.Table:
 
 def _column_codes(column: Any, rows: Ints | None) -> tuple[Any, Ints]:
     """The number of each value, and the first row of each number."""
+    if pa.types.is_dictionary(column.type) and not column.null_count:
+        return _dictionary_codes(column, rows)
     column = plain_array(column)
     if rows is not None:
         column = column.take(pa.array(rows))
@@ -141,6 +143,16 @@ def _numbered_in_pieces(column: Any, pieces: list[slice]) -> tuple[Any, Any]:
     renumber(0)  # compiles, before threads do
     in_threads(renumber, range(1, len(pieces)))
     return codes, values
+
+
+def _dictionary_codes(column: Any, rows: Ints | None) -> tuple[Any, Ints]:
+    """The same for a column that is encoded already: the values that it has are compared once each."""
+    chunks = column.unify_dictionaries().chunks
+    if not chunks:
+        return np.zeros(0, np.int32), np.zeros(0, np.int64)
+    values, _ = _column_codes(pa.chunked_array([chunks[0].dictionary]), None)
+    indices = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
+    return _with_firsts(_integer_codes(values[indices if rows is None else indices[rows]]))
 
 
 def _texts(array: Any) -> list[str]:

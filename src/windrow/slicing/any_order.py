@@ -32,8 +32,10 @@ __all__ = ["cut_in_any_order"]
 #: rows are scattered over a grid that has at most so many places per row, and some
 _PLACES_A_ROW = 2
 _FEW_PLACES = 1 << 8
-#: slices of a key are numbered with 32 bits
-_MOST_SLICES = 1 << 31
+#: slices, and the places of a grid that rows are scattered over, are numbered with 32 bits
+_MOST_PLACES = 1 << 31
+#: what 64 bits do not hold
+_BEYOND = 1 << 63
 
 
 def cut_in_any_order(slicer: Slicer, times: Ints, keys: Any, key_count: int) -> Slices | None:
@@ -46,11 +48,12 @@ def cut_in_any_order(slicer: Slicer, times: Ints, keys: Any, key_count: int) -> 
     if grid is None:
         return None
     runs = np.empty(key_count + 1, np.int64)
-    if key_count * grid.count <= _PLACES_A_ROW * len(times) + _FEW_PLACES:
+    places = key_count * grid.count
+    if places <= min(_PLACES_A_ROW * len(times) + _FEW_PLACES, _MOST_PLACES):
         cells, rows, numbers = _scattered(grid.numbers(times), keys, grid.count, runs)
     else:
         bits = len(times).bit_length()
-        if (key_count * grid.count).bit_length() + bits > 63:
+        if places.bit_length() + bits > 63:
             return None
         cells, rows, numbers = _gathered(grid.numbers(times), keys, grid.count, runs, bits)
     return Slices(rows, grid.starts(numbers), runs, grid.ends(numbers), cells)
@@ -137,11 +140,11 @@ def _grid(slicer: Slicer, times: Ints) -> _Uniform | _Listed | None:
     only = slicer.only_progression
     if only is None:
         edges = slicer.edges_between(low, high, len(times))
-        return None if edges is None or len(edges) + 1 >= _MOST_SLICES else _Listed(low, edges)
+        return None if edges is None or len(edges) + 1 >= _MOST_PLACES else _Listed(low, edges)
     base = low - (low - only.anchor) % only.period
     count = (high - base) // only.period + 1
-    fits = base > -END_OF_TIME * 2 and base + count * only.period < END_OF_TIME * 2
-    return _Uniform(base, only.period, count) if count < _MOST_SLICES and fits else None
+    fits = base >= -_BEYOND and high - base < _BEYOND and base + count * only.period < _BEYOND
+    return _Uniform(base, only.period, count) if count < _MOST_PLACES and fits else None
 
 
 @kernel
