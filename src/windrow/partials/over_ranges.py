@@ -314,7 +314,7 @@ def _cut(columns: tuple[Any, ...], piece: slice) -> tuple[Any, ...]:
 
 
 def _kernel(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> Any:
-    """A driver for arguments like these, compiled: before threads are, so that one of them compiles it."""
+    """A driver for arguments like these, compiled before threads need it."""
     key = (driver, *[argument is None for argument in arguments])
     if key not in form.kernels:
         functions = (form.combine, form.lift, form.lower)
@@ -349,7 +349,8 @@ def _slide(form: NativeMonoid, widest: int, rows: Any, windows: Any, out: Any, v
         _Window(form, widest).drive(slide_ranges, arguments(piece), (0,), piece.stop - piece.start)
 
     pieces = range_pieces(windows[0], windows[1], widest, overlap=True)
-    _Window(form, 1).compile(slide_ranges, arguments(pieces[0]), (0,))
+    if len(pieces) > 1:
+        _Window(form, 1).compile(slide_ranges, arguments(pieces[0]), (0,))
     in_threads(slide, pieces)
 
 
@@ -366,7 +367,7 @@ def _roll(form: NativeMonoid, over: LastRows, rows: Any, bare: Any, out: Any, va
     pieces = row_pieces(len(over), over.widest)
     if len(pieces) > 1:
         _Window(form, 1).compile(fill, (*rows, 0), (0,))
-    _Window(form, 1).compile(roll_runs, (over.size, *rows, bare, out, valid, over.runs), (0, 0))
+        _Window(form, 1).compile(roll_runs, (over.size, *rows, bare, out, valid, over.runs), (0, 0))
     in_threads(roll, pieces)
 
 

@@ -30,11 +30,19 @@ def range_pieces(fronts: Ints, stops: Ints, widest: int, overlap: bool) -> list[
     [131072, 262139, 393206, 524273, 600000]
     """
     count, most = len(fronts), piece_size(_LONGER * widest if overlap else 0)
-    if count * (widest + 1) <= most:
+    if count * (widest + 1) <= most or (count <= most and _work(fronts, stops) <= most):
         return [slice(0, count)]
     cuts = np.empty(count + 1, np.int64)
     number = _cut(fronts, stops, most, cuts)
     return [slice(first, last) for first, last in itertools.pairwise(cuts[:number].tolist())]
+
+
+def _work(fronts: Ints, stops: Ints) -> int:
+    """How many rows enter and how many results come out."""
+    shares = (fronts[:-1] <= fronts[1:]) & (fronts[1:] < stops[:-1]) & (stops[:-1] <= stops[1:])
+    entering = stops - fronts
+    entering[1:][shares] = (stops[1:] - stops[:-1])[shares]
+    return len(fronts) + int(entering.sum())
 
 
 def row_pieces(count: int, overlap: int) -> list[slice]:

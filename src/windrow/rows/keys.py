@@ -121,7 +121,7 @@ def numbered_values(column: Any) -> tuple[Any, Any]:
     if len(pieces) > 1:
         first = _numbered(column.slice(0, pieces[0].stop))
         if len(first[1]) * _REPEATED < pieces[0].stop:
-            return _numbered_in_pieces(column, pieces)
+            return _numbered_in_pieces(column, pieces, first)
     return _numbered(column)
 
 
@@ -130,9 +130,10 @@ def _numbered(column: Any) -> tuple[Any, Any]:
     return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary
 
 
-def _numbered_in_pieces(column: Any, pieces: list[slice]) -> tuple[Any, Any]:
-    """Each piece by itself, and then the values of all."""
-    parts = in_threads(lambda piece: _numbered(column.slice(piece.start, piece.stop - piece.start)), pieces)
+def _numbered_in_pieces(column: Any, pieces: list[slice], first: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Each piece by itself, of which the first is known, and then the values of all."""
+    others = [column.slice(piece.start, piece.stop - piece.start) for piece in pieces[1:]]
+    parts = [first, *in_threads(_numbered, others)]
     numbers, values = _numbered(pa.concat_arrays([values for _, values in parts]))
     codes = np.empty(len(column), numbers.dtype)
     begins = np.cumsum([0, *(len(values) for _, values in parts)])
