@@ -15,7 +15,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["fast_codes"]
+__all__ = ["fast_codes", "texts_at"]
 
 _OFFSETS = {pa.string(): np.int32, pa.binary(): np.int32, pa.large_string(): np.int64}
 _OFFSETS[pa.large_binary()] = np.int64
@@ -42,6 +42,37 @@ def fast_codes(column: Any) -> tuple[Any, Ints] | None:
     places = np.frombuffer(offsets, width, count + 1, column.offset * np.dtype(width).itemsize)
     text = _NOTHING if data is None else np.frombuffer(data, np.uint8)
     return _code_texts(places, text)
+
+
+def texts_at(column: Any, rows: Ints) -> list[Any] | None:
+    """The texts in these rows of an array without nulls; None: it is not of text. Arrow's take costs as much
+    as some hundred of them.
+
+    >>> texts_at(pa.array(["b", "a", "b"]), np.array([1, 2]))
+    ['a', 'b']
+    """
+    width = _OFFSETS.get(column.type)
+    if width is None or column.null_count:
+        return None
+    _, offsets, data = column.buffers()
+    places = np.frombuffer(offsets, width, len(column) + 1, column.offset * np.dtype(width).itemsize)
+    found = _gather_texts(places, _NOTHING if data is None else np.frombuffer(data, np.uint8), rows)
+    buffers = [None, *map(pa.py_buffer, found)]
+    return pa.Array.from_buffers(column.type, len(rows), buffers).to_pylist()
+
+
+@kernel
+def _gather_texts(offsets: Any, data: Any, rows: Ints) -> Any:
+    """The offsets and the bytes of some texts."""
+    found = np.zeros(len(rows) + 1, offsets.dtype)
+    for i in range(len(rows)):
+        found[i + 1] = found[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    text = np.empty(found[-1], np.uint8)
+    for i in range(len(rows)):
+        begin = offsets[rows[i]]
+        for k in range(found[i + 1] - found[i]):
+            text[found[i] + k] = data[begin + k]
+    return found, text
 
 
 _NOTHING = np.frombuffer(b"", np.uint8)

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.rows.key_codes import texts_at
 from windrow.rows.key_values import canonical_array
 
 __all__ = ["KeyIndex", "appended", "distinct_values"]
@@ -89,15 +90,11 @@ def _values(column: Any) -> list[Any] | None:
 
 
 def _values_at(column: Any, rows: Ints | None) -> list[Any] | None:
-    """Values in some rows. Arrow's take costs as much as some hundred values do."""
+    """Values in some rows."""
     if rows is None:
         return _values(column)
-    if len(rows) == 1:
-        return _values(column.slice(int(rows[0]), 1))
-    if len(column) > 8 * len(rows):
-        return _values(column.take(pa.array(rows)))
-    values = _values(column)
-    return None if values is None else [values[row] for row in rows.tolist()]
+    texts = texts_at(column, rows)
+    return _values(column.take(pa.array(rows))) if texts is None else texts
 
 
 def _viewed(column: Any, bits: Any) -> Any:
