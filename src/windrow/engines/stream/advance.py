@@ -16,7 +16,7 @@ from windrow.slicing.fired import Piece
 from windrow.slicing.slices import HeldSlices
 from windrow.values import with_fields
 
-__all__ = ["Due", "advanced", "counted", "without_dead_keys"]
+__all__ = ["NOTHING_DUE", "Due", "advanced", "counted", "without_dead_keys"]
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,13 @@ class Due:
         return with_fields(self, pieces=self.pieces + other.pieces, tables=self.tables + other.tables)
 
 
+NOTHING_DUE = Due()
+
+
 def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = None) -> tuple[State, Due]:
     """The state at another watermark, and what is due."""
     with naming_keys(state.keys, state.axis):
-        return _advanced(plan, state, watermark, Due() if touched is None else touched)
+        return _advanced(plan, state, watermark, NOTHING_DUE if touched is None else touched)
 
 
 def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[State, Due]:
@@ -62,7 +65,7 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
     if plan.query.emit == "update" and watermark < END_OF_TIME:
         state, more, tables = _speculated(plan, state, touched, tables)
         pieces += more
-    return state, Due(tuple(pieces), tuple(tables))
+    return state, Due(tuple(pieces), tuple(tables)) if pieces or tables else NOTHING_DUE
 
 
 def counted(state: State, pieces: Sequence[Piece]) -> State:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from windrow.arrays import START_OF_TIME, Mask
-from windrow.engines.stream.advance import Due, counted
+from windrow.engines.stream.advance import NOTHING_DUE, Due, counted
 from windrow.engines.stream.errors import naming_keys
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
@@ -58,7 +58,8 @@ def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
     if not state.sessions:
         counts = state.counts.with_late_pairs(late_pairs)
         state = state if counts is state.counts else with_fields(state, counts=counts)
-        return Taken(state, Due(timed=timed), taken, (in_time, nothing))
+        due = NOTHING_DUE if timed is None else Due(timed=timed)
+        return Taken(state, due, taken, (in_time, nothing))
     parts, touched, closed = [], {}, 0
     for part in state.sessions:
         changed, joined = part.added(batch, before)

@@ -101,7 +101,7 @@ class Plan:
         lateness = self.query.allowed_lateness
         return 0 if lateness is None else lateness.units
 
-    @property
+    @cached_property
     def counts_revisions(self) -> bool:
         return self.query.corrects or self.query.emit == "update"
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.stream.advance import Due
+from windrow.engines.stream.advance import NOTHING_DUE, Due
 from windrow.engines.stream.assign import Taken, late_before, take_slices
 from windrow.engines.stream.far_ahead import too_far_ahead
 from windrow.engines.stream.intake import with_time
@@ -103,7 +103,7 @@ class _Taking:
         self.inside: list[Mask] | None = None
 
     def result(self) -> tuple[State, Due]:
-        due = Due()
+        due = NOTHING_DUE
         if self.plan.cuts_slices:
             due = self._into_slices()
         else:

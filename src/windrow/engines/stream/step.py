@@ -110,6 +110,8 @@ class _Together:
         if self._waiting:
             self._into_state(self._joined())
         due = self._touched[0] if len(self._touched) == 1 else _joined(self._touched)
+        if not self.plan.query.corrects:
+            return self.plan, self.state, due
         state, due = corrected(self.plan, self.state, due)
         return self.plan, state, due
 
@@ -139,7 +141,7 @@ class _Together:
     def _asked(self, touched: Due) -> Due:
         """What is asked of it later: without updates, only what has fired is looked for among touched slices,
         and that holds no row from the watermark on."""
-        if self.plan.query.emit == "update":
+        if self.plan.query.emit == "update" or not self.plan.counts_revisions:
             return touched
         before = self.state.watermark
 
