@@ -68,7 +68,7 @@ class TimeAxis:
     @cached_property
     def _is_64_bits(self) -> bool:
         """Whether values are int64, by their bits."""
-        return bool(self.type.bit_width == 64 and self.type != pa.uint64())
+        return bool(self.type == pa.int64() or pa.types.is_timestamp(self.type))
 
     @cached_property
     def limit(self) -> int:
