@@ -20,6 +20,7 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.compile.access import Function, at, cast, emit, is_null, load, row, row_count, store
 from windrow.compile.columns import Columns
+from windrow.compile.general import mask_or_none, places_or_none
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.compile.pieces import run_in_pieces
 from windrow.monoids.base import Monoid, itself
@@ -47,11 +48,6 @@ __all__ = [
 ]
 
 Results = tuple[Any, Any]
-
-#: up to so many rows or ranges go through one general kernel, whether or not there are nulls, an order of
-#: their own and ranges without values. Each of these has a kernel of its own where there are more: a little
-#: faster, and a second to compile.
-SMALL = 4096
 
 
 def fold_ranges(jit: Jit, combine: Function, lift: Function, lower: Function) -> Function:
@@ -160,19 +156,19 @@ def native_results(
     form = native(monoid, columns.dtypes)
     if form is None or (_adds_integers(form) and not integers_fit(form, columns.arrays, over.widest)):
         return None
-    rows = _general_rows(form, columns, places)
+    rows = _rows(form, columns, places)
     if isinstance(over, SliceRanges):
         members = _slice_partials(form, columns, places, over.slices)
         return partial_results(form, members, over.fronts, over.stops, over.shape, bare)
     if isinstance(over, RowRanges) and choose(monoid, ranges=over.shape).algorithm is Recalc:
         return _fold_results(form, rows, over, bare)
     count = len(columns) if over.one_a_row else len(over)
-    bare = _general(bare, np.zeros, len(over), np.bool_)
+    bare = mask_or_none(bare, len(over))
     out, valid = _outputs(form, count, bare)
     if isinstance(over, LastRows):
         _roll(form, over, rows[1:], bare, out, valid)
     else:
-        targets = rows[3] if over.one_a_row else _general(None, np.arange, len(over), np.int64)
+        targets = rows[3] if over.one_a_row else places_or_none(None, len(over))
         _slide(form, over.widest, rows[1:], (over.fronts, over.stops, targets, bare), out, valid)
     return out, valid
 
@@ -182,20 +178,16 @@ def _fold_results(form: NativeMonoid, rows: tuple[Any, ...], over: RowRanges, ba
     if are_long(over.widest):
         *parts, begins = range_parts(over.fronts, over.stops)
         return partial_results(form, _folded(form, rows, *parts), begins[:-1], begins[1:], "disjoint", bare)
-    bare = _general(bare, np.zeros, len(over), np.bool_)
+    bare = mask_or_none(bare, len(over))
     out, valid = _outputs(form, len(over), bare)
     _fold(form, rows, (over.fronts, over.stops, bare, out, valid))
     return out, valid
 
 
-def _general(given: Any, made: Any, count: int, kind: Any) -> Any:
-    """What is given; in place of None, for so few, an array that means the same."""
-    return made(count, dtype=kind) if given is None and count <= SMALL else given
-
-
-def _general_rows(form: NativeMonoid, columns: Columns, places: Any) -> tuple[Any, ...]:
-    nulls = _general(columns.nulls, np.zeros, len(columns), np.bool_)
-    return form.identity, columns.arrays, nulls, _general(places, np.arange, len(columns), np.int64)
+def _rows(form: NativeMonoid, columns: Columns, places: Any) -> tuple[Any, ...]:
+    """Rows as drivers take them."""
+    nulls = mask_or_none(columns.nulls, len(columns))
+    return form.identity, columns.arrays, nulls, places_or_none(places, len(columns))
 
 
 def _outputs(form: NativeMonoid, count: int, bare: Any) -> Results:
@@ -224,7 +216,7 @@ def fold_rows_natively(
     form: NativeMonoid, columns: Columns, places: Any, fronts: Ints, stops: Ints
 ) -> tuple[Any, ...]:
     """The partial of each range of rows, one array per member."""
-    return _folded(form, _general_rows(form, columns, places), fronts, stops)
+    return _folded(form, _rows(form, columns, places), fronts, stops)
 
 
 def fold_partials(
@@ -257,7 +249,7 @@ def partial_results(
 
     ``shape`` is what :func:`~windrow.swag.choose` is asked with: "disjoint" ranges, "sliding" ones (neither
     fronts nor stops fall), or "any"."""
-    bare = _general(bare, np.zeros, len(fronts), np.bool_)
+    bare = mask_or_none(bare, len(fronts))
     out, valid = _outputs(form, len(fronts), bare)
     rows = (form.identity, members, None, None)
     form = partials_form(form)
@@ -267,7 +259,7 @@ def partial_results(
     elif algorithm is FlatFAT:
         _ask_tree(form, members, (fronts, stops, bare, out, valid))
     else:
-        targets = _general(None, np.arange, len(fronts), np.int64)
+        targets = places_or_none(None, len(fronts))
         widest = widest_range(fronts, stops)
         _slide(form, widest, rows[1:], (fronts, stops, targets, bare), out, valid)
     return out, valid

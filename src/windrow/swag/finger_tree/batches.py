@@ -13,6 +13,7 @@ import numpy as np
 
 from windrow.compile.access import Function, cast, emit, is_null, row
 from windrow.compile.columns import Columns, shaped_like, with_empty
+from windrow.compile.general import mask_or_none
 from windrow.compile.native import NativeMonoid
 from windrow.swag.finger_tree.bulk import bulk_insertion
 from windrow.swag.finger_tree.evict import eviction
@@ -175,10 +176,11 @@ def _run(form: NativeForm, times: Any, span: Any, columns: Columns) -> tuple[Any
     latest = form.tree.times.dtype.type(form.last_time() if len(form) else times[:1].sum())
     done = 0
     parameters = (functions.combine, form.mu, functions.lift, functions.lower)
+    nulls = mask_or_none(columns.nulls, count)
     while done < count:
         form.reserve(min(form.capacity, count - done))
         state = (form.tree, form.identity, done, latest, span, form.capacity)
-        arguments = (*state, times, columns.arrays, columns.nulls, out, valid, counts)
+        arguments = (*state, times, columns.arrays, nulls, out, valid, counts)
         done, latest = form.compiled(_rolling, parameters, arguments)(*arguments)
         latest = span.dtype.type(latest)
     form.tidy()

@@ -18,6 +18,7 @@ import numpy as np
 
 from windrow.compile.access import Function, cast, is_null, row, store
 from windrow.compile.columns import Columns, native_columns
+from windrow.compile.general import mask_or_none
 from windrow.compile.native import NativeMonoid, build, native
 from windrow.monoids.base import Monoid
 from windrow.swag.finger_tree.bulk import Batch
@@ -163,11 +164,11 @@ class NativeForm(Form):
         order = np.arange(len(raw))
         if np.any(raw[1:] < raw[:-1]):
             order = np.argsort(raw, kind="stable")
-        batch = self.empty_batch(min(len(raw), _PART))
+        batch, nulls = self.empty_batch(min(len(raw), _PART)), mask_or_none(columns.nulls, len(columns))
         for start in range(0, len(raw), _PART):
             part = order[start : start + _PART]
             batch.times[: len(part)] = raw[part]
-            rows = (batch.partials, batch.nulls, self.identity, columns.arrays, columns.nulls, part)
+            rows = (batch.partials, batch.nulls, self.identity, columns.arrays, nulls, part)
             self.compiled(_lifting, (self.functions.lift,), rows)(*rows)
             yield batch, len(part)
 

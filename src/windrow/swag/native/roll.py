@@ -16,6 +16,7 @@ import numpy as np
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import Columns, inputs_of, native_columns, shaped_like, with_empty
+from windrow.compile.general import mask_or_none
 from windrow.compile.native import NativeMonoid, native
 from windrow.compile.pieces import call_whole, pieces
 from windrow.errors import AggregateError, Raised
@@ -120,10 +121,10 @@ class NativeBatch:
         first_position = self.window._registers[1]
         skips = skips_by_count(self.window, self.columns.nulls, len(self), size)
         out, valid = self._outputs()
-        written = (None if skips is None else skips.all_skipped, out, valid)
+        written = (mask_or_none(None if skips is None else skips.all_skipped, len(self)), out, valid)
+        rows = (self.columns.arrays, mask_or_none(self.columns.nulls, len(self)), None)
 
         def arguments(first: int, last: int) -> tuple[Any, ...]:
-            rows = (self.columns.arrays, self.columns.nulls, None)
             return *self._window(), size, *rows, *written, first, last
 
         kernel = self._kernel(driver, arguments(0, len(self)))

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import windrow as wr
 from support.oracle_checks import check
+from windrow.compile import general
 from windrow.compile.native import build
 from windrow.partials import over_ranges
 
@@ -42,10 +44,10 @@ def test_kernels_for_many_rows_give_what_the_general_one_gives(
 ) -> None:
     table = pa.table({"t": TIMES[order], "x": pa.array(VALUES[values], pa.float64())})
     query = QUERIES[kind](wr.query(time="t", watermark=100)).agg(s=wr.sum("x"), top=wr.max("x"))
-    general = results(query, table)
-    monkeypatch.setattr(over_ranges, "SMALL", 0)
-    for ours, others in zip(results(query, table), general, strict=True):
-        assert ours.equals(others)
+    small = results(query, table)
+    monkeypatch.setattr(general, "SMALL", 0)
+    for many, few in zip(results(query, table), small, strict=True):
+        assert many.equals(few)
 
 
 def test_small_inputs_of_every_kind_share_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,3 +68,28 @@ def test_small_inputs_of_every_kind_share_their_kernels(monkeypatch: pytest.Monk
                 start(wr.query(time="t")).agg(s=mine("x")).run(table)
             counts.append(len(built))
     assert counts == [3] * 4
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("algorithm", [wr.swag.TwoStacksLite, wr.swag.DABALite, wr.swag.SubtractOnEvict])
+def test_rolls_of_many_rows_give_what_the_general_kernel_gives(
+    algorithm: Any, values: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    column = pa.array(VALUES[values], pa.float64())
+    small = algorithm(wr.count).roll(column, size=4)
+    monkeypatch.setattr(general, "SMALL", 0)
+    assert algorithm(wr.count).roll(column, size=4) == small
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_trees_of_many_rows_give_what_the_general_kernel_gives(
+    values: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("windrow.swag.fiba.FiBA._goes_natively", lambda *_: True)
+    times, column = np.array(TIMES["unsorted"]), pa.array(VALUES[values], pa.float64())
+    tree = wr.swag.FiBA(wr.max)
+    tree.bulk_insert(times, column)
+    monkeypatch.setattr(general, "SMALL", 0)
+    other = wr.swag.FiBA(wr.max)
+    other.bulk_insert(times, column)
+    assert other.range_query(0, 25) == tree.range_query(0, 25)
