@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 import windrow as wr
+from support.budget import examples
 from windrow.monoids.base import Monoid
 from windrow.monoids.laws import LawViolation, Report, check
 
 NAN = math.nan
+#: for the many aggregates of numbers; by default as many as in the thorough tier
+CASES = examples(2000)
 
 
 def same(value):
@@ -348,7 +351,7 @@ def test_no_aggregate_is_forgotten():
 @pytest.mark.parametrize("samples", [FLOATS, INTEGERS], ids=["floats", "integers"])
 @pytest.mark.parametrize("name", NUMERIC + ANYTHING)
 def test_laws_of_aggregates_of_numbers(name, samples):
-    assert check(getattr(wr, name), samples)
+    assert check(getattr(wr, name), samples, cases=CASES)
 
 
 @pytest.mark.parametrize("name", ANYTHING)
@@ -372,7 +375,7 @@ def test_laws_of_aggregates_of_two_inputs(name, samples):
 @pytest.mark.parametrize("name", TWO_NUMBERS)
 @pytest.mark.parametrize("samples", [FLOATS, INTEGERS], ids=["floats", "integers"])
 def test_laws_of_aggregates_of_two_numbers(name, samples):
-    assert check(getattr(wr, name), [*zip(samples, samples[::-1], strict=True), (1, 2.5)])
+    assert check(getattr(wr, name), [*zip(samples, samples[::-1], strict=True), (1, 2.5)], cases=CASES)
 
 
 @pytest.mark.parametrize("name", ["max", "min", "first", "last", "quantile", "longest_run", "count", "sum"])

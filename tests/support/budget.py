@@ -1,7 +1,8 @@
 """How many examples a property tries.
 
 The number at a test is that of ``make test-thorough``. ``make test`` tries a part of it, ``make test-fast`` a
-smaller one. A property with few examples, each of them dear, keeps at least five in every tier.
+smaller one. A property with few examples, each of them dear, keeps at least five in every tier. Long tests
+take the number of their steps from here too.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def soak(rng: random.Random, window: FiBA, model: Model, steps: int) -> None:
 @pytest.mark.parametrize("mu", [2, 3, 4])
 def test_soak(mu: int) -> None:
     for seed in range(4):
-        soak(random.Random(seed), FiBA(TEXT, mu), Model(), steps=3000)
+        soak(random.Random(seed), FiBA(TEXT, mu), Model(), steps=examples(3000))
 
 
 # -- combines ------------------------------------------------------------------------------------------------
