@@ -20,14 +20,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from support import chaos_job
+from support.budget import examples
 from support.chaos_counts import Tally, counted, how_many
 from support.java import JAVA
 from support.patient_python import write_program
 from windrow.testing import assert_same_results
 
 KILLS = how_many("WINDROW_CHAOS_KILLS", 3)
-BATCHES = how_many("WINDROW_CHAOS_BATCHES", 40)
+BATCHES = how_many("WINDROW_CHAOS_BATCHES", examples(40))
 SEED = how_many("WINDROW_CHAOS_SEED", 7)
+#: seconds between a micro-batch and a kill, at most: all kills must come before the last micro-batch
+PAUSE = min(3.0, 0.075 * BATCHES)
 #: who is killed in one run of the job after the other
 ROUNDS = (("executor", "driver"), ("worker", "driver"), ("driver",))
 #: seconds after which the job hangs, however busy the machine is
@@ -96,7 +99,7 @@ def run(folder: Path, victims: Sequence[str]) -> int:
     try:
         for what in victims:
             await_a_batch(folder, job)
-            time.sleep(random.uniform(0, 3))
+            time.sleep(random.uniform(0, PAUSE))
             kills += kill(job, what)
         job.wait(HANGS)
     finally:
