@@ -263,8 +263,8 @@ class Aggregate:
         return self.columns if self.where is None else (*self.columns, self.where)
 
     @property
-    def tells_absent(self) -> bool:
-        """Whether rows that are absent must be told from nulls, which make a result null."""
+    def distinguishes_absent(self) -> bool:
+        """Whether rows that are absent must be distinguished from nulls, which make a result null."""
         return self.where is not None and self.monoid.nulls == "propagate"
 
     @property

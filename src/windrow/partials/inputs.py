@@ -145,19 +145,19 @@ def passing_arrays(aggregate: Aggregate, column: Callable[[str], Any]) -> list[A
 
 
 def absent_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:
-    """Which rows of the table are absent, for an aggregate that tells them from nulls (None: none)."""
+    """Which rows of the table are absent, for an aggregate that distinguishes them from nulls (None: none)."""
     return absent_values(aggregate, frame.raw)
 
 
 def absent_values(aggregate: Aggregate, column: Callable[[str], Any]) -> Mask | None:
     """The same for columns that ``column`` gives."""
-    return _absent(column(aggregate.where)) if aggregate.where and aggregate.tells_absent else None
+    return _absent(column(aggregate.where)) if aggregate.where and aggregate.distinguishes_absent else None
 
 
 def skipping(aggregate: Aggregate) -> Monoid:
-    """The monoid for loops in Python over inputs in which absent rows are null: counts tell the other nulls,
-    which make a result null, from them."""
-    return _skipping(aggregate.monoid) if aggregate.tells_absent else aggregate.monoid
+    """The monoid for loops in Python over inputs in which absent rows are null: other nulls, which make a
+    result null, are counted apart."""
+    return _skipping(aggregate.monoid) if aggregate.distinguishes_absent else aggregate.monoid
 
 
 @functools.lru_cache(maxsize=256)

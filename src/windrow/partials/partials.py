@@ -50,7 +50,7 @@ class Partials:
     columns: tuple[Column | None, ...]
     #: how many rows of each slice came before each aggregate was added
     unseen: Unseen = ()
-    #: how many rows of each slice are absent for each aggregate that tells them from nulls
+    #: how many rows of each slice are absent for each aggregate that distinguishes them from nulls
     absent: Unseen = ()
 
     @classmethod

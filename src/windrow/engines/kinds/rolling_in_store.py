@@ -4,8 +4,8 @@ A window is an :class:`~windrow.swag.amta.AMTA` in the store: rows go in at its 
 at its front, by time, by count or by policy. Here, only its ends are in memory: O(log n) for n rows.
 
 A partial is a plain tuple: the time of the last row, then how many values each aggregate has seen, then the
-partial of each aggregate, and last how many rows were absent for each aggregate that tells them from nulls;
-how many rows there are, the window knows.
+partial of each aggregate, and last how many rows were absent for each aggregate that distinguishes them from
+nulls; how many rows there are, the window knows.
 Cost: that of AMTA, amortised O(1) combines per row. Source: [MTA] 4.1.5 and experiment 5.
 """
 
@@ -212,14 +212,14 @@ def _shared_monoid(query: Spec) -> Monoid:
 
 
 def _inputs(k: int, row: Any) -> Any:
-    """What an aggregate reads of a row, which is one list: its time and the inputs of all aggregates, with
-    whether the row is absent for those that tell behind them."""
+    """What an aggregate reads of a row, which is one list: its time and the inputs of all aggregates, then 1
+    or 0 for those that distinguish absent rows."""
     return row[0][1][k]
 
 
 def _absent_places(aggregates: Sequence[Aggregate]) -> dict[int, int]:
-    """Where in a partial it says how many rows are absent, for aggregates that tell them from nulls."""
-    tells = [k for k, aggregate in enumerate(aggregates) if aggregate.tells_absent]
+    """Where in a partial it says how many rows are absent, for aggregates that distinguish them from nulls."""
+    tells = [k for k, aggregate in enumerate(aggregates) if aggregate.distinguishes_absent]
     return {k: 1 + 2 * len(aggregates) + n for n, k in enumerate(tells)}
 
 

@@ -40,7 +40,7 @@ def _is_known(aggregate: Aggregate, schema: pa.Schema) -> bool:
     monoid = aggregate.monoid
     if not aggregate.inputs:
         return True
-    if monoid.spark is None or monoid.nan != "propagate" or aggregate.tells_absent:
+    if monoid.spark is None or monoid.nan != "propagate" or aggregate.distinguishes_absent:
         return False
     return _letter(plain_type(schema.field(aggregate.inputs[0]).type)) in monoid.spark.kinds
 

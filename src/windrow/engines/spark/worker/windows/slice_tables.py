@@ -71,9 +71,11 @@ class SliceTable:
         return fields
 
     def _absent_fields(self) -> list[Any]:
-        """How many rows are absent, for aggregates that tell them from nulls."""
+        """How many rows are absent, for aggregates that distinguish them from nulls."""
         return [
-            pa.field(f"a{k}_absent", pa.int64()) for k, a in enumerate(self._aggregates) if a.tells_absent
+            pa.field(f"a{k}_absent", pa.int64())
+            for k, a in enumerate(self._aggregates)
+            if a.distinguishes_absent
         ]
 
     def table(self, keys: Sequence[Any], slices: HeldSlices, part: int) -> pa.Table:
@@ -105,12 +107,12 @@ class SliceTable:
         absent = partials.absent or (None,) * len(self._aggregates)
         pairs = zip(self._aggregates, absent, strict=True)
         nothing = np.zeros(len(partials), np.int64)
-        return [pa.array(nothing if c is None else c) for a, c in pairs if a.tells_absent]
+        return [pa.array(nothing if c is None else c) for a, c in pairs if a.distinguishes_absent]
 
     def _absent(self, table: pa.Table) -> Unseen:
         aggregates = enumerate(self._aggregates)
         return counted_rows(
-            _integers(table.column(f"a{k}_absent")) if a.tells_absent else None for k, a in aggregates
+            _integers(table.column(f"a{k}_absent")) if a.distinguishes_absent else None for k, a in aggregates
         )
 
     def _column(self, k: int, table: pa.Table) -> Column | None:
