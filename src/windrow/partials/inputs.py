@@ -145,7 +145,7 @@ def passing_arrays(aggregate: Aggregate, column: Callable[[str], Any]) -> list[A
 
 
 def absent_rows(frame: Frame, aggregate: Aggregate) -> Mask | None:
-    """Which rows of the table are absent, for an aggregate that distinguishes them from nulls (None: none)."""
+    """Rows of the table that are absent, for an aggregate that distinguishes them from nulls (None: none)."""
     return absent_values(aggregate, frame.raw)
 
 

@@ -218,9 +218,9 @@ def _inputs(k: int, row: Any) -> Any:
 
 
 def _absent_places(aggregates: Sequence[Aggregate]) -> dict[int, int]:
-    """Where in a partial it says how many rows are absent, for aggregates that distinguish them from nulls."""
-    tells = [k for k, aggregate in enumerate(aggregates) if aggregate.distinguishes_absent]
-    return {k: 1 + 2 * len(aggregates) + n for n, k in enumerate(tells)}
+    """Where a partial says how many rows are absent, for aggregates that distinguish them from nulls."""
+    apart = [k for k, aggregate in enumerate(aggregates) if aggregate.distinguishes_absent]
+    return {k: 1 + 2 * len(aggregates) + n for n, k in enumerate(apart)}
 
 
 def _is_seen(monoid: Monoid, k: int, row: Any) -> int:
