@@ -53,6 +53,8 @@ def summed(unseen: Unseen, starts: Ints) -> Unseen:
 
 def joined_unseen(parts: Sequence[tuple[int, Unseen]]) -> Unseen:
     """Of slices one after the other, so many in each part."""
+    if not any(unseen for _, unseen in parts):
+        return ()
     count = max((len(unseen) for _, unseen in parts), default=0)
     return counted_rows(
         _joined([(size, unseen[k] if unseen else None) for size, unseen in parts]) for k in range(count)

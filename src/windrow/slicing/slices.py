@@ -168,22 +168,22 @@ def concat(parts: Sequence[HeldSlices]) -> HeldSlices:
     if len(parts) == 1:
         return parts[0]
 
-    def joined(name: str, default: int) -> Any:
-        columns = [getattr(part, name) for part in parts]
-        if all(column is None for column in columns):
-            return None
-        pairs = zip(parts, columns, strict=True)
-        return np.concatenate([np.full(len(p), default, np.int64) if c is None else c for p, c in pairs])
-
     return HeldSlices(
-        joined("keys", 0),
-        joined("firsts", 0),
-        joined("lasts", 0),
-        joined("ends", 0),
-        joined("since", START_OF_TIME),
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.firsts for part in parts]),
+        np.concatenate([part.lasts for part in parts]),
+        np.concatenate([part.ends for part in parts]),
+        _joined_layers(parts),
         Partials.concat([part.partials for part in parts]),
         tuple(pa.concat_arrays(columns) for columns in zip(*(part.order for part in parts), strict=True)),
     )
+
+
+def _joined_layers(parts: Sequence[HeldSlices]) -> Ints | None:
+    if all(part.since is None for part in parts):
+        return None
+    lowest = [np.full(len(p), START_OF_TIME) if p.since is None else p.since for p in parts]
+    return np.concatenate(lowest)
 
 
 def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
