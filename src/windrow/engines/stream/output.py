@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ from windrow.spec import Spec
 __all__ = ["piece_table"]
 
 
-def piece_table(query: Spec, names: Sequence[str], keys: Keys, axis: TimeAxis, piece: Piece) -> pa.Table:
+def piece_table(query: Spec, names: pa.Array, keys: Keys, axis: TimeAxis, piece: Piece) -> pa.Table:
     """Results in the order of windows, then keys, then time; ``names`` of windows by their numbers."""
     if not piece.found.is_sorted():
         piece = piece.take(piece.found.order())
     found = piece.found
     columns: dict[str, Any] = dict(keys.columns(found.keys))
     if query.names_windows:
-        columns["window"] = pa.array(names, pa.string()).take(pa.array(found.windows))
+        columns["window"] = names.take(pa.array(found.windows))
     columns |= axis.edges(found.starts, found.ends)
     for k, (name, _) in enumerate(query.aggregates):
         columns[name] = pa.nulls(len(found)) if piece.results is None else piece.results[k]

@@ -60,6 +60,11 @@ class Plan:
         return found
 
     @cached_property
+    def name_column(self) -> pa.Array:
+        """The same as a column."""
+        return pa.array(self.names, pa.string())
+
+    @cached_property
     def result_names(self) -> list[str]:
         """The columns of results; rolling gives those of the table, too."""
         query = self.query

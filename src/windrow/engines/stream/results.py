@@ -53,7 +53,7 @@ def result_table(plan: Plan, state: State, due: Due, known: ResultTypes) -> pa.T
         return _nothing(plan)
     assert state.axis is not None
     tables = [
-        piece_table(plan.query, plan.names, state.keys, state.axis, piece)
+        piece_table(plan.query, plan.name_column, state.keys, state.axis, piece)
         for piece in due.pieces
         if len(piece)
     ]
