@@ -10,4 +10,5 @@ it works on numpy arrays. The parts:
 ``cache``     compiled kernels on disk, found by a fingerprint of all functions in them
 ``native``    a monoid's functions as native ones, or the reason why not
 ``columns``   lists, numpy and Arrow in; the same kind out
+``general``   one kernel for all small inputs
 """
