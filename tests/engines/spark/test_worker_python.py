@@ -38,6 +38,11 @@ if __name__ == "__main__":
 """
 
 
+def rows_of(session: Any) -> Any:
+    """(createDataFrame would make the session the active one, which tests that follow would get.)"""
+    return session.range(3).selectExpr("id AS ts", "'a' AS key", "0.5D AS v")
+
+
 def program(folder: Path, *lines: str) -> str:
     """A program with this text for the shell."""
     file = folder / "python3"
@@ -73,7 +78,7 @@ def test_a_python_without_pyarrow_is_named_before_anything_runs(with_python: Any
     bare = program(tmp_path, f'PYTHONPATH= exec {sys.executable} -S "$@"')  # no packages
     session = with_python(bare)
     with pytest.raises(RuntimeError) as caught:
-        QUERY.run(session.createDataFrame([(1, "a", 1.0)], SCHEMA))
+        QUERY.run(rows_of(session))
     assert str(caught.value) == (
         f"Spark's workers would run {bare!r}, which has no pyarrow: {REMEDY}, or install pyarrow there"
     )
@@ -118,7 +123,7 @@ def test_a_python_that_is_chosen_by_a_setting_is_looked_at(spark: Any, tmp_path:
     session.conf.set("spark.sql.execution.pyspark.python", str(tmp_path / "nowhere"))
     line = r'write spark\.conf\.set\("spark\.sql\.execution\.pyspark\.python", sys\.executable\)'
     with pytest.raises(RuntimeError, match=line):
-        QUERY.run(session.createDataFrame([(1, "a", 1.0)], SCHEMA))
+        QUERY.run(rows_of(session))
 
 
 class Settings(dict[str, str]):
