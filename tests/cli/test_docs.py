@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from windrow.cli.commands.sample import JOB
+from windrow.cli.job.frames import ASOF_KEYS, ROLLING_KEYS
+from windrow.cli.job.labels import AT_KEYS
 from windrow.cli.job.read import _EVENTS, _TABLES
 from windrow.cli.job.windows import KINDS
 from windrow.cli.main import parser
@@ -26,6 +28,9 @@ def test_every_key_is_explained() -> None:
     keys = [
         *_EVENTS,
         *KINDS,
+        *ROLLING_KEYS,
+        *ASOF_KEYS,
+        *AT_KEYS,
         "format",
         "path",
         "stream",

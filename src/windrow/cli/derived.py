@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from windrow.cli.expressions.derivation import used_columns
-from windrow.cli.job import Job
+from windrow.cli.job import Job, Source
 from windrow.rows.columns import needed_columns
 
 __all__ = ["computed_columns"]
 
 
-def computed_columns(job: Job) -> tuple[tuple[str, str], ...]:
-    """Name and expression, in order. Rolling, and late rows that are handed back, show every column."""
+def computed_columns(job: Job, source: Source | None = None) -> tuple[tuple[str, str], ...]:
+    """Name and expression, in order, of the job's source or of another of its tables. Rolling, late rows that
+    are handed back, and labels show every column."""
+    if source is not None and source is not job.source:
+        return source.columns
     shows_all = job.query.is_rolling or job.query.late == "emit"
     return used_columns(
         job.source.columns, job.source.where, None if shows_all else needed_columns(job.query)

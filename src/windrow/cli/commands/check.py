@@ -12,7 +12,7 @@ from typing import Any
 from windrow.cli.commands.check_expressions import tried_expressions
 from windrow.cli.commands.reading import job_of
 from windrow.cli.errors import JobError, JobFailed
-from windrow.cli.job import FILE_FORMATS, Job
+from windrow.cli.job import FILE_FORMATS, Job, Source
 from windrow.cli.show.out import say, say_line
 
 __all__ = ["execute"]
@@ -26,16 +26,19 @@ def execute(options: argparse.Namespace) -> int:
     if options.engine == "local":
         from windrow.cli.execution.local.files import check_readable
 
-        check_readable(job.source, job.file)
+        for source in job.sources:
+            check_readable(source, job.file)
     else:
         from windrow.cli.execution.spark.packages import check_packages
 
         check_packages(job)
     try:
-        rows, origin = _first_rows(job, options.rows)
-        rows, origin = tried_expressions(job, rows, origin, options.engine)
-        _check_laws(job, rows)
-        _dry_run(job, rows, origin)
+        tables = []
+        for source in job.sources:
+            rows, origin = _first_rows(job, source, options.rows)
+            tables.append(tried_expressions(job, source, rows, origin, options.engine))
+        _check_laws(job, tables[0][0])
+        _dry_run(job, *tables)
         _check_checkpoint(job)
     except JobFailed as error:
         raise JobError(f"{options.job}: {error}") from error
@@ -45,31 +48,33 @@ def execute(options: argparse.Namespace) -> int:
 def _described(job: Job) -> str:
     query = job.query
     windows = "rolling" if query.is_rolling else _counted(len(query.windows), "window")
-    return (
-        f"{windows}, {_counted(len(query.aggregates), 'aggregate')}, {job.source.format} to {job.sink.format}"
-    )
+    source = job.source.format
+    if job.labels is not None:
+        windows, source = "as-of windows", f"{source} and labels of {job.labels.source.format}"
+    return f"{windows}, {_counted(len(query.aggregates), 'aggregate')}, {source} to {job.sink.format}"
 
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _first_rows(job: Job, count: int) -> tuple[Any, str]:
-    """Rows of the source, or made-up rows of its schema, or none."""
-    if job.source.format in FILE_FORMATS and "://" not in str(job.source.path):
+def _first_rows(job: Job, source: Source, count: int) -> tuple[Any, str]:
+    """Rows of a source, or made-up rows of its schema, or none."""
+    of = "the source" if source is job.source else "[at]"
+    if source.format in FILE_FORMATS and "://" not in str(source.path):
         from windrow.cli.execution.local.files import check_readable, list_files, read_batches
 
-        if job.source.is_stream and Path(str(job.source.path)).is_dir() and not list_files(job.source):
-            return None, "the source has no files yet"
-        check_readable(job.source, job.file)
-        first = next(read_batches(job.source, count), None)
-        return (first, "of the source") if first is not None else (None, "the source has no rows yet")
-    schema = job.source.read_columns or _known_schemas().get(job.source.format, ())
+        if source.is_stream and Path(str(source.path)).is_dir() and not list_files(source):
+            return None, f"{of} has no files yet"
+        check_readable(source, job.file)
+        first = next(read_batches(source, count), None)
+        return (first, f"of {of}") if first is not None else (None, f"{of} has no rows yet")
+    schema = source.read_columns or _known_schemas().get(source.format, ())
     if schema:
         from windrow.cli.execution.local.made_up import made_up_rows
 
         return made_up_rows(schema), "made up from the schema"
-    return None, f"{job.source.format!r} can only be read on Spark, and there is no [source.schema]"
+    return None, f"{source.format!r} can only be read on Spark, and there is no [{source.table}.schema]"
 
 
 def _known_schemas() -> dict[str, tuple[tuple[str, str], ...]]:
@@ -119,10 +124,11 @@ def _try_more(laws: Any, name: str, aggregate: Any, samples: list[Any]) -> None:
         say_line(f"note  {name}: with values that the first rows do not hold, {violation}")
 
 
-def _dry_run(job: Job, rows: Any, origin: str) -> None:
-    if rows is None:
-        say_line(f"skip  dry run: {origin}")
-        return
+def _dry_run(job: Job, events: tuple[Any, str], labels: tuple[Any, str] | None = None) -> None:
+    for table, why in [events] if labels is None else [events, labels]:
+        if table is None:
+            say_line(f"skip  dry run: {why}")
+            return
     import warnings
 
     from windrow.cli.execution.local.run import guarded
@@ -130,8 +136,11 @@ def _dry_run(job: Job, rows: Any, origin: str) -> None:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = guarded(job.query.run, rows)
-    say_line(f"ok    dry run: {rows.num_rows:,} rows ({origin}) gave {result.num_rows:,} results")
+        rows, origin = events
+        at = {} if job.labels is None or labels is None else job.labels.arguments(labels[0])
+        result = guarded(job.query.run, rows, **at)
+    beside = "" if labels is None else f" and {labels[0].num_rows:,} labels ({labels[1]})"
+    say_line(f"ok    dry run: {rows.num_rows:,} rows ({origin}){beside} gave {result.num_rows:,} results")
     for warning in caught:
         say_line(f"note  {warning.message}")
     say(text_table(result, 3))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from windrow.cli.commands.reading import job_of
 from windrow.cli.derived import computed_columns
-from windrow.cli.job import KAFKA_COLUMNS, Job
+from windrow.cli.job import KAFKA_COLUMNS, Job, Labels, Source
 from windrow.cli.job.secrets import Setting
 from windrow.cli.show.out import one_line, say
 
@@ -39,10 +39,10 @@ def _lines(job: Job) -> Iterator[str]:
     kind = "stream" if source.is_stream else "batch"
     yield f"job {job.name}: {kind}"
     yield f"from: {source.format}{_at(source.path)}{_options(source.options)}"
-    if source.schema:
-        yield f"  columns: {', '.join(f'{name} {kind}' for name, kind in source.schema)}"
-    yield from _derived(job)
+    yield from _derived(job, source)
     yield f"time: {query.time}" + (f", by {', '.join(query.by)}" if query.by else "")
+    if job.labels is not None:
+        yield from _labels(job, job.labels)
     if source.is_stream and query.watermark is not None:
         yield f"watermark: {query.watermark} behind the largest time seen; {_late(job)}"
     yield f"to: {sink.format}{_at(sink.path)}{_options(sink.options)}"
@@ -50,13 +50,21 @@ def _lines(job: Job) -> Iterator[str]:
         yield f"  checkpoint: {sink.checkpoint}"
 
 
-def _derived(job: Job) -> Iterator[str]:
-    """What is made of the source's rows before the query sees them, in this order."""
-    source = job.source
+def _labels(job: Job, labels: Labels) -> Iterator[str]:
+    source = labels.source
+    yield f"labels: {source.format}{_at(source.path)}{_options(source.options)}"
+    yield from _derived(job, source)
+    yield f"  time: {labels.time}" + (f", by {', '.join(labels.by)}" if labels.by else "")
+
+
+def _derived(job: Job, source: Source) -> Iterator[str]:
+    """The columns of a source, and what is made of its rows before the query sees them, in this order."""
+    if source.schema:
+        yield f"  columns: {', '.join(f'{name} {kind}' for name, kind in source.schema)}"
     if source.value is not None:
         own = ", ".join(name for name, _ in KAFKA_COLUMNS)
         yield f"  from values: {source.value.format}{_options(source.value.options)}; beside them {own}"
-    computed = computed_columns(job)
+    computed = computed_columns(job, source)
     for name, text in source.columns:
         unused = "" if (name, text) in computed else " (not computed: nothing reads it)"
         yield f"  derived: {name} = {text}{unused}"

@@ -26,6 +26,7 @@ def execute(options: argparse.Namespace) -> int:
 
     job = job_of(options)
     check_readable(job.source, job.file)
+    _check_replayed(job)
     speed = read_speed(options.speed)
     if not options.tick > 0:
         raise JobError("--tick: give seconds, more than 0")
@@ -36,6 +37,14 @@ def execute(options: argparse.Namespace) -> int:
         play = _on_spark if options.engine == "spark" else _locally
         recorded(playing, options, lambda r, shown: play(playing, options, speed, Path(scratch), r, shown))
     return 0
+
+
+def _check_replayed(job: Job) -> None:
+    if job.query.frames is not None:
+        table = "rolling" if job.query.is_rolling else "asof"
+        raise JobError(
+            f"{job.file}: [{table}]: a replay is a stream, and this is for tables that end: use windrow run"
+        )
 
 
 def _redirected(job: Job, out: str | None, scratch: str) -> Job:

@@ -20,7 +20,6 @@ from windrow.cli.expressions.values import Typed
 __all__ = ["Derivation", "used_columns"]
 
 Columns = tuple[tuple[str, str], ...]
-_WHERE = ("source", "where")
 
 
 @dataclass
@@ -33,17 +32,25 @@ class Derivation:
     where: Typed | None = None
     refused: list[tuple[str, str, OnlySpark]] = field(default_factory=list)
     texts: dict[tuple[str, str], str] = field(default_factory=dict)
+    #: where they stand in the job file
+    table: str = "source"
 
     @classmethod
-    def of(cls, columns: Columns, where: str | None, schema: pa.Schema | None) -> Derivation:
+    def of(
+        cls, columns: Columns, where: str | None, schema: pa.Schema | None, table: str = "source"
+    ) -> Derivation:
         """Raises ExpressionError(table, key, message). Without a schema, only the syntax is looked at."""
-        found = cls({} if schema is None else dict(source_names(schema)))
+        found = cls({} if schema is None else dict(source_names(schema)), table=table)
         for name, text in columns:
-            found._derive(name, found._compiled("source.columns", name, text, schema is not None))
+            found._derive(name, found._compiled(found._columns, name, text, schema is not None))
         if where is not None:
-            truth = found._compiled(*_WHERE, where, schema is not None)
+            truth = found._compiled(table, "where", where, schema is not None)
             found.where = truth if isinstance(truth, Typed) else None
         return found
+
+    @property
+    def _columns(self) -> str:
+        return f"{self.table}.columns"
 
     def _compiled(self, table: str, key: str, text: str, is_typed: bool) -> Typed | OnlySpark:
         self.texts[table, key] = text
@@ -52,7 +59,7 @@ class Derivation:
             if not is_typed:
                 return OnlySpark("the columns are not known")
             found = compiled(tree, self.names)
-            if (table, key) == _WHERE:
+            if table == self.table:
                 return as_truth(found, "this")
             if pa.types.is_null(found.kind):
                 raise ExpressionError("null has no type: write cast(null as int), or another type")
@@ -69,7 +76,7 @@ class Derivation:
         same = [old for old in self.names if old.lower() == name.lower()]
         if len(same) > 1:
             problem = f"this may be {' or '.join(map(repr, same))}: Spark takes them for the same"
-            raise ExpressionError("source.columns", name, problem)
+            raise ExpressionError(self._columns, name, problem)
         if same:
             self.names = {name if old in same else old: typed for old, typed in self.names.items()}
         self.names[name] = found
@@ -77,14 +84,14 @@ class Derivation:
     def applied(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that stay, with the columns of the source and the derived ones."""
         if self.where is not None:
-            truth = self._values(*_WHERE, self.where, batch)
+            truth = self._values(self.table, "where", self.where, batch)
             batch = batch.filter(truth.fill_null(False))
         columns, names = [], []
         for name, typed in self.names.items():
             if name in self.derived:
                 if isinstance(typed, Typed):
                     names.append(name)
-                    columns.append(self._values("source.columns", name, typed, batch))
+                    columns.append(self._values(self._columns, name, typed, batch))
             else:
                 names.append(name)
                 columns.append(batch.column(name))

@@ -65,9 +65,10 @@ def check_source(source: Source, fields: Fields) -> None:
             f"once, or have rows written to files, Kafka or Delta, and read those",
         )
     if not source.is_stream and not kind.reads_tables:
-        fields.refuse("format", f"{name!r} is endless: set stream = true, or read parquet, csv or json")
+        remedy = "set stream = true, or read" if "stream" in fields.known else "read"
+        fields.refuse("format", f"{name!r} is endless: {remedy} parquet, csv or json")
     if kind.columns and source.schema and source.value is None:
-        what = KAFKA_VALUE if name.lower() == "kafka" else "take [source.schema] out"
+        what = KAFKA_VALUE if name.lower() == "kafka" else f"take [{source.table}.schema] out"
         fields.refuse("schema", f"the columns of {name!r} are always {', '.join(kind.columns)}: {what}")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from windrow.cli.job.secrets import Setting
 from windrow.query import Query
 
-__all__ = ["FILE_FORMATS", "KAFKA_COLUMNS", "Job", "Sink", "Source", "SparkSettings", "ValueFormat"]
+__all__ = ["FILE_FORMATS", "KAFKA_COLUMNS", "Job", "Labels", "Sink", "Source", "SparkSettings", "ValueFormat"]
 
 #: formats that the local engine reads and writes, and that a report can read back
 FILE_FORMATS = ("parquet", "csv", "json")
@@ -46,6 +46,8 @@ class Source:
     #: rows for which this is not true are left out
     where: str | None = None
     value: ValueFormat | None = None
+    #: where it stands in the job file
+    table: str = "source"
 
     @property
     def read_columns(self) -> tuple[tuple[str, str], ...]:
@@ -55,6 +57,19 @@ class Source:
     @property
     def ddl(self) -> str:
         return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in self.schema)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The moments to look from, of as-of windows: a table, and its columns of times and keys."""
+
+    source: Source
+    time: str
+    by: tuple[str, ...]
+
+    def arguments(self, table: Any) -> dict[str, Any]:
+        """What ``Query.run`` is given besides the events."""
+        return {"at": table, "at_time": self.time, "at_by": self.by}
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,8 @@ class Job:
     query: Query
     sink: Sink
     spark: SparkSettings
+    #: of as-of windows; None: there are none
+    labels: Labels | None = None
 
     @property
     def name(self) -> str:
@@ -100,7 +117,13 @@ class Job:
         return (self.file.resolve().parent.name or stem) if stem == "job" else stem
 
     @property
+    def sources(self) -> list[Source]:
+        """All tables that are read: that of events, and that of labels if there is one."""
+        return [self.source] if self.labels is None else [self.source, self.labels.source]
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """All settings, of which some may be secret."""
         value = self.source.value.options if self.source.value is not None else ()
-        return (*self.source.options, *value, *self.sink.options, *self.spark.conf)
+        read = [option for source in self.sources for option in source.options]
+        return (*read, *value, *self.sink.options, *self.spark.conf)

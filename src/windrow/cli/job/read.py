@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError
-from windrow.cli.job.column_types import TIME_TYPES
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
-from windrow.cli.job.model import FILE_FORMATS, Job, Sink, Source
+from windrow.cli.job.frames import check_stream
+from windrow.cli.job.labels import read_labels
+from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
 from windrow.cli.job.places import Places, placed
 from windrow.cli.job.secrets import Setting
-from windrow.cli.job.source import SOURCE_KEYS, read_source
+from windrow.cli.job.source import SOURCE_KEYS, check_time, read_source
 from windrow.cli.job.spark_conf import read_spark
 from windrow.cli.job.toml_errors import toml_error
 from windrow.cli.job.windows import with_windows
@@ -26,7 +27,7 @@ from windrow.windows import parse_duration
 
 __all__ = ["read_job"]
 
-_TABLES = ("source", "events", "window", "rolling", "agg", "sink", "spark")
+_TABLES = ("source", "events", "window", "rolling", "asof", "at", "agg", "sink", "spark")
 _EVENTS = (
     "time",
     "by",
@@ -113,10 +114,12 @@ def _job(
     source = read_source(Fields(data["source"], places, "source", SOURCE_KEYS), file)
     events = Fields(data["events"], places, "events", (*_EVENTS, *_LIMITS))
     asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
+    check_stream(asked, source, data, places)
+    labels = read_labels(asked, data, places, file)
     if source.is_stream and asked.watermark is None:
         events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
     _check_columns(asked, source, events)
-    _check_time(asked, source, events)
+    check_time(source, asked.time, events)
     _check_flags(asked, source, events)
     _check_policies(asked, data, places)
     sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
@@ -124,8 +127,8 @@ def _job(
         Fields(data.get("spark", {}), places, "spark", _keys("master remote app_name conf")), file, conf
     )
     sink = _sink(sink_fields, source, file)
-    _check_output(asked, source, sink, sink_fields, events)
-    return Job(file, source, asked, sink, spark)
+    _check_output(asked, source, labels, sink, sink_fields, events)
+    return Job(file, source, asked, sink, spark, labels)
 
 
 def _keys(text: str) -> tuple[str, ...]:
@@ -163,9 +166,11 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
     return found
 
 
-def _check_output(asked: Query, source: Source, sink: Sink, fields: Fields, events: Fields) -> None:
+def _check_output(
+    asked: Query, source: Source, labels: Labels | None, sink: Sink, fields: Fields, events: Fields
+) -> None:
     """Whether the sink can hold what the query gives."""
-    check_sink(sink, source, _result_columns(asked, source), fields)
+    check_sink(sink, source, _result_columns(asked, source, labels), fields)
     if asked.late == "emit" and source.is_stream and sink.format == "csv":
         fields.refuse("format", "csv cannot hold late rows, which are a struct: write parquet or json")
     if asked.emit == "update" and source.is_stream and sink.format in APPEND_ONLY:
@@ -177,12 +182,12 @@ def _check_output(asked: Query, source: Source, sink: Sink, fields: Fields, even
         events.refuse("emit", f"'update' corrects what came out, {why}: use 'final'")
 
 
-def _result_columns(asked: Query, source: Source) -> list[str]:
+def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list[str]:
     """The columns of the results; none: they are not known."""
     kept = [*asked.by, *(["window"] if asked.names_windows else []), "window_start", "window_end"]
-    if asked.is_rolling:
-        kept = list(known_columns(source))
-    return [*kept, *(name for name, _ in asked.aggregates)] if kept else []
+    if asked.is_rolling or labels is not None:
+        kept = list(known_columns(source if labels is None else labels.source))
+    return [*kept, *asked.result_names] if kept else []
 
 
 # -- the query -----------------------------------------------------------------------------------------------
@@ -245,16 +250,6 @@ def _check_columns(asked: Query, source: Source, events: Fields) -> None:
             if column not in names:
                 place = events.places.at(table, key, number)
                 raise JobError(f"{place}: {_no_column(source, column, names)}")
-
-
-def _check_time(asked: Query, source: Source, events: Fields) -> None:
-    if asked.time.lower() in (name.lower() for name, _ in source.columns):
-        return  # of the type that its expression gives
-    kind = dict(source.schema).get(asked.time, "timestamp").partition("(")[0].strip().lower()
-    if kind not in TIME_TYPES:
-        events.refuse(
-            "time", f"column {asked.time!r} is of type {kind}: name one of timestamps, dates or whole numbers"
-        )
 
 
 def _check_flags(asked: Query, source: Source, events: Fields) -> None:

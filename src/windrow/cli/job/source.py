@@ -1,4 +1,4 @@
-"""``[source]``: where rows come from, which are left out, which columns are derived.
+"""``[source]``, and ``[at]`` alike: where rows come from, which are left out, which columns are derived.
 
 Expressions are checked here as far as they can be without Spark: what is surely wrong (an open quote, a
 column that the schema does not have, a ``where`` that is not true or false) is an error of the file. What
@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from windrow.cli.expressions.code import word_of_code
-from windrow.cli.job.column_types import arrow_type, check_type
+from windrow.cli.job.column_types import TIME_TYPES, arrow_type, check_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
 from windrow.cli.job.model import FILE_FORMATS, KAFKA_COLUMNS, Source, ValueFormat
 from windrow.cli.job.places import placed
 
-__all__ = ["SOURCE_KEYS", "read_source"]
+__all__ = ["SOURCE_KEYS", "check_time", "read_source"]
 
 SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "where", "value")
 _VALUE_FORMATS = ("json",)
@@ -23,7 +23,7 @@ _VALUE_FORMATS = ("json",)
 
 def read_source(fields: Fields, file: Path) -> Source:
     schema = fields.value("schema", {}, dict)
-    types = Fields(schema, fields.places, "source.schema", tuple(schema))
+    types = Fields(schema, fields.places, f"{fields.table}.schema", tuple(schema))
     for name in schema:
         types.checked(name, check_type, types.text(name))
     found = Source(
@@ -35,6 +35,7 @@ def read_source(fields: Fields, file: Path) -> Source:
         columns=_columns(fields),
         where=fields.text("where", None),
         value=_value(fields),
+        table=fields.table,
     )
     if found.format in FILE_FORMATS and found.path is None:
         fields.refuse("path", f"this key is missing: say where the {found.format} files are")
@@ -46,12 +47,23 @@ def read_source(fields: Fields, file: Path) -> Source:
     return found
 
 
+def check_time(source: Source, time: str, fields: Fields) -> None:
+    """Where types are known, a column of times of another type is an error of the file."""
+    if time.lower() in (name.lower() for name, _ in source.columns):
+        return  # of the type that its expression gives
+    kind = dict(source.schema).get(time, "timestamp").partition("(")[0].strip().lower()
+    if kind not in TIME_TYPES:
+        fields.refuse(
+            "time", f"column {time!r} is of type {kind}: name one of timestamps, dates or whole numbers"
+        )
+
+
 # -- derived columns and rows that are left out --------------------------------------------------------------
 
 
 def _columns(fields: Fields) -> tuple[tuple[str, str], ...]:
     found = fields.value("columns", {}, dict)
-    inner = Fields(found, fields.places, "source.columns", tuple(found))
+    inner = Fields(found, fields.places, f"{fields.table}.columns", tuple(found))
     seen: dict[str, str] = {}
     for name in found:
         if name.lower() in seen:
@@ -73,7 +85,7 @@ def _check_expressions(source: Source, fields: Fields) -> None:
     known = source.read_columns
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in known]) if known else None
     try:
-        Derivation.of(source.columns, source.where, schema)
+        Derivation.of(source.columns, source.where, schema, source.table)
     except ExpressionError as error:
         table, key, message = error.args
         Fields({}, fields.places, table, ()).refuse(key, message)
@@ -81,8 +93,9 @@ def _check_expressions(source: Source, fields: Fields) -> None:
 
 def _check_code(source: Source, fields: Fields) -> None:
     """Nothing in a job file is run but SQL."""
-    where = [] if source.where is None else [("source", "where", source.where)]
-    for table, key, text in [*where, *(("source.columns", name, text) for name, text in source.columns)]:
+    where = [] if source.where is None else [(source.table, "where", source.where)]
+    derived = [(f"{source.table}.columns", name, text) for name, text in source.columns]
+    for table, key, text in [*where, *derived]:
         if word := word_of_code(text):
             Fields({}, fields.places, table, ()).refuse(
                 key, f"{word!r} can run code, which a job file cannot: compute this before, or in Python"

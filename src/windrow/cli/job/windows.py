@@ -1,4 +1,4 @@
-"""``[[window]]`` and ``[rolling]``: which rows belong together."""
+"""``[[window]]``, or ``[rolling]`` or ``[asof]`` in its place: which rows belong together."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from windrow import windows
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import REQUIRED, Fields
+from windrow.cli.job.frames import ASOF_KEYS, ROLLING_KEYS, with_asof, with_rolling
 from windrow.cli.job.places import Places
 from windrow.query import Query
 from windrow.spec_text import policy_of
@@ -23,16 +24,25 @@ _EVERY_KEY = tuple(dict.fromkeys(key.name for kind in KINDS.values() for key in 
 
 
 def with_windows(query: Query, data: dict[str, Any], places: Places) -> Query:
-    """The query with the windows of the job, or with its rolling."""
+    """The query with the windows of the job, or with its rolling or as-of windows."""
     top = Fields(data, places, "", tuple(data))
     if "window" in data and "rolling" in data:
         top.refuse(
             "", "there are [[window]] and [rolling]: give one or more windows, or rolling, and not both"
         )
-    if "window" not in data and "rolling" not in data:
-        top.refuse("", f"there is no window: write for instance {_EXAMPLE}; or [rolling] with size = '1h'")
+    if "asof" in data and ("window" in data or "rolling" in data):
+        other = "[[window]]" if "window" in data else "[rolling]"
+        raise JobError(f"{places.at('asof')}: there is {other}, too: give one of them, and not both")
+    if not {"window", "rolling", "asof"} & set(data):
+        top.refuse(
+            "",
+            f"there is no window: write for instance {_EXAMPLE}; or [rolling] with size = '1h'; or, for "
+            f"labels in a table [at], [asof] with size = '7d'",
+        )
     if "rolling" in data:
-        return _rolling(query, Fields(data["rolling"], places, "rolling", ("size", "rows", "evict_while")))
+        return with_rolling(query, Fields(data["rolling"], places, "rolling", ROLLING_KEYS))
+    if "asof" in data:
+        return with_asof(query, Fields(data["asof"], places, "asof", ASOF_KEYS))
     found = data["window"]
     if not isinstance(found, list):
         raise JobError(f"{places.at('window')}: write it with two brackets, since a job may have several")
@@ -84,17 +94,3 @@ def _argument(fields: Fields, key: JobKey) -> Any:
     if key.takes == "rows":
         return fields.whole(key.name, least=1)
     return fields.value(key.name, REQUIRED, str, int, *((float,) if key.takes == "number" else ()))
-
-
-def _rolling(query: Query, fields: Fields) -> Query:
-    if len(fields.data) != 1:
-        fields.refuse("", "give one of size ('24h'), rows (a number of rows) and evict_while (a policy)")
-    if "rows" in fields.data:
-        return fields.checked("rows", query.rolling, rows=fields.whole("rows", least=1))
-    if "evict_while" in fields.data:
-        policy = fields.checked("evict_while", policy_of, fields.text("evict_while"))
-        return query.rolling(policy=policy)
-    rolling = fields.checked("size", query.rolling, fields.value("size", REQUIRED, str, int))
-    if rolling.frames is not None:
-        fields.refuse("size", "a job rolls over a fixed length of time: use weeks or below, such as '30d'")
-    return rolling

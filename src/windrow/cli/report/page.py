@@ -67,7 +67,7 @@ def _lead(record: Record) -> str:
     where = "Apache Spark" if record.engine == "spark" else "the local engine"
     query = record.job.query
     windows = ", ".join(f"{name or 'one window'}: {window!r}" for name, window in query.windows)
-    windows = windows or "a result for every row"
+    windows = windows or ("a result for every row" if query.is_rolling else "a result for every label")
     keys = f", for each {escape(' and '.join(query.by))}" if query.by else ""
     took = human_seconds(record.seconds)
     started = f", after {human_seconds(record.startup)} in which Spark started" if record.startup else ""

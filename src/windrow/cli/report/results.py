@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.cli.job import Job
 from windrow.cli.report.svg import Chart, Series
 from windrow.cli.show.moments import plain_values, seconds_of
+from windrow.monoids.base import Aggregate
 
 __all__ = ["result_charts", "time_column"]
 
@@ -28,16 +31,29 @@ def result_charts(job: Job, table: pa.Table | None) -> list[tuple[str, str, Char
     found = []
     for window in _windows(table):
         part = table if window is None else table.filter(pc.equal(table.column("window"), window))
-        for name, aggregate in job.query.aggregates:
+        for name, aggregate in _results(job):
             if name in part.column_names and _is_number(part.column(name).type):
                 title = name if window is None else f"{name}, window {window}"
                 chart = _chart(job, part, axis, name, _is_regular(job, window))
-                found.append((title, f"{name} = {aggregate!r}, at the end of each window", chart))
+                found.append((title, f"{name} = {aggregate!r}, at {_moment(job)}", chart))
     return found[:_MOST_CHARTS]
+
+
+def _results(job: Job) -> Iterator[tuple[str, Aggregate]]:
+    """The result columns, each with its aggregate: one for each size."""
+    query = job.query
+    sizes = len(query.result_names) // len(query.aggregates)
+    yield from zip(query.result_names, (a for _, a in query.aggregates for _ in range(sizes)), strict=True)
+
+
+def _moment(job: Job) -> str:
+    return "the end of each window" if job.labels is None else "each label"
 
 
 def time_column(job: Job) -> str:
     """The column by which results are ordered."""
+    if job.labels is not None:
+        return job.labels.time
     return job.query.time if job.query.is_rolling else "window_end"
 
 
@@ -73,9 +89,10 @@ def _chart(job: Job, table: pa.Table, axis: str, name: str, is_regular: bool) ->
 
 
 def _keys(job: Job, table: pa.Table) -> list[str]:
-    if not job.query.by:
+    by = job.query.by if job.labels is None else job.labels.by
+    if not by:
         return ["all"] * table.num_rows
-    columns = [plain_values(table.column(name)) for name in job.query.by]
+    columns = [plain_values(table.column(name)) for name in by]
     return [" / ".join("null" if v is None else str(v) for v in row) for row in zip(*columns, strict=True)]
 
 

@@ -10,7 +10,7 @@ from windrow.cli.derived import computed_columns
 from windrow.cli.errors import JobError, JobFailed
 from windrow.cli.expressions import ExpressionError, ValueRefused
 from windrow.cli.expressions.derivation import Derivation
-from windrow.cli.job import Job
+from windrow.cli.job import Job, Source
 
 __all__ = ["DerivedRows", "check_settings", "derivation_of", "derived_table"]
 
@@ -28,17 +28,19 @@ _SETTINGS = {
 class DerivedRows:
     """The rows of tables that stay, with derived columns; ``filtered`` counts those that were left out."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, source: Source | None = None) -> None:
+        """``source``: that of the job, or of its labels."""
         self._job = job
+        self._source = job.source if source is None else source
         self._derivation: Derivation | None = None
         self._schema: pa.Schema | None = None
         self.filtered = 0
-        if job.source.columns or job.source.where:
-            check_settings(job)
+        if self._source.columns or self._source.where:
+            check_settings(job, self._source)
 
     def of(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         """Tables one after the other, as the query is to see them."""
-        source = self._job.source
+        source = self._source
         if not source.columns and source.where is None:
             yield from tables
             return
@@ -49,18 +51,18 @@ class DerivedRows:
 
     def _for(self, schema: pa.Schema) -> Derivation:
         if self._derivation is None or schema != self._schema:
-            self._derivation, self._schema = derivation_of(self._job, schema), schema
+            self._derivation, self._schema = derivation_of(self._job, self._source, schema), schema
             for place, key, error in self._derivation.refused:
                 raise JobError(f"[{place}] {key}: {error}")
         return self._derivation
 
 
-def check_settings(job: Job) -> None:
-    """Raise where the job's expressions would mean something else on Spark."""
-    if job.source.format in ("csv", "json") and not job.source.schema:
+def check_settings(job: Job, source: Source) -> None:
+    """Raise where the expressions of a source would mean something else on Spark."""
+    if source.format in ("csv", "json") and not source.schema:
         raise JobError(
-            f"[source] schema: where and columns need it on the local engine: without [source.schema] the "
-            f"types of {job.source.format} are guessed, by Spark in another way"
+            f"[{source.table}] schema: where and columns need it on the local engine: without "
+            f"[{source.table}.schema] the types of {source.format} are guessed, by Spark in another way"
         )
     for setting in job.spark.conf:
         allowed = _SETTINGS.get(setting.name.lower())
@@ -71,9 +73,9 @@ def check_settings(job: Job) -> None:
             )
 
 
-def derivation_of(job: Job, schema: pa.Schema) -> Derivation:
+def derivation_of(job: Job, source: Source, schema: pa.Schema) -> Derivation:
     try:
-        return Derivation.of(computed_columns(job), job.source.where, schema)
+        return Derivation.of(computed_columns(job, source), source.where, schema, source.table)
     except ExpressionError as error:
         table, key, message = error.args
         raise JobError(f"[{table}] {key}: {message}") from error

@@ -28,16 +28,17 @@ _HARMLESS = ("cleansource", "mergeschema", "maxfileage", "maxcachedfiles", "disc
 
 def check_readable(source: Source, file: Path) -> None:
     """Raise if the source of the job in this file cannot be read without Spark."""
+    place = f"{file}: [{source.table}]"
     if source.format not in FILE_FORMATS:
         raise JobError(
-            f"{file}: [source] format: the local engine reads {', '.join(FILE_FORMATS)}, not "
+            f"{place} format: the local engine reads {', '.join(FILE_FORMATS)}, not "
             f"{source.format!r}: run this job on Spark"
         )
     if "://" in str(source.path):
-        raise JobError(f"{file}: [source] path: the local engine reads local files, not {source.path!r}")
+        raise JobError(f"{place} path: the local engine reads local files, not {source.path!r}")
     if not list_files(source):
         raise JobError(
-            f"{file}: [source] path: there are no {source.format} files at {source.path!r}: name a file, a "
+            f"{place} path: there are no {source.format} files at {source.path!r}: name a file, a "
             f"folder or a pattern; relative paths begin where the job file is"
         )
 
@@ -87,11 +88,15 @@ def read_files(source: Source, files: Iterable[Path], rows: int) -> Iterator[pa.
         try:
             for table in _read(source, file, schema, rows):
                 _check_names(table, file)
-                yield _in_known_zones(table, file) if schema is None else _as_declared(table, schema, file)
+                if schema is None:
+                    yield _in_known_zones(source, table, file)
+                else:
+                    yield _as_declared(table, schema, file)
         except UnicodeEncodeError as error:
             raise JobFailed(f"{file}: the name of this file is not UTF-8: give it another") from error
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
-            hint = "; is its type in [source.schema] right?" if "conversion error" in str(error) else ""
+            is_typed = "conversion error" in str(error)
+            hint = f"; is its type in [{source.table}.schema] right?" if is_typed else ""
             raise JobFailed(f"{file}: {error}{hint}") from error
 
 
@@ -101,7 +106,7 @@ def _check_names(table: pa.Table, file: Path) -> None:
             raise JobFailed(f"{file}: {count} columns have the name {name!r}: give each its own")
 
 
-def _in_known_zones(table: pa.Table, file: Path) -> pa.Table:
+def _in_known_zones(source: Source, table: pa.Table, file: Path) -> pa.Table:
     """The same table: a time zone that is not known would fail wherever its times are first shown."""
     for field in table.schema:
         if pa.types.is_timestamp(field.type) and field.type.tz is not None:
@@ -110,7 +115,7 @@ def _in_known_zones(table: pa.Table, file: Path) -> pa.Table:
             except pa.ArrowInvalid as error:
                 raise JobFailed(
                     f"{file}: column {field.name!r} is in the time zone {field.type.tz!r}, which is not "
-                    f"known: give its type in [source.schema], which makes it UTC"
+                    f"known: give its type in [{source.table}.schema], which makes it UTC"
                 ) from error
     return table
 
@@ -140,7 +145,7 @@ def _read_csv(source: Source, file: Path, schema: pa.Schema | None) -> pa.Table:
     separator = options.get("sep") or options.get("delimiter") or ","
     if len(separator) != 1:
         raise JobError(
-            f"[source.options] sep: {separator!r}: the local engine takes one character, or use Spark"
+            f"[{source.table}.options] sep: {separator!r}: the local engine takes one character, or use Spark"
         )
     parsing = pyarrow.csv.ParseOptions(delimiter=separator)
     typed = None if schema is None else {field.name: field.type for field in _texts(schema)}

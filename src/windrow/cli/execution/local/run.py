@@ -44,22 +44,25 @@ def run_local(
 ) -> None:
     """Run to the end of the input. Nothing is kept for a next run: every window comes out. ``rows``: how many
     are read at a time, which changes no result."""
-    check_readable(job.source, job.file)
+    for source in job.sources:
+        check_readable(source, job.file)
     sink = open_sink(job.sink, overwrite)
-    for name in ignored_options(job.source):
-        reporter.note(f"note: the local engine does not know the option {name!r}")
+    for source in job.sources:
+        for name in ignored_options(source):
+            reporter.note(f"note: the local engine does not know the option {name!r}")
     derived = DerivedRows(job)
     if job.source.is_stream:
         micro_batches = map(derived.of, read_micro_batches(job.source, rows))
         run_batches(job, micro_batches, sink, record, reporter, derived)
     else:
-        _run_once(job, derived, read_batches(job.source, rows), sink, record, reporter)
+        _run_once(job, derived, read_batches(job.source, rows), rows, sink, record, reporter)
 
 
 def _run_once(
     job: Job,
     derived: DerivedRows,
     tables: Iterable[pa.Table],
+    rows: int,
     sink: LocalSink,
     record: Record,
     reporter: Reporter,
@@ -69,9 +72,10 @@ def _run_once(
     is_complete = False
     try:
         table = _joined(list(derived.of(tables)))
+        labels = _label_arguments(job, rows)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            result = guarded(job.query.run, table)
+            result = guarded(job.query.run, table, **labels)
         for warning in caught:
             reporter.note(f"note: {warning.message}")
         _keep(sink, record, result)
@@ -81,13 +85,22 @@ def _run_once(
     largest = plain_value(pc.max(table.column(job.query.time)))
     seconds = time.perf_counter() - before
     rejected = table.column(job.query.time).null_count
-    windows = 0 if job.query.is_rolling else result.num_rows
+    windows = result.num_rows if job.query.windows else 0
     step = Progress(
         0, record.elapsed(), table.num_rows, 0, rejected, windows, seconds=seconds, largest=largest
     )
     step = replace(step, filtered=derived.filtered)
     record.add(step)
     reporter.progress(step, record.totals)
+
+
+def _label_arguments(job: Job, rows: int) -> dict[str, Any]:
+    """What as-of windows are given besides the events."""
+    if job.labels is None:
+        return {}
+    source = job.labels.source
+    tables = DerivedRows(job, source).of(read_batches(source, rows))
+    return job.labels.arguments(_joined(list(tables), "[at]"))
 
 
 def run_batches(
@@ -212,19 +225,19 @@ def _keep(sink: LocalSink, record: Record, result: pa.Table) -> None:
     record.results.add(result)
 
 
-def _joined(tables: list[pa.Table]) -> pa.Table:
+def _joined(tables: list[pa.Table], which: str = "the source") -> pa.Table:
     if not tables:
-        raise JobFailed("the source has files, but no rows")
+        raise JobFailed(f"{which} has files, but no rows")
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise JobFailed(f"the files of the source have different columns: {error}") from error
+        raise JobFailed(f"the files of {which} have different columns: {error}") from error
 
 
-def guarded(work: Any, *arguments: Any) -> Any:
+def guarded(work: Any, *arguments: Any, **named: Any) -> Any:
     """What the engine refuses is a failure of the job, in one line."""
     try:
-        return work(*arguments)
+        return work(*arguments, **named)
     except (TypeError, ValueError, KeyError, ArithmeticError, RuntimeError) as error:
         raise JobFailed(
             str(error.args[0] if isinstance(error, KeyError) and error.args else error)

@@ -28,10 +28,11 @@ def with_value_columns(frame: DataFrame, source: Source) -> DataFrame:
     return frame.select(parsed, *own).select(f"{_PARSED}.*", *(name for name, _ in KAFKA_COLUMNS))
 
 
-def derived(frame: DataFrame, job: Job) -> DataFrame:
+def derived(frame: DataFrame, job: Job, source: Source | None = None) -> DataFrame:
     """Columns first, each from those before it, then the rows for which ``where`` is true."""
     from pyspark.sql import functions
 
-    for name, text in computed_columns(job):
+    source = job.source if source is None else source
+    for name, text in computed_columns(job, source):
         frame = frame.withColumn(name, functions.expr(text))
-    return frame if job.source.where is None else frame.where(job.source.where)
+    return frame if source.where is None else frame.where(source.where)

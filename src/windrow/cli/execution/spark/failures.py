@@ -27,10 +27,10 @@ _END = re.compile(
 _LONGEST = 500
 
 
-def guarded(work: Any, *arguments: Any) -> Any:
+def guarded(work: Any, *arguments: Any, **named: Any) -> Any:
     """What Spark and windrow refuse, in one line."""
     try:
-        return work(*arguments)
+        return work(*arguments, **named)
     except KeyboardInterrupt:
         raise JobInterrupted from None
     except JobError:

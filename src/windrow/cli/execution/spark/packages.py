@@ -53,7 +53,7 @@ def check_packages(job: Job) -> None:
         return
     given = _Given(job)
     for table, name, options in (
-        ("source", job.source.format, job.source.options),
+        *((source.table, source.format, source.options) for source in job.sources),
         ("sink", job.sink.format, job.sink.options),
     ):
         _check_format(job, table, name, options, given)

@@ -11,7 +11,7 @@ from windrow.cli.execution.spark.derive import derived, with_value_columns
 from windrow.cli.execution.spark.failures import first_line, guarded
 from windrow.cli.execution.spark.restarts import check_goes_on
 from windrow.cli.execution.spark.watch import watch
-from windrow.cli.job import FILE_FORMATS, Job
+from windrow.cli.job import FILE_FORMATS, Job, Source
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
 from windrow.cli.show.tables import text_table
@@ -37,7 +37,7 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
         stream, schema = guarded(start_stream, job, frame)
         was_stopped = watch(job, stream, record, reporter)
     else:
-        schema = _run_once(job, frame, record, reporter)
+        schema = _run_once(job, spark, frame, record, reporter)
         was_stopped = False
     record.work_ended()
     if read_back:
@@ -46,8 +46,9 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
         raise JobInterrupted
 
 
-def read_source(job: Job, spark: SparkSession) -> DataFrame:
-    source = job.source
+def read_source(job: Job, spark: SparkSession, of: Source | None = None) -> DataFrame:
+    """The rows of the job's source, or of its labels, as the query sees them."""
+    source = job.source if of is None else of
     reader: Any = spark.readStream if source.is_stream else spark.read
     reader = reader.format(source.format).options(**{o.name: o.value for o in source.options})
     if source.schema and source.value is None:
@@ -55,16 +56,20 @@ def read_source(job: Job, spark: SparkSession) -> DataFrame:
     found: DataFrame = reader.load(source.path) if source.path else reader.load()
     if source.value is not None:
         found = with_value_columns(found, source)
-    return derived(found, job)
+    return derived(found, job, source)
 
 
-def _run_once(job: Job, frame: DataFrame, record: Record, reporter: Reporter) -> StructType:
+def _run_once(
+    job: Job, spark: SparkSession, frame: DataFrame, record: Record, reporter: Reporter
+) -> StructType:
     from pyspark.sql import Observation, functions
 
     before = time.perf_counter()
     seen = Observation("windrow input")
     watched = frame.observe(seen, functions.count(functions.lit(1)).alias("rows"))
-    result = guarded(job.query.run, watched)
+    labels = job.labels
+    at = {} if labels is None else labels.arguments(guarded(read_source, job, spark, labels.source))
+    result = guarded(job.query.run, watched, **at)
     guarded(_write, job, result)
     rows = int(seen.get["rows"])
     step = Progress(0, record.elapsed(), rows, seconds=time.perf_counter() - before)
