@@ -310,11 +310,14 @@ class Query(Spec):
 
     def explain(self, data: Any = None) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
-        DataFrame: what will run on it, and Spark's own plan."""
+        DataFrame: what will run on it, and Spark's own plan; of as-of windows, which take labels besides,
+        the words alone."""
         self._check_complete()
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
+            if data.isStreaming:
+                self._refuse_frames("streams of Spark")
             from windrow.engines.spark.explain import explain as explain_on_spark
 
             return explain_on_spark(self, data)
@@ -342,7 +345,8 @@ class Query(Spec):
         if self.frames is not None:
             what = "as-of windows" if self.asof_over is not None else f"rolling({self.frames.arguments})"
             raise NotImplementedError(
-                f"{what}: not yet on {where}; run() takes pandas, Polars, Arrow and DuckDB tables"
+                f"{what}: not yet on {where}; run() takes pandas, Polars, Arrow and DuckDB tables, and "
+                f"DataFrames of Spark that are not streams"
             )
 
     def _check_time_kind(self, window: Window) -> None:

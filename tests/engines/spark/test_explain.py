@@ -26,6 +26,33 @@ def test_rolling(spark: Any) -> None:
     assert "MapInArrow" in text.split("Spark's plan:")[1]
 
 
+def test_frames_of_rows_and_of_labels(spark: Any) -> None:
+    """They have neither one size nor a number of rows, and as-of windows no rolling at all."""
+    frame = spark.createDataFrame(CALLS)
+    by_region = wr.query(time="ts", by="region")
+    rolling = by_region.rolling(10, 20, closed="left", shift=-1).agg(m=wr.max("len"), n=wr.count())
+    text = rolling.explain(frame)
+    assert "rolling in order: a result per row, over\n  10: [t - 1 - 10, t - 1)\n  20: [t - 1 - 20" in text
+    assert "whatever the number of sizes; memory: the rows that one point may see" in text
+    assert "m = max('len'): native code; int64; TwoStacksLite" in text
+    assert "n = count(): counted from the ranges alone" in text
+    assert "MapInArrow" in text.split("Spark's plan:")[1]
+    spark.conf.set("spark.windrow.skew", "split")
+    try:
+        assert "hot keys: split in time into segments that cores share" in rolling.explain(frame)
+        asof = by_region.asof("all").agg(m=wr.max("len"), c=wr.concat("note")).explain(frame)
+    finally:
+        spark.conf.unset("spark.windrow.skew")
+    assert "as-of windows: a result per label, over\n  all before t\n" in asof
+    assert "events and labels go to one partition a key (region), sorted by region, then ts" in asof
+    assert "hot keys: not split: how far a frame reaches is not a fixed time" in asof
+    assert "m = max('len'): native code; int64; TwoStacksLite" in asof
+    assert "Spark's plan" not in asof
+    stream = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
+    with pytest.raises(NotImplementedError, match="not yet on streams of Spark"):
+        wr.query(time="ts").rolling("1h", "2h").agg(n=wr.count()).explain(stream)
+
+
 def test_why_an_aggregate_is_not_native(spark: Any) -> None:
     mine: Any = {"lift": lambda v: v, "combine": lambda a, b: b, "identity": 0, "result_type": "string"}
     texts, fixed = wr.monoid(name="texts", **mine), wr.monoid(name="fixed", compile=False, **mine)

@@ -1,4 +1,5 @@
-"""What a query will do on a DataFrame, in words, with Spark's own plan below."""
+"""What a query will do on a DataFrame, in words, with Spark's own plan below. Of as-of windows, which take
+labels besides, the words alone."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from windrow.partials.inputs import plain_reason_over
 from windrow.partials.kept.families import FAMILIES
 from windrow.rows.columns import needed_columns, plain_type
 from windrow.spec import Spec
+from windrow.swag import choose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,13 +31,18 @@ __all__ = ["explain"]
 _REJECTED = "  rows without a time are in no window and left out; wr.spark.counted counts them"
 
 
+_HELD = "the rows that one point may see, of the size 'all' those of a key"
+
+
 def explain(query: Spec, frame: DataFrame) -> str:
     """The plan of a query on a batch DataFrame. Nothing runs."""
     check(query, frame)
     schema = arrow_schema(frame)
-    of = _rolling if query.is_rolling else _windows
+    of = _framed if query.frames is not None else _rolling if query.is_rolling else _windows
     lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
+    if query.asof_over is not None:
+        return "\n".join(lines)
     own = io.StringIO()
     with contextlib.redirect_stdout(own):
         run(query, frame).explain()
@@ -57,10 +64,38 @@ def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     ]
 
 
+def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
+    """What labels see, or rows of their neighbours."""
+    assert query.frames is not None
+    frames = [f"{ending}: {seen}" if ending else f"{seen}" for ending, seen in query.frames.named]
+    is_asof = query.asof_over is not None
+    read = f"  read: {', '.join(needed_columns(query))}; the other columns"
+    if is_asof:
+        points = [
+            "  before the shuffle: events that no label can see are left out, where labels are read from "
+            "files or memory",
+            _arrangement(query, schema).replace("rows go", "events and labels go"),
+        ]
+        rest = ["  labels without a time have null results", f"{read} of the events are left out"]
+    else:
+        points = [_arrangement(query, schema)]
+        rest = ["  rows without a time come back with null results", f"{read} pass through"]
+    return [
+        "as-of windows: a result per label, over" if is_asof else "rolling in order: a result per row, over",
+        *(f"  {each}" for each in frames),
+        *points,
+        f"  one pass over sorted batches, whatever the number of sizes; memory: {_HELD}",
+        f"  hot keys: {_skew(query, frame)}",
+        *rest,
+    ]
+
+
 def _skew(query: Spec, frame: DataFrame) -> str:
     reason = why_not_split(query, frame)
     if reason:
         return f"not split: {reason}"
+    if query.frames is not None:
+        return "split in time into segments that cores share; rows that points of a segment see come along"
     over = query.rolling_over
     assert over is not None
     reach = "rows within one window" if over.size is not None else f"the {(over.rows or 1) - 1} rows"
@@ -129,6 +164,8 @@ def _plain_code(aggregate: Aggregate, schema: pa.Schema) -> str:
 
 def _algorithms(query: Spec, aggregate: Aggregate, schema: pa.Schema, compiles: bool) -> list[str]:
     """The algorithm of an aggregate and why, for each window; none where Spark makes the results."""
+    if query.frames is not None:
+        return [str(choose(aggregate.monoid))]
     if query.rolling_over is not None:
         return [str(rolling_algorithm(aggregate.monoid, query.rolling_over))]
     if spark_folds(query, schema) and spark_finishes(query, schema):
