@@ -378,16 +378,12 @@ class DataFrame:
     __module__ = "pyspark.sql.dataframe"
 
 
-def test_dataframes_of_spark_are_not_yet_taken() -> None:
+def test_a_dataframe_of_spark_and_a_table_do_not_mix() -> None:
     frame = DataFrame()
-    for run in (
-        lambda: QUERY.run(frame, at=LABELS, **COLUMNS),
-        lambda: QUERY.run(EVENTS, at=frame, **COLUMNS),
-        lambda: QUERY.explain(frame),
-        lambda: START.rolling("1d", closed="left").agg(n=wr.count()).run(frame),
-    ):
-        with pytest.raises(NotImplementedError, match="not yet on Spark DataFrames"):
-            run()
+    with pytest.raises(TypeError, match=r"the labels are not: .* spark.createDataFrame\(labels\)"):
+        QUERY.run(frame, at=LABELS, **COLUMNS)
+    with pytest.raises(TypeError, match=r"the events are not: .* spark.createDataFrame\(events\)"):
+        QUERY.run(EVENTS, at=frame, **COLUMNS)
 
 
 def test_explain_says_what_a_label_sees() -> None:
