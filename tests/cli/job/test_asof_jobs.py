@@ -68,6 +68,16 @@ def test_rolling_jobs_take_sizes_ends_and_shifts(tmp_path: Path, text: str, quer
     assert_same_results(results(tmp_path, job), expected)
 
 
+def test_the_job_of_the_guide(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    text = guide.partition("### `[asof]`")[2].partition("```toml\n")[2].partition("```")[0]
+    text = text.replace('"reports"', '"labels.parquet"').replace('"train"', '"results"')
+    query = BY_USER.asof("1d", "7d").agg(**AGGREGATES)
+    with pytest.warns(wr.RejectedRows):
+        expected = query.run(payments(), at=labels(), at_time="decided_at", at_by="user_id")
+    assert results(tmp_path, text).to_pylist() == expected.to_pylist()
+
+
 def test_labels_have_the_columns_of_the_query_by_default(tmp_path: Path) -> None:
     job = read_job(write_job(tmp_path, ASOF.replace('time = "decided_at"\nby = "user_id"\n', "")))
     assert job.labels is not None
@@ -100,7 +110,9 @@ WRONG = [
     ("no size", SIZES, "", ":9: [asof]", "give size"),
     ("size and rows", 'lag = "1h"', "rows = 3", ":9: [asof]", "and not both"),
     ("a size", '"7d"]', '"7x"]', ":10: [asof] size", "'7x'"),
-    ("a number in text", '"7d"]', "true]", ":10: [asof] size", "not a size"),
+    ("a size beyond 64 bits", '"7d"]', '"9223372036854775807d"]', ":10: [asof] size", "64 bits"),
+    ("a lag beyond 64 bits", 'lag = "1h"', 'lag = "9223372036854775807d"', ":11: [asof] lag", "64 bits"),
+    ("a flag for a size", '"7d"]', "true]", ":10: [asof] size", "not a size"),
     ("no sizes", '["1d", "7d"]', "[]", ":10: [asof] size", "empty"),
     ("the same size", '"7d"]', '"1d"]', ":10: [asof] size", "two sizes are named '1d'"),
     ("a setting as a name", '["1d", "7d"]', '{ rows = "1d" }', ":10: [asof] size", "name of a setting"),

@@ -295,3 +295,21 @@ def test_types_become_those_of_arrow() -> None:
     assert str(arrow_type("struct<a:int, b:array<double>>")) == "struct<a: int32, b: list<item: double>>"
     assert str(arrow_type("timestamp_ntz")) == "timestamp[us]"
     assert str(arrow_type("decimal(10,2)")) == "decimal128(10, 2)"
+
+
+LONG = "9223372036854775807d"
+TOO_LONG = [
+    ('watermark = "10m"', f'watermark = "{LONG}"', ":18: [events] watermark"),
+    ('size = "1h"', f'size = "{LONG}"', ":23: [[window]] size"),
+    ('gap = "5m"', f'gap = "{LONG}"', ":29: [[window]] gap"),
+    ('trigger = "available_now"', f'trigger = "{LONG}"', ":40: [sink] trigger"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "place"), TOO_LONG)
+def test_durations_beyond_64_bits_are_errors_of_their_key(
+    tmp_path: Path, old: str, new: str, place: str
+) -> None:
+    with pytest.raises(JobError) as caught:
+        read_job(write_job(tmp_path, GOOD.replace(old, new)))
+    assert f"calls.toml{place}" in str(caught.value)

@@ -68,7 +68,7 @@ class Fields:
         """What a function of windrow's own gives; what it refuses is an error of this key."""
         try:
             return make(*arguments, **named)
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
             self.refuse(key, str(error.args[0] if error.args else error))
         except RecursionError:
             self.refuse(key, "this is nested too deeply: write it simpler")

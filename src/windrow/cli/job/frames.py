@@ -80,7 +80,7 @@ def _framed(fields: Fields, method: Callable[..., Query], settings: dict[str, An
     rows = _rows(fields)
     try:
         return method(*sizes, **named, rows=rows, **settings)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         message = str(error)
         first = re.match(r"\w*", message)
         about = first[0] if first else ""

@@ -161,7 +161,7 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
     if found.trigger not in _TRIGGERS:
         try:
             parse_duration(found.trigger, "trigger")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             fields.refuse("trigger", f"{found.trigger!r} is not a trigger: {_PAUSES}")
     return found
 

@@ -81,7 +81,7 @@ def _window(fields: Fields) -> Window:
         return fields.checked("evict_while", policy_of, arguments["evict_while"])
     try:
         return kind(**arguments)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         # what a window refuses begins with the name of the argument
         named = str(error).partition(" ")[0]
         last = [key.name for key in kind.job_keys if key.is_needed][-1]
