@@ -8,7 +8,7 @@ one partial per block in between: with b slices per block, a window of n slices 
 and not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows
 of a thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need
 be, and so do keys with so few rows that blocks hold next to nothing; when they have become large, they get
-shorter again.
+shorter again, and still shorter where keys have many slices in one: adding to a block costs what it holds.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.
@@ -25,7 +25,7 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.slicing.slicer import Slicer
-from windrow.slicing.slices import HeldSlices, concat, merged, runs_of, sorted_and_fused
+from windrow.slicing.slices import HeldSlices, concat, merged, run_starts, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
 from windrow.state.on_demand import OnDemand
 from windrow.values import with_fields
@@ -149,8 +149,11 @@ class SliceStore:
         for number, part in parts:
             changed[number] = Block(self._merged(changed.get(number), part))
         store = with_fields(self, blocks=changed)
-        span = store._fitting([changed[number].count for number, _ in parts])
-        if span == self.span and store._is_scattered([number for number, _ in parts]):
+        touched = [number for number, _ in parts]
+        span = store._fitting([changed[number].count for number in touched])
+        if span == self.span and store._is_dense(touched):
+            span = max(span // _FACTOR, 1)
+        if span == self.span and store._is_scattered(touched):
             span *= _FACTOR
         return store if span == self.span else store.with_span(span)
 
@@ -162,6 +165,15 @@ class SliceStore:
         if max(sizes) > _LARGE:
             span = max(span // _FACTOR, min(span, _shortest(self.longest)))
         return span
+
+    def _is_dense(self, touched: list[int]) -> bool:
+        """Whether one of these blocks is so large that adding to it costs too much, and would be several if
+        blocks were shorter: keys have many slices in it."""
+        most = max(touched, key=lambda number: self.blocks[number].count)
+        block = self.blocks[most]
+        if block.count <= _LARGE or self.span == 1:
+            return False
+        return block.count >= 2 * _FACTOR * (len(run_starts(block.slices.keys)) - 1)
 
     def _is_scattered(self, touched: list[int]) -> bool:
         """Whether blocks hold so little that there should be fewer, after a batch has touched these; where

@@ -99,3 +99,19 @@ def test_keys_come_in_pushes_of_any_size() -> None:
         )
         operator.push(pushed[-1])
     assert in_order(operator.finish()) == in_order(query.run(pa.concat_tables(pushed)))
+
+
+def test_blocks_of_keys_with_many_slices_stay_small() -> None:
+    query = wr.query(time="t", by="k").window(wr.Sliding(10_000_000, slide=1)).agg(total=wr.sum("v"))
+    operator, count = query.open(), 50_000
+    for begin in range(0, 200_000, count):
+        times = np.arange(begin, begin + count) // 2
+        operator.push(pa.table({"t": times, "k": np.arange(count) % 2, "v": np.ones(count, np.int64)}))
+    state = operator._state
+    assert state.time is not None
+    sizes = [len(part) for part in state.time.store.all()]
+    assert sum(sizes) == operator.metrics.slices == 200_000
+    assert max(sizes) <= 2**16
+    state.time.check_invariants(2, (0, 100_000))
+    restored = query.restore(operator.snapshot())
+    assert restored.metrics == operator.metrics
