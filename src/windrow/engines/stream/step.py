@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.stream.advance import Due, advanced
+from windrow.engines.stream.advance import NOTHING_DUE, Due, advanced
 from windrow.engines.stream.assign import corrected, late_before
 from windrow.engines.stream.far_ahead import warn_of_jump
 from windrow.engines.stream.late import joined_tables
@@ -141,7 +141,9 @@ class _Together:
     def _asked(self, touched: Due) -> Due:
         """What is asked of it later: without updates, only what has fired is looked for among touched slices,
         and that holds no row from the watermark on."""
-        if self.plan.query.emit == "update" or not self.plan.counts_revisions:
+        if not self.plan.counts_revisions:
+            return NOTHING_DUE
+        if self.plan.query.emit == "update":
             return touched
         before = self.state.watermark
 
