@@ -378,6 +378,7 @@ class Operator(EventInput):
         for name, window in named.items():
             plan, state = with_window(plan, state, name, window)
         self._take(plan, state)
+        self._events = Events(self.query)
 
     @one_at_a_time
     def remove_window(self, name: str) -> None:
@@ -392,6 +393,7 @@ class Operator(EventInput):
         """
         self._check_changeable()
         self._take(*without_window(self._plan, self._state, name))
+        self._events = Events(self.query)
 
 
 def _counted(count: int, what: str) -> str:
