@@ -53,8 +53,8 @@ def pieces(count: int, cost: int = 1) -> Iterator[tuple[int, int]]:
     """Ranges [first, stop) of ``count`` things, one after the other, for what needs nothing carried over;
     ``cost``: units of work that each is at most, about.
 
-    >>> list(pieces(1500))[0], list(pieces(1500, cost=512))[:2]
-    ((0, 1024), [(0, 2), (2, 10)])
+    >>> next(pieces(1500)), next(pieces(1500, cost=512))
+    ((0, 1024), (0, 2))
     """
     units, first = FIRST, 0
     while first < count:
@@ -67,6 +67,8 @@ def pieces(count: int, cost: int = 1) -> Iterator[tuple[int, int]]:
 
 
 def _adapted(units: int, seconds: float) -> int:
+    if 16 * seconds < _SHORT:  # so that 200,000 rows take three calls, not five
+        return min(16 * units, LONGEST)
     if seconds < _SHORT:
         return min(4 * units, LONGEST)
     return max(units // 4, 1) if seconds > _LONG else units

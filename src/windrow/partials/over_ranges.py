@@ -347,11 +347,12 @@ def _slide(form: NativeMonoid, widest: int, rows: Any, windows: Any, out: Any, v
 
 
 def _roll(form: NativeMonoid, over: LastRows, rows: Any, bare: Any, out: Any, valid: Any) -> None:
-    """The last rows of each run; a piece that begins within a run begins with the rows before it."""
+    """The last rows of each run; a piece that begins within a run begins with the rows before it. There is
+    room for two windows, so that rows go in blocks."""
 
     def roll(piece: slice) -> None:
         runs, first = over.runs_in(piece)
-        window = _Window(form, over.widest)
+        window = _Window(form, 2 * over.widest)
         if first < piece.start:
             window.drive(fill, (*rows, piece.start), (first,), piece.start)
         window.drive(roll_runs, (over.size, *rows, bare, out, valid, runs), (0, piece.start), piece.stop)

@@ -40,6 +40,8 @@ class FifoSwag(Swag):
     wide_operations: ClassVar[Callable[..., Operations] | None] = None
     #: partials that a position holds
     slots: ClassVar[int] = 1
+    #: how many windows by count its ring has room for in a batch: 2 where rows go in blocks
+    windows_in_ring: ClassVar[int] = 1
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:

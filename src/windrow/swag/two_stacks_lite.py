@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from windrow.compile.access import Function, cast, load, store
+from windrow.compile.access import Function, at, cast, emit, is_null, load, store
 from windrow.swag.fifo import FifoSwag
 from windrow.swag.native import wide
 from windrow.swag.native.drivers import Jit, Operations
@@ -56,7 +56,51 @@ def operations(jit: Jit, combine: Function) -> Operations:
     def empty(front: int, identity: Any) -> Any:
         return front, front, front, identity
 
-    return Operations(insert, evict, query, None, calm, empty)
+    def block(jit: Jit, lifted: Function, lower: Function) -> Function:
+        """The next flip is known beforehand where the rows are: the sums from their end backwards are made in
+        the loop that makes those from their start, two chains of combines that do not wait for each other.
+        The combines are the same, and so is every bit."""
+
+        @jit
+        def process(
+            ring: Any,
+            mask: int,
+            identity: Any,
+            registers: Any,
+            size: int,
+            columns: Any,
+            nulls: Any,
+            places: Any,
+            bare: Any,
+            out: Any,
+            valid: Any,
+            first: int,
+        ) -> Any:
+            front, end, back, _ = registers
+            if front == back:
+                evict(ring, mask, identity, registers)
+            back_sum = identity
+            total = lifted(identity, columns, nulls, at(places, first + size - 1))
+            store(ring, (end + size - 1) & mask, total)
+            for i in range(size - 1):
+                place = at(places, first + i)
+                back_sum = cast(identity, combine(back_sum, lifted(identity, columns, nulls, place)))
+                if not is_null(bare, first + i):
+                    found = combine(load(ring, (front + 1 + i) & mask), back_sum)
+                    emit(out, valid, place, lower(cast(identity, found)))
+                behind = size - 2 - i
+                partial = lifted(identity, columns, nulls, at(places, first + behind))
+                total = cast(identity, combine(partial, total))
+                store(ring, (end + behind) & mask, total)
+            place = at(places, first + size - 1)
+            back_sum = cast(identity, combine(back_sum, lifted(identity, columns, nulls, place)))
+            if not is_null(bare, first + size - 1):
+                emit(out, valid, place, lower(back_sum))
+            return end, end + size, end + size, identity
+
+        return process
+
+    return Operations(insert, evict, query, None, calm, empty, block)
 
 
 class TwoStacksLite(FifoSwag):
@@ -71,6 +115,7 @@ class TwoStacksLite(FifoSwag):
     source = "[DABA] fig 1, one partial per value"
     operations = staticmethod(operations)
     wide_operations = staticmethod(wide.two_stacks_lite)
+    windows_in_ring = 2
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:

@@ -136,6 +136,48 @@ def test_a_window_may_shrink_and_grow_between_batches(algorithm: type[wr.swag.Sw
     assert len(window) == len(numbers) == 43
 
 
+def one_by_one(window: Any, values: Any, size: int) -> list[Any]:
+    """A result per row, by single operations."""
+    found = []
+    for value in values:
+        if len(window) == size:
+            window.evict()
+        window.insert(value)
+        found.append(window.query())
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 32])
+@pytest.mark.parametrize("aggregate", ["sum", "stddev", "last"])
+@pytest.mark.parametrize("algorithm", [wr.swag.TwoStacksLite, wr.swag.DABALite])
+def test_rows_in_blocks_have_the_bits_of_rows_one_by_one(
+    algorithm: type[wr.swag.Swag], aggregate: str, size: int
+) -> None:
+    values = [
+        None if i % 11 == 5 else value
+        for i, value in enumerate(np.random.default_rng(size).standard_normal(400).tolist())
+    ]
+    monoid = getattr(wr, aggregate)
+    window, single = algorithm(monoid), algorithm(monoid)
+    for first, last in itertools.pairwise((0, 3, 150, 151, 151 + 2 * size, 390)):
+        batch = pa.array(values[first:last], pa.float64())
+        assert window.roll(batch, size).to_pylist() == one_by_one(single, values[first:last], size)
+        window.check_invariants()
+        assert window.query() == single.query()
+    assert one_by_one(window, values[390:], size) == one_by_one(single, values[390:], size)
+
+
+def test_rolling_rows_of_a_query_in_blocks_have_the_bits_of_rows_one_by_one() -> None:
+    values = np.random.default_rng(3).standard_normal(600)
+    whose = np.random.default_rng(4).integers(0, 3, 600)
+    table = pa.table({"ts": np.arange(600), "key": whose, "v": values})
+    for size in (1, 3, 4, 9, 64, 1_000, 2**62):
+        found = wr.query(time="ts", by="key").rolling(rows=size).agg(r=wr.sum("v")).run(table)
+        for key in range(3):
+            wanted = one_by_one(wr.swag.TwoStacksLite(wr.sum), values[whose == key].tolist(), size)
+            assert found["r"].to_numpy()[whose == key].tolist() == wanted
+
+
 def test_results_come_back_as_the_kind_that_went_in() -> None:
     window = wr.swag.DABALite(wr.mean)
     assert window.roll([1, 2], 2) == [1.0, 1.5]

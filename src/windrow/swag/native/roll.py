@@ -116,7 +116,8 @@ class NativeBatch:
 
     def run(self, driver: Callable[..., Any], size: int, rest: Callable[[], Any]) -> Any:
         """A window by count; ``rest`` does the same in plain Python, for what cannot go through here."""
-        if not self._enter(min(size, len(self.window) + len(self)), None):
+        room = self.window.windows_in_ring * size
+        if not self._enter(min(room, len(self.window) + len(self)), None):
             return rest()
         first_position = self.window._registers[1]
         skips = skips_by_count(self.window, self.columns.nulls, len(self), size)
