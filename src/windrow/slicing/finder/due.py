@@ -8,13 +8,12 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.slicing.finder.kernels import find_due, found_in_pieces
+from windrow.slicing.finder.kind_columns import Kinds
 from windrow.slicing.found import Ranges
 from windrow.threads import even_pieces, in_threads
 
-__all__ = ["Kinds", "find_due_in_pieces", "most_due", "stretches"]
+__all__ = ["find_due_in_pieces", "most_due", "stretches"]
 
-#: sizes, slides (0: a list), anchors, first and end of the list of each kind; and the lists
-Kinds = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 
 #: room is made for so many windows without counting them first
 _MOST_ROOM = 4_000_000

@@ -1,9 +1,8 @@
 """The windows of a query that time alone decides, all at once: which are due, which hold a row. The rows of a
 table are found like slices, each by a time inside it.
 
-The windows of one kind are numbered: window k starts at ``anchor + k * slide``, or is the k-th of a list
-where they are not an arithmetic progression (calendar windows, cumulative ones, a fixed band). Neither starts
-nor ends fall with k, so that "the first that ends after t" and "the last that starts by t" answer all
+The windows of one kind are numbered (:mod:`windrow.slicing.finder.kind_columns`), and neither starts nor ends
+fall with the number, so that "the first that ends after t" and "the last that starts by t" answer all
 questions; the kernels ask them for every kind of a query in one call, so that a thousand windows cost no more
 calls than one.
 
@@ -13,18 +12,16 @@ than there is room for at first, they are counted, O(kinds x slices), and too ma
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.pieces import pieces
-from windrow.slicing.finder.due import Kinds, find_due_in_pieces, most_due, stretches
+from windrow.slicing.finder.due import find_due_in_pieces, most_due, stretches
 from windrow.slicing.finder.kernels import (
     count_ended,
     find_due,
@@ -34,96 +31,22 @@ from windrow.slicing.finder.kernels import (
     find_ranges,
     found_in_pieces,
 )
+from windrow.slicing.finder.kind_columns import KindColumns, Kinds
 from windrow.slicing.finder.listed import windows_over
 from windrow.slicing.found import Found, Ranges
 from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.threads import are_several
 from windrow.windows import TimeWindow
-from windrow.windows.base import Progression
 
-__all__ = ["Kinds", "TimeWindows"]
-
+__all__ = ["TimeWindows"]
 
 #: lists of windows that do not come out are no longer than the times that they hold, but for a few each
 _ANY_NUMBER = 1 << 62
 
 
-class TimeWindows:
-    """Kinds of windows, by their number in the query; ``max_windows``: that of the query.
-
-    >>> from windrow.windows import Sliding
-    >>> windows = TimeWindows([(0, Sliding(10, slide=5))])
-    >>> windows.horizon(12)
-    5
-    """
-
-    def __init__(self, numbered: Sequence[tuple[int, TimeWindow]], max_windows: int | None = None) -> None:
-        self.numbered = tuple(numbered)
-        self.max_windows = max_windows
-        self.numbers = np.array([number for number, _ in numbered], np.int64)
-
-    def __len__(self) -> int:
-        return len(self.numbered)
-
-    @cached_property
-    def _each(self) -> list[TimeWindow]:
-        return [window for _, window in self.numbered]
-
-    @cached_property
-    def _arithmetic(self) -> list[Progression | None]:
-        return [window.progression() for _, window in self.numbered]
-
-    @cached_property
-    def has_lists(self) -> bool:
-        return any(each is None for each in self._arithmetic)
-
-    @cached_property
-    def _progressions(self) -> tuple[Ints, Ints, Ints]:
-        """Sizes, slides and anchors of the kinds that are arithmetic."""
-        rows = np.array([each for each in self._arithmetic if each is not None], np.int64).reshape(-1, 3)
-        sizes, slides, anchors = (np.ascontiguousarray(rows[:, k]) for k in range(3))
-        return sizes, slides, anchors
-
-    @cached_property
-    def _others(self) -> list[TimeWindow]:
-        """The windows of the kinds that are lists."""
-        pairs = zip(self.numbered, self._arithmetic, strict=True)
-        return [window for (_, window), each in pairs if each is None]
-
-    @cached_property
-    def _without_lists(self) -> Kinds:
-        return self._kinds(lambda _: (_nothing(), _nothing()))
-
-    def kinds(self, times: Ints, after: int = START_OF_TIME, until: int = END_OF_TIME) -> Kinds:
-        """All kinds for the kernels; lists hold the windows that hold one of these times and end in (after,
-        until]."""
-        moments = np.unique(times) if self.has_lists else times
-        return self.kinds_between(moments, moments, after, until, len(times))
-
-    def _kinds(self, listed: Callable[[TimeWindow], tuple[Ints, Ints]]) -> Kinds:
-        rows: list[tuple[int, ...]] = []
-        starts, ends, count = [_nothing()], [_nothing()], 0
-        for (_, window), arithmetic in zip(self.numbered, self._arithmetic, strict=True):
-            if arithmetic is not None:
-                rows.append((*arithmetic, 0, 0))
-                continue
-            for columns, column in zip((starts, ends), listed(window), strict=True):
-                columns.append(column)
-            rows.append((0, 0, 0, count, count + len(ends[-1])))
-            count += len(ends[-1])
-        table = np.array(rows, np.int64).reshape(len(rows), 5)
-        sizes, slides, anchors, heads, tails = (np.ascontiguousarray(table[:, k]) for k in range(5))
-        return sizes, slides, anchors, heads, tails, np.concatenate(starts), np.concatenate(ends)
-
-    def kinds_between(
-        self, lows: Ints, highs: Ints, after: int = START_OF_TIME, until: int = END_OF_TIME, rows: int = 0
-    ) -> Kinds:
-        """The same for the windows that overlap one of the stretches [low, high], of so many rows."""
-        if not self.has_lists:
-            return self._without_lists
-        most = most_windows(self.max_windows, max(rows, len(lows)))
-        return self._kinds(lambda window: windows_over(window, lows, highs, most, after, until))
+class TimeWindows(KindColumns):
+    """Finds the windows of these kinds over rows or slices."""
 
     def due(self, kinds: Kinds, slices: HeldSlices, low: int, high: int) -> Ranges:
         """The windows that hold one of these slices and end in (low, high]."""
@@ -155,10 +78,6 @@ class TimeWindows:
     def _fills(self, fill: bool) -> Mask:
         """Which kinds have windows that hold nothing: not those of a single window."""
         return self._repeats if fill else np.zeros(len(self), np.bool_)
-
-    @cached_property
-    def _repeats(self) -> Mask:
-        return np.array([window.repeats for window in self._each], np.bool_)
 
     def _kinds_over(self, times: Ints, runs: Ints, fill: bool) -> Kinds:
         if not fill or not self.has_lists:
@@ -316,11 +235,6 @@ class TimeWindows:
         counts = [len(kinds)] if len(self) == 1 else np.bincount(kinds, minlength=len(self)).tolist()
         add_windows(self._each, counts, most)
 
-    def is_single(self, numbers: Ints) -> Mask:
-        """Which of these windows are the only ones of their kind."""
-        single = [number for number, window in self.numbered if not window.repeats]
-        return np.isin(numbers, np.array(single, np.int64))
-
     def one_by_one(self) -> list[TimeWindows]:
         return [self] if len(self) == 1 else self._alone
 
@@ -333,50 +247,6 @@ class TimeWindows:
         """Windows of which the same hold each time, without shorter ones that start where another does."""
         return TimeWindows([(n, window.outermost) for n, window in self.numbered], _ANY_NUMBER)
 
-    @cached_property
-    def are_everywhere(self) -> bool:
-        """Whether every time is in some window."""
-        return any(each is not None and each.slide <= each.size for each in self._arithmetic)
-
-    @cached_property
-    def is_disjoint(self) -> bool:
-        """Whether no time is in two windows; asked of one kind."""
-        return not any(window.overlaps for _, window in self.numbered)
-
-    def common(self, low: int, high: int) -> tuple[int, int] | None:
-        """What all windows that end in (low, high] have in common; None: nothing, or not known."""
-        if self.has_lists or low == START_OF_TIME or high == END_OF_TIME:
-            return None
-        sizes, slides, anchors = self._progressions
-        earliest = (low - anchors - sizes) // slides + 1
-        latest = (high - anchors - sizes) // slides
-        some = earliest <= latest
-        if not some.any():
-            return None
-        first = int((anchors + latest * slides)[some].max())
-        last = int((anchors + earliest * slides + sizes)[some].min())
-        return (first, last) if first < last else None
-
-    def first_start(self, low: int, high: int) -> int | None:
-        """No window that ends in (low, high] starts before this; None: no window ends there."""
-        if low == START_OF_TIME or high == END_OF_TIME:
-            return self.horizon(low) if low > START_OF_TIME else START_OF_TIME
-        sizes, slides, anchors = self._progressions
-        ends = anchors + sizes + ((low - anchors - sizes) // slides + 1) * slides
-        starts = (ends - sizes)[ends <= high].tolist()
-        for window in self._others:
-            starts += [start for start, _ in itertools.islice(window.windows_ending_in(low, high), 1)]
-        return min(starts, default=None)
-
-    def next_end(self, time: int) -> int:
-        """The first end of a window after a time; END_OF_TIME: there is none."""
-        sizes, slides, anchors = self._progressions
-        ends = anchors + sizes + ((time - anchors - sizes) // slides + 1) * slides
-        found = [int(ends.min(initial=END_OF_TIME))]
-        for window in self._others:
-            found += [end for _, end in itertools.islice(window.windows_ending_in(time, END_OF_TIME), 1)]
-        return min(found)
-
     @staticmethod
     def ranges(found: Found, slices: HeldSlices) -> tuple[Ints, Ints]:
         """The slices [front, stop) that each window holds."""
@@ -387,21 +257,6 @@ class TimeWindows:
             windows = (found.keys[some], found.starts[some], found.ends[some])
             find_ranges(*windows, keys, runs, slices.ends, fronts[some], stops[some])
         return fronts, stops
-
-    def horizon(self, time: int) -> int:
-        """The earliest start of all windows that end after a time: what ends before it is needed no more."""
-        sizes, slides, anchors = self._progressions
-        found = int((anchors + ((time - anchors - sizes) // slides + 1) * slides).min(initial=END_OF_TIME))
-        return min([found, *(_first_start(window, time) for window in self._others)])
-
-    @cached_property
-    def longest(self) -> int:
-        """About how long the longest window is."""
-        return max((_length(window) for _, window in self.numbered), default=1)
-
-
-def _nothing() -> Ints:
-    return np.empty(0, np.int64)
 
 
 def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
@@ -417,19 +272,3 @@ def _steps_ended(window: TimeWindow, times: Ints, by: int) -> Ints:
     highs = [by if end is None else min(end, by) for end in latest]
     counts = [window.count_ending_in(*each) for each in zip(moments.tolist(), highs, strict=True)]
     return np.array(counts, np.int64)[places]
-
-
-def _first_start(window: TimeWindow, time: int) -> int:
-    """Where the first window that ends after a time starts."""
-    return next((start for start, _ in window.windows_ending_in(time, END_OF_TIME)), END_OF_TIME)
-
-
-def _length(window: TimeWindow) -> int:
-    window = window.outermost
-    progression = window.progression()
-    if progression is not None:
-        return progression.size
-    # a fixed window may lie before the epoch
-    endings = (window.windows_ending_in(*each) for each in ((0, END_OF_TIME), (START_OF_TIME, 0)))
-    first = next(chain.from_iterable(endings), None)
-    return 1 if first is None else max(1, max(end - start for start, end in window.assign(first[0])))
