@@ -359,6 +359,9 @@ def roll_time(jit: Jit, operations: Operations, lift: Function, lower: Function)
     the caller can enlarge the ring and go on. ``lasts`` says for each row the position of the last value that
     is not skipped, up to this row (None: no row is skipped): a window that starts after it holds no value,
     and has no result.
+
+    A loop of its own: to find ranges first and call :func:`slide_ranges` took 1.3 to 1.9 times as long (sum
+    and stddev over 200,000 rows, one and five rows per moment).
     """
     insert, evict, query = operations.insert, operations.evict, operations.query
     lifted = _lifted(jit, lift)
