@@ -146,6 +146,13 @@ WRONG = [
         "is of type string",
     ),
     (
+        "code",
+        'by = "user_id"',
+        "by = \"user_id\"\nwhere = \"reflect('a', 'b')\"",
+        ":18: [at] where",
+        "can run code",
+    ),
+    (
         "a misspelt expression",
         'by = "user_id"',
         'by = "user_id"\nwhere = "is_fraud ="',

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 _REJECTED = "  rows without a time are in no window and left out; wr.spark.counted counts them"
-
-
 _HELD = "the rows that one point may see, of the size 'all' those of a key"
 
 
