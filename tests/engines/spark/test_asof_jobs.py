@@ -46,6 +46,19 @@ def test_a_rolling_job_of_several_sizes(spark: Any, tmp_path: Path) -> None:
     assert_same_results(results(tmp_path, head + rolling + tail, expected.schema), expected)
 
 
+@pytest.mark.parametrize(("table", "count"), [("[at]\n", 0), ("[source]\n", 41)])
+def test_jobs_of_which_where_leaves_no_label_or_no_event(
+    spark: Any, tmp_path: Path, table: str, count: int
+) -> None:
+    write_payments(tmp_path)
+    text = ASOF.replace(table, f'{table}where = "1 > 2"\n')
+    for engine in ("spark", "local"):
+        job = write_job(tmp_path, text.replace('"results"', f'"{engine}"'))
+        assert main(["run", str(job), "--engine", engine, "--quiet"]) == 0
+        found = [pq.read_table(part) for part in (tmp_path / engine).glob("*.parquet")]
+        assert sum(part.num_rows for part in found) == count
+
+
 def test_explain_shows_what_runs_on_spark(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

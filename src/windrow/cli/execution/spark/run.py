@@ -18,7 +18,7 @@ from windrow.cli.show.tables import text_table
 from windrow.windows import parse_duration
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
@@ -71,12 +71,20 @@ def _run_once(
     at = {} if labels is None else labels.arguments(guarded(read_source, job, spark, labels.source))
     result = guarded(job.query.run, watched, **at)
     guarded(_write, job, result)
-    rows = int(seen.get["rows"])
-    step = Progress(0, record.elapsed(), rows, seconds=time.perf_counter() - before)
+    step = Progress(0, record.elapsed(), _rows_read(seen), seconds=time.perf_counter() - before)
     record.add(step)
     reporter.progress(step, record.totals)
     schema: StructType = result.schema
     return schema
+
+
+def _rows_read(seen: Observation) -> int:
+    """How many rows were read: 0 where Spark saw beforehand that nothing comes of them, as where no label is
+    left. It has no count then, and to ask for it is an assertion that fails. The results are written."""
+    try:
+        return int(seen.get["rows"])
+    except Exception:
+        return 0
 
 
 def _write(job: Job, result: DataFrame) -> None:
