@@ -75,8 +75,8 @@ def _check(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[str
         )
     if events.isStreaming or labels.isStreaming:
         raise NotImplementedError(
-            "as-of windows: not yet on streams of Spark; an operator answers labels as they come: "
-            "query.open(), then push() and at()"
+            "as-of windows: not yet on streams of Spark; run() takes DataFrames that are not streams, such as "
+            "those of foreachBatch"
         )
     check(query, events)
     check_columns([at_time, *at_by], labels.columns, "the DataFrame of labels")
