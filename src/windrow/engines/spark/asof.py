@@ -75,7 +75,7 @@ def _check(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[str
         )
     if events.isStreaming or labels.isStreaming:
         raise NotImplementedError(
-            "as-of windows: not yet on streams of Spark; run() takes DataFrames that are not streams, such as "
+            "as-of windows: not yet on streams of Spark; run() takes DataFrames without streams, such as "
             "those of foreachBatch"
         )
     check(query, events)
