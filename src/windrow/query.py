@@ -198,8 +198,6 @@ class Query(Spec):
             with using_threads(count):
                 return run_asof(self, data, at, *label_columns)
         if is_spark_frame(data):
-            if data.isStreaming:
-                self._refuse_frames("streams of Spark")
             if self._rolling_store is not None:
                 raise ValueError(
                     "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
@@ -209,6 +207,8 @@ class Query(Spec):
                 raise ValueError(
                     f"threads={threads!r} is for tables, and Spark runs one task per core: leave it out"
                 )
+            if data.isStreaming:
+                self._refuse_frames("streams of Spark")
             from windrow.engines.spark.run import run as run_on_spark
 
             return run_on_spark(self, data)
@@ -316,8 +316,6 @@ class Query(Spec):
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
-            if data.isStreaming:
-                self._refuse_frames("streams of Spark")
             from windrow.engines.spark.explain import explain as explain_on_spark
 
             return explain_on_spark(self, data)

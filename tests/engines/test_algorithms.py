@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.engines.algorithms import rolling_algorithm, window_algorithm
-from windrow.partials import cells, over_ranges
+from windrow.partials import over_ranges
 
 DRIVERS = {
     "Recalc": {"fold_ranges"},
@@ -33,15 +33,18 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The drivers that ran, by name."""
     found: list[str] = []
 
-    def noting(function: Any) -> Any:
-        def noted(form: Any, driver: Any, *arguments: Any) -> None:
-            found.append(driver.__name__)
-            function(form, driver, *arguments)
+    find, drive = over_ranges._kernel, over_ranges._Window.drive
 
-        return noted
+    def noting_kernel(form: Any, driver: Any, arguments: Any) -> Any:
+        found.append(driver.__name__)
+        return find(form, driver, arguments)
 
-    for module, name in ((over_ranges, "run_driver"), (over_ranges, "_go_on"), (cells, "run_driver")):
-        monkeypatch.setattr(module, name, noting(getattr(module, name)))
+    def noting_drive(window: Any, driver: Any, *arguments: Any) -> None:
+        found.append(driver.__name__)
+        drive(window, driver, *arguments)
+
+    monkeypatch.setattr(over_ranges, "_kernel", noting_kernel)
+    monkeypatch.setattr(over_ranges._Window, "drive", noting_drive)
     return found
 
 

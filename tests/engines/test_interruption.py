@@ -128,6 +128,18 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def interrupted(running: subprocess.Popen[str]) -> str:
+    """What it says when it is interrupted. A kernel may still be compiled, and a signal that comes while LLVM
+    calls Python is lost: the next one is not."""
+    for _ in range(60):
+        os.kill(running.pid, signal.SIGINT)
+        try:
+            return running.communicate(timeout=5)[0]
+        except subprocess.TimeoutExpired:
+            continue
+    raise AssertionError("no signal has ended it")
+
+
 @pytest.mark.parametrize("case", ASKED)
 def test_a_long_native_loop_can_be_interrupted(case: str) -> None:
     """It would run for an hour: what ends it is the signal."""
@@ -139,7 +151,6 @@ def test_a_long_native_loop_can_be_interrupted(case: str) -> None:
             before = processor_seconds(running.pid)
             while processor_seconds(running.pid) < before + 0.5:  # it is in the loop by now
                 time.sleep(0.05)
-            os.kill(running.pid, signal.SIGINT)
-            assert running.communicate(timeout=300)[0] == "interrupted\n"
+            assert interrupted(running) == "interrupted\n"
         finally:
             running.kill()
