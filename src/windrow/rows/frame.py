@@ -234,7 +234,9 @@ class Sorting:
 
     def is_done(self) -> bool:
         """Whether the rows are in order already; columns of ``order`` are not looked at."""
-        return len(self.keys) < 2 or (not self.query.order and bool(are_sorted(self.keys, self.ticks)))
+        if len(self.keys) < 2 or self.query.order:
+            return len(self.keys) < 2
+        return bool(are_sorted(self.keys if self.key_count > 1 else self.keys[:0], self.ticks))
 
     def order(self) -> Ints:
         """The permutation into processing order, of rows that are not in it."""

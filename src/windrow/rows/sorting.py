@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _LARGEST = (1 << 63) - 1
+#: rows that are compared before it is asked whether one falls
+_BLOCK = 1024
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging
 _FEW_FALLS = 16
 
@@ -47,10 +49,19 @@ def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
 @kernel
 def are_sorted(keys: Any, times: Ints) -> bool:
     """Whether rows are sorted by key, and those of a key by time; without keys, by time. Ends with the first
-    row that is not."""
-    for i in range(1, len(times)):
-        same = len(keys) == 0 or keys[i] == keys[i - 1]
-        if (same and times[i] < times[i - 1]) or (not same and keys[i] < keys[i - 1]):
+    block of rows that is not: within one there is no branch, so that several rows are compared at once."""
+    for begin in range(1, len(times), _BLOCK):
+        end = min(begin + _BLOCK, len(times))
+        before, now = times[begin - 1 : end - 1], times[begin:end]
+        falls = 0
+        if len(keys) == 0:
+            for i in range(len(now)):
+                falls += now[i] < before[i]
+        else:
+            old, new = keys[begin - 1 : end - 1], keys[begin:end]
+            for i in range(len(now)):
+                falls += (new[i] < old[i]) | ((new[i] == old[i]) & (now[i] < before[i]))
+        if falls:
             return False
     return True
 
