@@ -316,6 +316,8 @@ class Query(Spec):
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
+            if data.isStreaming:
+                self._refuse_frames("streams of Spark")
             from windrow.engines.spark.explain import explain as explain_on_spark
 
             return explain_on_spark(self, data)
