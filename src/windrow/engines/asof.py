@@ -16,7 +16,7 @@ import numpy as np
 
 from windrow.engines.result_tables import with_results
 from windrow.names import check_columns
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_sizes
 from windrow.partials.ranges import RowRanges
 from windrow.result_names import check_label_names
 from windrow.rows.columns import check_flags, require_columns
@@ -53,11 +53,7 @@ def seen_columns(query: Spec, frame: Frame, points: Points | None = None) -> lis
     assert query.frames is not None
     seen = _seen_rows(query, frame, points)
     every = [RowRanges(*seen.ranges(each)) for _, each in query.frames.named]
-    return [
-        aggregate_column(frame, aggregate, ranges, query.min_count)
-        for _, aggregate in query.aggregates
-        for ranges in every
-    ]
+    return aggregate_sizes(frame, [aggregate for _, aggregate in query.aggregates], every, query.min_count)
 
 
 def _seen_rows(query: Spec, frame: Frame, points: Points | None) -> SeenRows:

@@ -32,7 +32,7 @@ from windrow.partials.results import array_of, as_moments, as_type, count_column
 from windrow.rows.frame import Frame
 from windrow.swag.native.fallback import warn_of_error
 
-__all__ = ["aggregate_column", "aggregate_columns"]
+__all__ = ["aggregate_column", "aggregate_columns", "aggregate_sizes"]
 
 
 def aggregate_columns(frame: Frame, aggregates: Sequence[Aggregate], over: Over, min_count: int) -> list[Any]:
@@ -42,6 +42,14 @@ def aggregate_columns(frame: Frame, aggregates: Sequence[Aggregate], over: Over,
     shared = {key: dict[Any, Any]() for key, count in Counter(keys).items() if key is not None and count > 1}
     pairs = zip(aggregates, keys, strict=True)
     return [aggregate_column(frame, a, over, min_count, shared.get(key)) for a, key in pairs]
+
+
+def aggregate_sizes(
+    frame: Frame, aggregates: Sequence[Aggregate], sizes: Sequence[Over], min_count: int
+) -> list[Any]:
+    """The result columns of each aggregate, one for each size."""
+    found = [aggregate_columns(frame, aggregates, over, min_count) for over in sizes]
+    return [columns[k] for k in range(len(aggregates)) for columns in found]
 
 
 def aggregate_column(

@@ -196,7 +196,6 @@ def build_frame(
     else:
         axis, times = moments.axis, moments.times
     keys, key_rows = encoded_keys(query.by, table, rows)
-    ticks = None if moments is None else moments.ticks
     return Frame(
         table=table,
         by=query.by,
@@ -206,7 +205,7 @@ def build_frame(
         unordered_keys=keys,
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
-        sorting=Sorting(query, table, axis, rows, keys, len(key_rows), ticks),
+        sorting=Sorting(query, table, axis, rows, keys, len(key_rows), moments),
         row_name=row_name,
     )
 
@@ -221,14 +220,14 @@ class Sorting:
     rows: Ints | None
     keys: Any
     key_count: int
-    #: None: they are to be read from the table
-    known_ticks: Ints | None = None
+    #: the times; None: they are to be read from the table
+    moments: Moments | None = None
 
     @cached_property
     def ticks(self) -> Ints:
         """Times in the unit of their column, which may be finer than that of windows."""
-        if self.known_ticks is not None:
-            return self.known_ticks
+        if self.moments is not None:
+            return self.moments.ticks
         ticks = self.axis.ticks(self.table.column(self.query.time))
         return ticks if self.rows is None else ticks[self.rows]
 
@@ -236,7 +235,12 @@ class Sorting:
         """Whether the rows are in order already; columns of ``order`` are not looked at."""
         if len(self.keys) < 2 or self.query.order:
             return len(self.keys) < 2
-        return bool(are_sorted(self.keys if self.key_count > 1 else self.keys[:0], self.ticks))
+        return bool(are_sorted(self.keys, self.ticks)) if self.key_count > 1 else not self.falls
+
+    @cached_property
+    def falls(self) -> bool:
+        """Whether some row is earlier than the one before it, of whatever key."""
+        return not are_sorted(self.keys[:0], self.ticks) if self.moments is None else self.moments.falls
 
     def order(self) -> Ints:
         """The permutation into processing order, of rows that are not in it."""
@@ -245,7 +249,7 @@ class Sorting:
             columns = [self.table.column(name) for name in reversed(self.query.order)]
             ranks = [_ranks(c if self.rows is None else c.take(pa.array(self.rows))) for c in columns]
             order = np.lexsort([*ranks, self.ticks])
-        elif not are_sorted(self.keys[:0], self.ticks):
+        elif self.falls:
             order = stable_order(self.ticks)
         if self.key_count > 1 or order is None:
             order = counting_sort(self.keys, self.key_count, order)

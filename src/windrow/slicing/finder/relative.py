@@ -6,8 +6,7 @@ search in the rows of the point's key that goes on from where the last one ended
 found once. Ends by the calendar may fall (31 March and 30 March are a month after the same day): the search
 then starts anew.
 
-Plain rolling has a kernel of its own (``rolling_time``), which takes a third of the time: its two ends are
-found in one pass.
+Plain rolling has a kernel of its own (``rolling_time``), which is faster: its two ends are found in one pass.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def roll_rows(jit: Jit, operations: Operations, lift_into: Function, lower_into:
             clear(rows, registers[1] & mask)
             if not is_null(nulls, i):
                 lift_into(rows[registers[1] & mask], codes[i])
-                lift_into(rows[mask + 1], codes[i])  # the sum of the back: cheaper than to combine the rows
+                lift_into(rows[mask + 1], codes[i])  # the sum of the back
             registers = insert(rows, mask, registers)
             lower_into(rows[query(rows, mask, registers)], out, i)
         return registers

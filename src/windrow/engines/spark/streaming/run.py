@@ -110,7 +110,7 @@ def _check_provider(session: SparkSession) -> None:
     if chosen is None and set_setting(session, PROVIDER, wanted) is None:
         return
     if not str(chosen).endswith("RocksDBStateStoreProvider"):
-        found = f"this session has {chosen}" if chosen else "this session does not let it be set"
+        found = f"the Spark session has {chosen}" if chosen else "the Spark session does not let it be set"
         raise ValueError(
             f"windrow's state on streams needs Spark's RocksDB state store, and {found}: start the session "
             f'with wr.spark.session(), or write spark.conf.set("{PROVIDER}", "{wanted}") before the stream '

@@ -3,7 +3,7 @@
 A *point* is a row that asks: a label of an as-of query, or each row of a rolling one. Rows are held until all
 rows that they may see have come, and until no later point can see them; each time as many rows have come as
 are held, the points that are ready are answered over all of them by what answers a table
-(:class:`~windrow.slicing.finder.relative.SeenRows`, :func:`~windrow.partials.aggregate.aggregate_column`).
+(:class:`~windrow.slicing.finder.relative.SeenRows`, :func:`~windrow.partials.aggregate.aggregate_sizes`).
 So every aggregate runs here as it runs on a table, in any number of sizes.
 
 Invariant: rows that are to come are of a later key, or of the last key and not before the last time.
@@ -25,7 +25,7 @@ from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
 from windrow.engines.spark.worker.sorted_rows import named_by_time
-from windrow.partials.aggregate import aggregate_column
+from windrow.partials.aggregate import aggregate_sizes
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import Frame
 from windrow.rows.keys import KeyRuns
@@ -189,14 +189,15 @@ class FrameTask:
         order = np.argsort(asked, kind="stable")
         chosen, places = pa.array(asked[order]), pa.array(places[order], mask=places[order] < 0)
         out = self._own_columns(rows.table, chosen)
-        names = iter(self._query.result_names)
-        every = [RowRanges(fronts[:ready], stops[:ready]) for fronts, stops in ranges]
-        for (_, aggregate), kind in zip(self._query.aggregates, self._kinds, strict=True):
-            for over in every:
-                column = pa.nulls(len(chosen), kind)
-                if len(points):
-                    column = aggregate_column(frame, aggregate, over, self._query.min_count).take(places)
-                out = out.append_column(next(names), conformed(column, kind))
+        sizes = [RowRanges(fronts[:ready], stops[:ready]) for fronts, stops in ranges]
+        kinds = [kind for kind in self._kinds for _ in sizes]
+        columns = [pa.nulls(len(chosen), kind) for kind in kinds]
+        if len(points):
+            aggregates = [aggregate for _, aggregate in self._query.aggregates]
+            found = aggregate_sizes(frame, aggregates, sizes, self._query.min_count)
+            columns = [column.take(places) for column in found]
+        for name, column, kind in zip(self._query.result_names, columns, kinds, strict=True):
+            out = out.append_column(name, conformed(column, kind))
         return out
 
     def _own_columns(self, table: pa.Table, chosen: Any) -> pa.Table:
