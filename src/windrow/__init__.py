@@ -18,6 +18,7 @@ from typing import Any
 from windrow import monoids, swag, windows
 from windrow.engines.spark.register import register
 from windrow.errors import RejectedRows
+from windrow.events import events
 from windrow.monoids import (
     all,
     any,
@@ -68,7 +69,7 @@ from windrow.monoids import (
     var,
     weighted_mean,
 )
-from windrow.query import Query, events, query
+from windrow.query import Query, query
 from windrow.windows import (
     Cumulative,
     Delta,

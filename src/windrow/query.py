@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 from time import time as wall_clock
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from windrow.engines.stream import Operator
     from windrow.state import Store
 
-__all__ = ["Events", "Query", "events", "query"]
+__all__ = ["Query", "query"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -437,59 +437,3 @@ def query(
 def _with_free_names(query: Query) -> Query:
     check_names(query)
     return query
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """A query with its data at hand: ``agg`` runs it."""
-
-    data: Any
-    query: Query
-    #: where results are asked for, and by which columns: see :meth:`asof`
-    labels: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    def window(self, *windows: Window, **named: Window) -> Events:
-        return replace(self, query=self.query.window(*windows, **named))
-
-    def rolling(self, *sizes: Any, **options: Any) -> Events:
-        return replace(self, query=self.query.rolling(*sizes, **options))
-
-    def asof(
-        self,
-        *sizes: Any,
-        at: Any,
-        at_time: str | None = None,
-        at_by: str | Sequence[str] | None = None,
-        **options: Any,
-    ) -> Events:
-        """As :meth:`Query.asof`, with the labels."""
-        labels = {"at": at, "at_time": at_time, "at_by": at_by}
-        return replace(self, query=self.query.asof(*sizes, **options), labels=labels)
-
-    def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Any:
-        return self.query.agg(*aggregates, **named).run(self.data, **self.labels)
-
-    def __repr__(self) -> str:
-        text = repr(self.query).removeprefix("wr.query(")
-        return f"wr.events(<{type(self.data).__module__.split('.')[0]} {type(self.data).__name__}>, {text}"
-
-
-def events(data: Any, **options: Any) -> Events:
-    """The same as :func:`query` with the data at hand: ``.agg(...)`` runs.
-
-    >>> import pyarrow as pa, windrow as wr
-    >>> calls = pa.table({"ts": [1, 2, 11], "len": [5, 9, 4]})
-    >>> wr.events(calls, time="ts").window(wr.Tumbling(10)).agg(longest=wr.max("len")).to_pylist()[0]
-    {'window_start': 0, 'window_end': 10, 'longest': 9}
-    """
-    check_keywords("events", options, tuple(inspect.signature(query).parameters), KEYWORDS)
-    return Events(data, query(**options))
-
-
-#: what completion and help() show: the settings of a query after the data
-events.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [
-        inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        *inspect.signature(query).parameters.values(),
-    ]
-)

@@ -15,7 +15,6 @@ from windrow.rows.pieces import (
     between,
     counts_before,
     extremes,
-    is_rising,
     key_counts,
     put_in_pieces,
     take_array,
@@ -55,20 +54,6 @@ def test_sorting(count: int, number: int) -> None:
         assert (between(before, stops // 2, stops) == before[stops] - before[stops // 2]).all()
         if count:
             assert extremes(numbers) == (numbers.min(), numbers.max())
-
-
-@pytest.mark.parametrize("fall", [None, 0, 15, 16, 17, 498])
-@pytest.mark.parametrize("number", [1, 3])
-def test_a_fall_is_seen_wherever_pieces_are_cut(fall: int | None, number: int) -> None:
-    values = np.arange(500) // 3
-    if fall is not None:
-        values[fall] = 1000
-    order = RANDOM.permutation(500)
-    scattered = np.empty_like(values)
-    scattered[order] = values
-    with using_threads(number):
-        assert is_rising(values) == (fall is None)
-        assert is_rising(scattered, order) == (fall is None)
 
 
 @pytest.mark.parametrize("number", [1, 3])

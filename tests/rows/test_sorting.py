@@ -27,6 +27,16 @@ def test_rows_are_sorted_if_sorting_changes_nothing(rows: list[tuple[int, int]])
     assert are_sorted(keys[:0], times) == (sorted(times.tolist()) == times.tolist())
 
 
+@pytest.mark.parametrize("fall", [None, 0, 1022, 1023, 1024, 1025, 2047, 2048, 2998])
+def test_a_fall_is_seen_wherever_blocks_end(fall: int | None) -> None:
+    values = np.arange(3_000) // 3
+    if fall is not None:
+        values[fall] = 5_000
+    same = np.zeros(3_000, np.int32)
+    for keys, times in ((same[:0], values), (same, values), (values, np.zeros(3_000, np.int64))):
+        assert are_sorted(keys, times) == (fall is None)
+
+
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int64(), pa.uint64()], ids=str)
 @given(data=st.data())
 def test_integer_keys_are_numbered_as_they_first_appear(kind: Any, data: st.DataObject) -> None:

@@ -20,7 +20,6 @@ __all__ = [
     "between",
     "counts_before",
     "extremes",
-    "is_rising",
     "key_counts",
     "key_pieces",
     "put_in_pieces",
@@ -149,30 +148,6 @@ def between(before: Ints, fronts: Ints, stops: Ints) -> Ints:
 def _between(before: Ints, fronts: Ints, stops: Ints, out: Ints) -> None:
     for i in range(len(fronts)):
         out[i] = before[stops[i]] - before[fronts[i]]
-
-
-def is_rising(values: Any, order: Ints | None = None) -> bool:
-    """Whether no value is below the one before it, in this order (None: as they lie).
-
-    >>> is_rising(np.array([1, 1, 2])), is_rising(np.array([1, 1, 2]), np.array([0, 2, 1]))
-    (True, False)
-    """
-    pieces = even_pieces(len(values))
-    if len(pieces) == 1:
-        arranged = values if order is None else values[order]
-        return not (arranged[1:] < arranged[:-1]).any()
-    _rises(values, order, 0, 0)
-    return all(in_threads(lambda piece: _rises(values, order, piece.start, piece.stop), pieces))
-
-
-@kernel
-def _rises(values: Any, order: Any, first: int, last: int) -> bool:
-    for i in range(max(first, 1), last):
-        row = i if order is None else order[i]
-        before = i - 1 if order is None else order[i - 1]
-        if values[row] < values[before]:
-            return False
-    return True
 
 
 def extremes(numbers: Ints) -> tuple[int, int]:
