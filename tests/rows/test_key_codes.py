@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windrow.rows.key_codes import fast_codes, texts_at
+from windrow.rows.key_codes import fast_codes, text_word, text_words
 from windrow.rows.key_index import distinct_values
 from windrow.rows.keys import Keys
 
@@ -32,7 +32,7 @@ def test_texts_have_the_numbers_that_arrow_gives(texts: list[str], cut: int, kin
     array = pa.array(texts, pa.string()).cast(kind).slice(min(cut, len(texts) - 1))
     check(array)
     rows = np.arange(len(array))[::2]
-    assert texts_at(array, rows) == array.take(pa.array(rows)).to_pylist()
+    assert text_words(array, rows) == list(map(text_word, array.take(pa.array(rows)).to_pylist()))
 
 
 @given(INTEGERS)

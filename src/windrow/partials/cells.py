@@ -18,9 +18,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.arrays import Ints, Mask
 from windrow.compile.access import Function, at, cast, is_null, load, row, store
-from windrow.compile.cache import kernel
 from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid
 from windrow.partials.over_ranges import fold_rows_natively, member_arrays, partials_form, run_driver
@@ -74,14 +73,6 @@ def _run_cells(form: NativeMonoid, columns: Any, nulls: Any, places: Any, cells:
     run_driver(form, fold_cells, (form.identity, columns, nulls, places, cells, count, out))
 
 
-@kernel
-def _extend(times: Ints, cells: Any, firsts: Ints, lasts: Ints) -> None:
-    """Make the times of each cell those from its first to its last row."""
-    for i in range(len(times)):
-        firsts[cells[i]] = min(firsts[cells[i]], times[i])
-        lasts[cells[i]] = max(lasts[cells[i]], times[i])
-
-
 @dataclass(frozen=True)
 class Scattered:
     """The cell of each row."""
@@ -91,6 +82,8 @@ class Scattered:
     count: int
     #: those that hold rows, which are the slices; None: all
     held: Ints | None
+    #: the earliest and the latest time in each slice; None: nobody has asked for them
+    times: tuple[Ints, Ints] | None = None
 
     def fold(self, form: NativeMonoid, columns: Columns, rows: Ints | None) -> tuple[Any, ...]:
         """The partial of each slice, one array per member. ``rows``: where each row lies in the columns;
@@ -128,9 +121,8 @@ class Scattered:
 
     def extremes(self, times: Ints) -> tuple[Ints, Ints]:
         """The smallest and the largest time in each slice."""
-        firsts, lasts = np.full(self.count, END_OF_TIME), np.full(self.count, START_OF_TIME)
-        _extend(times, self.numbers, firsts, lasts)
-        return (firsts, lasts) if self.held is None else (firsts[self.held], lasts[self.held])
+        assert self.times is not None, "cut with times"
+        return self.times
 
 
 @dataclass(frozen=True)

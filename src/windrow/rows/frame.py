@@ -24,7 +24,7 @@ from windrow.errors import RejectedRows, of_key, warn_caller
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import encoded_keys
-from windrow.rows.pieces import key_counts, put_in_pieces, take_array, take_in_pieces
+from windrow.rows.pieces import extremes, key_counts, put_in_pieces, take_array, take_in_pieces
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
@@ -86,6 +86,12 @@ class Frame:
 
     def __len__(self) -> int:
         return len(self.unordered_times)
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The earliest and the latest time."""
+        moments = None if self.sorting is None else self.sorting.moments
+        return extremes(self.unordered_times) if moments is None else (moments.low, moments.high)
 
     @cached_property
     def is_in_order(self) -> bool:

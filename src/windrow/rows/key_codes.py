@@ -15,10 +15,11 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["fast_codes", "texts_at"]
+__all__ = ["fast_codes", "text_word", "text_words"]
 
-_OFFSETS = {pa.string(): np.int32, pa.binary(): np.int32, pa.large_string(): np.int64}
-_OFFSETS[pa.large_binary()] = np.int64
+#: types of offsets, by the number of a type: types themselves are slow to look up
+_OFFSETS: dict[int, Any] = {kind.id: np.int32 for kind in (pa.string(), pa.binary())}
+_OFFSETS |= {kind.id: np.int64 for kind in (pa.large_string(), pa.large_binary())}
 
 
 def fast_codes(column: Any) -> tuple[Any, Ints] | None:
@@ -28,37 +29,63 @@ def fast_codes(column: Any) -> tuple[Any, Ints] | None:
     >>> codes.tolist(), firsts.tolist()
     ([0, 1, 0], [0, 1])
     """
-    count, kind = len(column), column.type
-    if not count or column.null_count:
+    buffers = _text_buffers(column)
+    if buffers is not None:
+        return _code_texts(*buffers)
+    if not len(column) or column.null_count:
         return None
-    is_ = pa.types
+    kind, is_ = column.type, pa.types
     if is_.is_integer(kind) or is_.is_date(kind) or is_.is_timestamp(kind):
         numbers = column.to_numpy(zero_copy_only=False)
         return _code_numbers(numbers.view(np.int64) if numbers.dtype.kind == "M" else numbers)
-    width = _OFFSETS.get(kind)
-    if width is None:
-        return None
-    _, offsets, data = column.buffers()
-    places = np.frombuffer(offsets, width, count + 1, column.offset * np.dtype(width).itemsize)
-    text = _NOTHING if data is None else np.frombuffer(data, np.uint8)
-    return _code_texts(places, text)
+    return None
 
 
-def texts_at(column: Any, rows: Ints) -> list[Any] | None:
-    """The texts in these rows of an array without nulls; None: it is not of text. Arrow's take costs as much
-    as some hundred of them.
+def text_words(column: Any, rows: Ints) -> list[Any] | None:
+    """The texts in these rows of an array without nulls, as values of Python that are equal where the texts
+    are: one of up to seven bytes is a number, a longer one is itself. None: they are not of text.
 
-    >>> texts_at(pa.array(["b", "a", "b"]), np.array([1, 2]))
-    ['a', 'b']
+    >>> text_words(pa.array(["b", "a", "longer than that"]), np.array([1, 2]))
+    [72057594037928033, 'longer than that']
     """
-    width = _OFFSETS.get(column.type)
-    if width is None or column.null_count:
+    buffers = _text_buffers(column)
+    if buffers is None:
+        return None
+    words, has_longer = _words(*buffers, rows)
+    found: list[Any] = words.tolist()
+    if has_longer:
+        places = np.flatnonzero(words >> np.uint64(63))
+        for place, text in zip(places.tolist(), _texts_at(column.type, *buffers, rows[places]), strict=True):
+            found[place] = text
+    return found
+
+
+def text_word(text: Any) -> Any:
+    """The same for one text; None is itself.
+
+    >>> text_word("a"), text_word(None)
+    (72057594037928033, None)
+    """
+    if text is None:
+        return None
+    data = text.encode() if isinstance(text, str) else text
+    return text if len(data) > _SHORT else int.from_bytes(data, "little") | len(data) << 56
+
+
+def _text_buffers(column: Any) -> tuple[Any, Any] | None:
+    """Offsets and bytes of texts without nulls; None: there are none, or the array is not of text."""
+    width = _OFFSETS.get(column.type.id)
+    if width is None or column.null_count or not len(column):
         return None
     _, offsets, data = column.buffers()
     places = np.frombuffer(offsets, width, len(column) + 1, column.offset * np.dtype(width).itemsize)
-    found = _gather_texts(places, _NOTHING if data is None else np.frombuffer(data, np.uint8), rows)
-    buffers = [None, *map(pa.py_buffer, found)]
-    return pa.Array.from_buffers(column.type, len(rows), buffers).to_pylist()
+    return places, _NOTHING if data is None else np.frombuffer(data, np.uint8)
+
+
+def _texts_at(kind: Any, offsets: Any, data: Any, rows: Ints) -> list[Any]:
+    """Texts in some rows. Arrow's take costs as much as some hundred of them."""
+    buffers = [None, *map(pa.py_buffer, _gather_texts(offsets, data, rows))]
+    return pa.Array.from_buffers(kind, len(rows), buffers).to_pylist()
 
 
 @kernel
@@ -76,6 +103,8 @@ def _gather_texts(offsets: Any, data: Any, rows: Ints) -> Any:
 
 
 _NOTHING = np.frombuffer(b"", np.uint8)
+#: texts of up to so many bytes are a number of 64 bits, with their length
+_SHORT = 7
 #: places of the table at first; it is kept at most half full
 _FIRST_SIZE = 256
 
@@ -94,7 +123,8 @@ def _rehashed(hashes: Any, found: int, size: int) -> Any:
 
 @kernel
 def _mixed(word: Any) -> Any:
-    mixed = np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)
+    word = np.uint64(word)
+    mixed = (word ^ (word >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(32))
 
 
@@ -135,22 +165,47 @@ def _same(data: Any, a: int, b: int, length: int) -> bool:
 
 
 @kernel
+def _bytes_at(data: Any, begin: int, length: int) -> Any:
+    """Up to eight bytes as a number, the first one lowest; in one load where eight of them lie there."""
+    word = np.uint64(0)
+    if begin + 8 > len(data):
+        for k in range(length):
+            word |= np.uint64(data[begin + k]) << np.uint64(8 * k)
+        return word
+    at = np.uint64(begin)
+    word |= np.uint64(data[at])
+    word |= np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
+    word |= np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
+    word |= np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
+    word |= np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
+    word |= np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
+    word |= np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
+    word |= np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
+    return word if length == 8 else word & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
+
+
+@kernel
 def _word(data: Any, begin: int, length: int) -> Any:
     """A text of up to seven bytes as a number that no other text has; of a longer one, a hash."""
-    word = np.uint64(length)
-    if length <= 7:
-        for k in range(begin, begin + length):
-            word = (word << np.uint64(8)) | np.uint64(data[k])
-        return word
-    k, end = begin, begin + length
-    while k < end:
-        part, stop = np.uint64(0), min(k + 8, end)
-        while k < stop:
-            part = (part << np.uint64(8)) | np.uint64(data[k])
-            k += 1
-        word = (word ^ part) * np.uint64(0x9E3779B97F4A7C15)
+    if length <= _SHORT:
+        return _bytes_at(data, begin, length) | (np.uint64(length) << np.uint64(56))
+    word, end = np.uint64(length), begin + length
+    for k in range(begin, end, 8):
+        word = (word ^ _bytes_at(data, k, min(8, end - k))) * np.uint64(0x9E3779B97F4A7C15)
         word ^= word >> np.uint64(29)
     return word | np.uint64(1 << 63)
+
+
+@kernel
+def _words(offsets: Any, data: Any, rows: Ints) -> Any:
+    """The word of some texts, and whether one is longer than a word."""
+    words, has_longer = np.empty(len(rows), np.uint64), False
+    for i in range(len(rows)):
+        begin = np.int64(offsets[rows[i]])
+        length = np.int64(offsets[rows[i] + 1]) - begin
+        words[i] = _word(data, begin, length)
+        has_longer |= length > _SHORT
+    return words, has_longer
 
 
 @kernel
@@ -159,12 +214,15 @@ def _code_texts(offsets: Any, data: Any) -> Any:
     table, words = np.full(_FIRST_SIZE, -1, np.int32), np.empty(count, np.uint64)
     hashes = np.empty(count, np.uint64)
     codes, firsts = np.empty(count, np.int32), np.empty(count, np.int64)
-    last = np.uint64(len(table) - 1)
+    word, last = np.uint64(0), np.uint64(len(table) - 1)
     found = 0
     for i in range(count):
         begin = np.int64(offsets[i])
         length = np.int64(offsets[i + 1]) - begin
-        word = _word(data, begin, length)
+        before, word = word, _word(data, begin, length)
+        if i > 0 and word == before and length <= _SHORT:
+            codes[i] = codes[i - 1]
+            continue
         mixed = _mixed(word)
         place = mixed & last
         code = table[place]
@@ -172,7 +230,7 @@ def _code_texts(offsets: Any, data: Any) -> Any:
             if words[code] == word:
                 first = firsts[code]
                 begins = np.int64(offsets[first])
-                if length <= 7:
+                if length <= _SHORT:
                     break
                 if np.int64(offsets[first + 1]) - begins == length and _same(data, begins, begin, length):
                     break

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from windrow.arrays import END_OF_TIME, Ints
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
-from windrow.partials.cells import Cells, Gathered, Scattered, pieces_over_cells
+from windrow.partials.cells import Gathered, Scattered, pieces_over_cells
 from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
 from windrow.slicing.slicer import Slicer
@@ -38,52 +38,60 @@ _MOST_PLACES = 1 << 31
 _BEYOND = 1 << 63
 
 
-def cut_in_any_order(slicer: Slicer, times: Ints, keys: Any, key_count: int) -> Slices | None:
+def cut_in_any_order(
+    slicer: Slicer,
+    times: Ints,
+    keys: Any,
+    key_count: int,
+    span: tuple[int, int] | None = None,
+    with_times: bool = True,
+) -> Slices | None:
     """The slices of rows that lie in any order, or None where rows must be sorted: if silence or moments cut,
     and if there are too many edges for the rows. ``keys``: the number of each row's key, each of which
-    occurs."""
+    occurs. ``span``: the earliest and the latest time, where they are known. ``with_times``: the cells can
+    say which is the earliest and the latest time in each of them."""
     if slicer.cuts_between_rows or not len(times):
         return None
-    grid = _grid(slicer, times)
+    low, high = (int(times.min()), int(times.max())) if span is None else span
+    grid = _grid(slicer, low, high, len(times))
     if grid is None:
         return None
-    runs = np.empty(key_count + 1, np.int64)
     places = key_count * grid.count
     if places <= min(_PLACES_A_ROW * len(times) + _FEW_PLACES, _MOST_PLACES):
-        cells, rows, numbers = _scattered(grid.numbers(times), keys, grid.count, runs)
-    else:
-        bits = len(times).bit_length()
-        if places.bit_length() + bits > 63:
-            return None
-        cells, rows, numbers = _gathered(grid.numbers(times), keys, grid.count, runs, bits)
-    return Slices(rows, grid.starts(numbers), runs, grid.ends(numbers), cells)
+        return _scattered(grid, times, keys, key_count, with_times)
+    bits = len(times).bit_length()
+    return _gathered(grid, times, keys, key_count, bits) if places.bit_length() + bits <= 63 else None
 
 
-def _scattered(slices: Any, keys: Any, per_key: int, runs: Ints) -> tuple[Cells, Ints, Ints]:
-    """The cells; of those that hold rows, where the rows of each would start, and the number of its slice;
-    and where those of each key start, in ``runs``."""
-    places = (len(runs) - 1) * per_key
+def _scattered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, with_times: bool) -> Slices:
+    """The cells, and of those that hold rows where the rows of each would start, and its slice."""
+    slices, places = grid.numbers(times), key_count * grid.count
 
-    def number(piece: slice) -> Ints:
-        found = np.zeros(places, np.int64)
-        _number_cells(slices[piece], keys[piece], per_key, found)
+    def survey(piece: slice) -> Ints:
+        found = np.empty((3 if with_times else 1, places), np.int64)
+        _survey_cells(slices[piece], keys[piece], times[piece], grid.count, found)
         return found
 
-    counts, *others = in_threads(number, pieces_over_cells(len(slices), places))
+    found, *others = in_threads(survey, pieces_over_cells(len(slices), places))
     for other in others:
-        counts += other
-    held = np.flatnonzero(counts)
-    rows = np.concatenate([[0], np.cumsum(counts[held])])
-    cells = Scattered(slices, places, None if len(held) == places else held)
-    return cells, rows, _number_slices(held, per_key, runs)
+        found[0] += other[0]
+        np.minimum(found[1:2], other[1:2], out=found[1:2])
+        np.maximum(found[2:], other[2:], out=found[2:])
+    columns, rows, runs = _held_cells(found, grid.count, key_count)
+    held, numbers = columns[0], columns[1]
+    extremes = (columns[2], columns[3]) if with_times else None
+    cells = Scattered(slices, places, None if len(held) == places else held, extremes)
+    starts = columns[2] if with_times else grid.starts(numbers)
+    return Slices(rows, starts, runs, grid.ends(numbers), cells)
 
 
-def _gathered(slices: Any, keys: Any, per_key: int, runs: Ints, bits: int) -> tuple[Cells, Ints, Ints]:
+def _gathered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, bits: int) -> Slices:
     """The same with rows by cell. A number holds a cell, and in its last ``bits`` a row."""
-    rows = radix_sort(_marked(slices, keys, per_key, bits), bits)
-    starts, numbers = _number_sorted(rows, bits, per_key, runs)
+    rows = radix_sort(_marked(grid.numbers(times), keys, grid.count, bits), bits)
+    runs = np.empty(key_count + 1, np.int64)
+    starts, numbers = _number_sorted(rows, bits, grid.count, runs)
     rows &= (1 << bits) - 1
-    return Gathered(rows, starts), starts, numbers
+    return Slices(starts, grid.starts(numbers), runs, grid.ends(numbers), Gathered(rows, starts))
 
 
 # -- slices by time ------------------------------------------------------------------------------------------
@@ -134,12 +142,11 @@ def _in_pieces(number: Callable[[Ints, Any], None], times: Ints) -> Any:
     return found
 
 
-def _grid(slicer: Slicer, times: Ints) -> _Uniform | _Listed | None:
-    """The slices that rows of these times may be in; None: there are too many."""
-    low, high = int(times.min()), int(times.max())
+def _grid(slicer: Slicer, low: int, high: int, rows: int) -> _Uniform | _Listed | None:
+    """The slices that so many rows from one time to another may be in; None: there are too many."""
     only = slicer.only_progression
     if only is None:
-        edges = slicer.edges_between(low, high, len(times))
+        edges = slicer.edges_between(low, high, rows)
         return None if edges is None or len(edges) + 1 >= _MOST_PLACES else _Listed(low, edges)
     base = low - (low - only.anchor) % only.period
     count = (high - base) // only.period + 1
@@ -174,26 +181,47 @@ def _number_listed(times: Ints, edges: Ints, found: Any) -> None:
 
 
 @kernel
-def _number_cells(slices: Any, keys: Any, per_key: int, counts: Ints) -> None:
-    """Slices become cells, where they are; and rows are counted."""
+def _survey_cells(slices: Any, keys: Any, times: Ints, per_key: int, found: Any) -> None:
+    """Slices become cells, where they are. Found: how many rows each cell holds; and in two more rows, if
+    there are any, the earliest and the latest time of each."""
+    counts = found[0]
+    counts[:] = 0
     for i in range(len(slices)):
         cell = np.int64(keys[i]) * per_key + slices[i]
         slices[i] = cell
         counts[cell] += 1
+    if len(found) > 1:
+        firsts, lasts = found[1], found[2]
+        firsts[:] = END_OF_TIME
+        lasts[:] = START_OF_TIME
+        for i in range(len(slices)):
+            firsts[slices[i]] = min(firsts[slices[i]], times[i])
+            lasts[slices[i]] = max(lasts[slices[i]], times[i])
 
 
 @kernel
-def _number_slices(cells: Ints, per_key: int, runs: Ints) -> Ints:
-    """The slice of each cell, by its number among those of its key; and where the cells of each key start."""
-    numbers = np.empty(len(cells), np.int64)
-    place = 0
-    for key in range(len(runs) - 1):
+def _held_cells(found: Any, per_key: int, key_count: int) -> Any:
+    """Of the cells that hold rows: columns of their numbers, their slices by the numbers among those of a
+    key, and what was found of their times; where the rows of each would start, and the end; and where the
+    cells of each key start, and the end."""
+    count = 0
+    for cell in range(found.shape[1]):
+        count += found[0, cell] > 0
+    columns, rows = np.empty((len(found) + 1, count), np.int64), np.zeros(count + 1, np.int64)
+    runs = np.empty(key_count + 1, np.int64)
+    place = cell = 0
+    for key in range(key_count):
         runs[key] = place
-        while place < len(cells) and cells[place] < (key + 1) * per_key:
-            numbers[place] = cells[place] - key * per_key
-            place += 1
-    runs[len(runs) - 1] = place
-    return numbers
+        for number in range(per_key):
+            if found[0, cell] > 0:
+                columns[0, place], columns[1, place] = cell, number
+                for k in range(1, len(found)):
+                    columns[k + 1, place] = found[k, cell]
+                rows[place + 1] = rows[place] + found[0, cell]
+                place += 1
+            cell += 1
+    runs[key_count] = place
+    return columns, rows, runs
 
 
 @kernel
@@ -206,7 +234,8 @@ def _marked(slices: Any, keys: Any, per_key: int, bits: int) -> Ints:
 
 @kernel
 def _number_sorted(rows: Ints, bits: int, per_key: int, runs: Ints) -> Any:
-    """Where each cell starts in sorted rows, and the end; and its slice, as :func:`_number_slices` has it."""
+    """Where each cell starts in sorted rows, and the end; its slice, by the number among those of its key; and
+    where the cells of each key start, in ``runs``."""
     count = 0
     for i in range(len(rows)):
         if i == 0 or rows[i] >> bits != rows[i - 1] >> bits:

@@ -100,13 +100,13 @@ def cut_as_they_come(
     by_time: bool = False,
 ) -> Slices | None:
     """The slices that rows are folded into without being sorted; None: they are in order, or need to be.
-    ``by_time``: partials of aggregates that pick a row remember its time."""
-    times = frame.unordered_times
-    if slicer.cuts_between_rows or frame.is_in_order or times.min() < cut_before:
+    ``by_time``: partials of aggregates that pick a row remember its time, and slices their times."""
+    if slicer.cuts_between_rows or frame.is_in_order or frame.span[0] < cut_before:
         return None
     if not fold_in_any_order(frame, aggregates, by_time):
         return None
-    return cut_in_any_order(slicer, times, frame.unordered_keys, len(frame.key_rows))
+    times, keys = frame.unordered_times, frame.unordered_keys
+    return cut_in_any_order(slicer, times, keys, len(frame.key_rows), frame.span, with_times=by_time)
 
 
 def fold_batch(

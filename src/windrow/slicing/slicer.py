@@ -35,6 +35,7 @@ _FEW_COMPUTED = 4096
 #: each of them, gives one more for every so many rows
 _ASKED_FOR = 64
 _ROWS_AN_EDGE = 16
+_ANY_NUMBER = 1 << 62
 _NO_EDGES: Ints = np.empty(0, np.int64)
 
 
@@ -102,12 +103,15 @@ class Slicer:
             while edge is not None and len(found) <= most:
                 found.add(edge)
                 edge = None if edge > high else window.next_edge(edge)
-        many = sum((high - low) // p.period for p in self.progressions)
-        if len(found) > most or many > _ASKED_FOR + _LISTED_A_ROW * rows:
+        if len(found) > most:
             return None
-        listed = _listed_progressions(self._anchors, self._periods, low, high)
-        edges = np.unique(np.concatenate([listed, np.array(list(found), np.int64)]))
-        return edges[: int(np.searchsorted(edges, high, side="right")) + 1]
+        most = _ASKED_FOR + _LISTED_A_ROW * rows
+        listed = _listed_progressions(self._anchors, self._periods, low, high, most)
+        if len(self.progressions) and not len(listed):
+            return None
+        edges = np.concatenate([listed, np.array(list(found), np.int64)]) if found else listed
+        edges.sort()
+        return _distinct(edges, high)
 
     def next_edge(self, time: int) -> int:
         """The first edge of any window after a time."""
@@ -136,7 +140,7 @@ class Slicer:
         low, high = int(times.min()), int(times.max())
         if int((high - low) // self._periods.min()) > _LISTED_A_ROW * len(times):
             return self._anchors, self._periods, np.array(sorted(listed), np.int64)
-        edges = np.unique(_listed_progressions(self._anchors, self._periods, low, high))
+        edges = np.unique(_listed_progressions(self._anchors, self._periods, low, high, _ANY_NUMBER))
         if listed:
             edges = np.union1d(edges, np.array(list(listed), np.int64))
         return self._anchors[:0], self._periods[:0], edges
@@ -185,11 +189,15 @@ def _first_edges(times: Ints, anchors: Ints, periods: Ints, found: Ints) -> None
 
 
 @kernel
-def _listed_progressions(anchors: Ints, periods: Ints, low: int, high: int) -> Ints:
-    """All edges from the first after low to the first after high, of each progression."""
-    count = 0
+def _listed_progressions(anchors: Ints, periods: Ints, low: int, high: int, most: int) -> Ints:
+    """All edges from the first after low to the first after high, of each progression; none if there are
+    about more than so many."""
+    count, left = 0, most
     for p in range(len(anchors)):
+        left -= (high - low) // periods[p]
         count += (high - low) // periods[p] + 2
+        if left < 0:
+            return np.empty(0, np.int64)
     found = np.empty(count, np.int64)
     count = 0
     for p in range(len(anchors)):
@@ -199,6 +207,19 @@ def _listed_progressions(anchors: Ints, periods: Ints, low: int, high: int) -> I
             count += 1
             edge += periods[p]
     return found[:count]
+
+
+@kernel
+def _distinct(edges: Ints, high: int) -> Ints:
+    """Sorted edges, each once, up to the first after high."""
+    count = 0
+    for i in range(len(edges)):
+        if count == 0 or edges[i] != edges[count - 1]:
+            edges[count] = edges[i]
+            count += 1
+            if edges[i] > high:
+                break
+    return edges[:count]
 
 
 @kernel
