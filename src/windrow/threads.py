@@ -28,6 +28,7 @@ __all__ = [
     "are_several",
     "even_pieces",
     "in_threads",
+    "is_one_piece",
     "piece_size",
     "stop_if_cancelled",
     "thread_count",
@@ -102,6 +103,15 @@ def even_pieces(count: int, least: int = 1) -> list[slice]:
     number = max(1, count // piece_size(least))
     cuts = [count * k // number for k in range(number + 1)]
     return [slice(front, stop) for front, stop in itertools.pairwise(cuts)]
+
+
+def is_one_piece(count: int) -> bool:
+    """Whether :func:`even_pieces` leaves so many things together.
+
+    >>> is_one_piece(PIECE), is_one_piece(2 * PIECE)
+    (True, False)
+    """
+    return count < 2 * PIECE
 
 
 def in_threads(function: Callable[[_P], _R], pieces: Sequence[_P]) -> list[_R]:

@@ -24,7 +24,7 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid
 from windrow.partials.over_ranges import fold_rows_natively, member_arrays, partials_form, run_driver
 from windrow.swag.native.drivers import Jit
-from windrow.threads import even_pieces, in_threads
+from windrow.threads import even_pieces, in_threads, is_one_piece
 
 __all__ = ["Cells", "Gathered", "Scattered", "pieces_over_cells"]
 
@@ -88,10 +88,13 @@ class Scattered:
     def fold(self, form: NativeMonoid, columns: Columns, rows: Ints | None) -> tuple[Any, ...]:
         """The partial of each slice, one array per member. ``rows``: where each row lies in the columns;
         None: they are the same."""
-        pieces = pieces_over_cells(len(self.numbers), self.count)
-        total, *others = in_threads(lambda piece: self._folded(form, columns, rows, piece), pieces)
-        for other in others:
-            _run_cells(partials_form(form), member_arrays(other), None, None, None, total)
+        if is_one_piece(len(self.numbers)):
+            total = self._folded(form, columns, rows, slice(None))
+        else:
+            pieces = pieces_over_cells(len(self.numbers), self.count)
+            total, *others = in_threads(lambda piece: self._folded(form, columns, rows, piece), pieces)
+            for other in others:
+                _run_cells(partials_form(form), member_arrays(other), None, None, None, total)
         return member_arrays(total if self.held is None else total[self.held])
 
     def _folded(self, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice) -> Any:

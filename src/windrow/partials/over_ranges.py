@@ -33,7 +33,7 @@ from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 from windrow.swag.plain_ranges import PlainRanges
 from windrow.swag.recalc import Recalc
 from windrow.swag.sliding import sliding_algorithm, sliding_kernel
-from windrow.threads import even_pieces, in_threads
+from windrow.threads import even_pieces, in_threads, is_one_piece
 
 __all__ = [
     "fold_partials",
@@ -227,7 +227,7 @@ def fold_partials(
 
 
 def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints) -> tuple[Any, ...]:
-    if are_long(widest_range(fronts, stops)):
+    if not is_one_piece(len(rows[1][0])) and are_long(widest_range(fronts, stops)):
         *parts, begins = range_parts(fronts, stops)
         return fold_partials(form, _folded(form, rows, *parts), begins[:-1], begins[1:])
     out = np.empty(len(fronts), form.layout.partial_dtype)
@@ -284,10 +284,11 @@ def _tuple(*members: Any) -> Any:
 def _fold(form: NativeMonoid, rows: tuple[Any, ...], windows: tuple[Any, ...]) -> None:
     """Disjoint ranges; ``windows``: fronts, stops, which are bare, results, which are valid."""
     fronts, stops, *_ = windows
-    pieces = [slice(0, len(fronts))]
-    if len(even_pieces(len(rows[1][0]) + len(fronts))) > 1:
-        pieces = range_pieces(fronts, stops, widest_range(fronts, stops), overlap=False)
     kernel = _kernel(form, fold_ranges, (*rows, *windows))
+    if is_one_piece(len(rows[1][0]) + len(fronts)):
+        _run(form, kernel, (*rows, *windows))
+        return
+    pieces = range_pieces(fronts, stops, widest_range(fronts, stops), overlap=False)
     in_threads(lambda piece: _run(form, kernel, (*rows, *_cut(windows, piece))), pieces)
 
 
@@ -322,7 +323,7 @@ def run_driver(form: NativeMonoid, driver: Any, arguments: tuple[Any, ...]) -> N
 
 def _run(form: NativeMonoid, kernel: Any, arguments: tuple[Any, ...], done: int = 0) -> None:
     """A kernel over all its ranges, some work at a time; ``done``: what was done before."""
-    kept, reached = np.zeros(1, form.layout.partial_dtype), np.zeros(5, np.int64)
+    kept, reached = np.empty(1, form.layout.partial_dtype), np.zeros(5, np.int64)
     kept[0], reached[0] = form.identity, done
     run_in_pieces(lambda units: kernel(*arguments, kept, reached, units))
 

@@ -43,15 +43,23 @@ def plain_type(kind: Any) -> Any:
     return plain_array(pa.chunked_array([], kind)).type
 
 
-def plain_array(column: Any) -> Any:
-    """A column as one array of a type that Arrow's functions work on: dictionaries decoded, views copied."""
+#: by the numbers of types, which are looked up sooner than types
+_CONVERTED = {kind.id for kind in (pa.dictionary(pa.int8(), pa.int8()), pa.string_view(), pa.binary_view())}
+
+
+def _converted(column: Any) -> Any:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_string_view(kind):
-        column = column.cast(pa.large_string())
-    elif pa.types.is_binary_view(kind):
-        column = column.cast(pa.large_binary())
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else column
+
+
+def plain_array(column: Any) -> Any:
+    """A column as one array of a type that Arrow's functions work on: dictionaries decoded, views copied."""
+    if column.type.id in _CONVERTED:
+        column = _converted(column)
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -24,9 +24,9 @@ __all__ = ["read_table"]
 
 def read_table(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """The data as an Arrow table, and what turns a result into the kind of table that went in."""
-    library = type(data).__module__.split(".")[0]
     if isinstance(data, pa.Table):
         return data, _same
+    library = type(data).__module__.split(".")[0]
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _same
     if library == "pandas" and hasattr(data, "columns") and hasattr(data, "iloc"):

@@ -25,7 +25,7 @@ from windrow.partials.cells import Gathered, Scattered, pieces_over_cells
 from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
 from windrow.slicing.slicer import Slicer
-from windrow.threads import even_pieces, in_threads
+from windrow.threads import even_pieces, in_threads, is_one_piece
 
 __all__ = ["cut_in_any_order"]
 
@@ -138,6 +138,9 @@ class _Listed:
 
 def _in_pieces(number: Callable[[Ints, Any], None], times: Ints) -> Any:
     found = np.empty(len(times), np.int32)
+    if is_one_piece(len(times)):
+        number(times, found)
+        return found
     in_threads(lambda piece: number(times[piece], found[piece]), even_pieces(len(times)))
     return found
 
@@ -234,8 +237,8 @@ def _marked(slices: Any, keys: Any, per_key: int, bits: int) -> Ints:
 
 @kernel
 def _number_sorted(rows: Ints, bits: int, per_key: int, runs: Ints) -> Any:
-    """Where each cell starts in sorted rows, and the end; its slice, by the number among those of its key; and
-    where the cells of each key start, in ``runs``."""
+    """Where each cell starts in sorted rows, and the end; its slice, by the number among those of its key;
+    and where the cells of each key start, in ``runs``."""
     count = 0
     for i in range(len(rows)):
         if i == 0 or rows[i] >> bits != rows[i - 1] >> bits:

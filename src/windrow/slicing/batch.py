@@ -20,7 +20,7 @@ from windrow.partials.ranges import Slices
 from windrow.rows.frame import Frame
 from windrow.slicing.any_order import cut_in_any_order
 from windrow.slicing.slicer import Slicer
-from windrow.slicing.slices import HeldSlices
+from windrow.slicing.slices import HeldSlices, owners
 
 __all__ = ["Batch", "CutRows", "cut_rows", "fold_batch"]
 
@@ -55,7 +55,8 @@ class CutRows:
 
     @property
     def keys(self) -> Ints:
-        return np.repeat(np.arange(len(self.slices.runs) - 1), np.diff(self.slices.runs))
+        found: Ints = owners(self.slices.runs)
+        return found
 
     def fold(self, aggregates: Sequence[Aggregate], keys: Ints, order: tuple[Any, ...] = ()) -> HeldSlices:
         """The slices with their partials, for these numbers of their keys."""

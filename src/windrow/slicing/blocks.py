@@ -144,43 +144,40 @@ class SliceStore:
         """With the slices of a batch, which are sorted by key and time."""
         if not len(slices):
             return self
-        parts = list(self._by_block(slices))
-        changed = dict(self.blocks)
-        for number, part in parts:
-            changed[number] = Block(self._merged(changed.get(number), part))
+        changed, touched = dict(self.blocks), dict[int, int]()
+        for number, part in self._by_block(slices):
+            held = self._merged(changed.get(number), part)
+            changed[number], touched[number] = Block(held), len(held.keys)
         store = with_fields(self, blocks=changed)
-        touched = [number for number, _ in parts]
-        span = store._fitting([changed[number].count for number in touched])
-        if span == self.span and store._is_dense(touched):
-            span = max(span // _FACTOR, 1)
-        if span == self.span and store._is_scattered(touched):
-            span *= _FACTOR
+        span = store._fitting(touched)
         return store if span == self.span else store.with_span(span)
 
-    def _fitting(self, sizes: list[int]) -> int:
-        """How long blocks should be, after a batch that has touched blocks with so many slices each."""
-        span, touched, held = self.span, len(sizes), sum(sizes)
-        while touched > _MOST_TOUCHED and held < _SMALL * touched:
-            span, touched = span * _FACTOR, -(-touched // _FACTOR)
-        if max(sizes) > _LARGE:
+    def _fitting(self, touched: Mapping[int, int]) -> int:
+        """How long blocks should be, after a batch that has touched these, which have so many slices each."""
+        span, count = self.span, len(touched)
+        if count > _MOST_TOUCHED:
+            held = sum(touched.values())
+            while count > _MOST_TOUCHED and held < _SMALL * count:
+                span, count = span * _FACTOR, -(-count // _FACTOR)
+        if max(touched.values()) > _LARGE:
             span = max(span // _FACTOR, min(span, _shortest(self.longest)))
+            if span == self.span and self._is_dense(touched):
+                span = max(span // _FACTOR, 1)
+        if span == self.span and len(self.blocks) > _FACTOR and self._is_scattered(touched):
+            span *= _FACTOR
         return span
 
-    def _is_dense(self, touched: list[int]) -> bool:
-        """Whether one of these blocks is so large that adding to it costs too much, and would be several if
-        blocks were shorter: keys have many slices in it."""
-        most = max(touched, key=lambda number: self.blocks[number].count)
-        block = self.blocks[most]
-        if block.count <= _LARGE or self.span == 1:
-            return False
-        return block.count >= 2 * _FACTOR * (len(run_starts(block.slices.keys)) - 1)
+    def _is_dense(self, touched: Mapping[int, int]) -> bool:
+        """Whether the largest of these blocks, to which adding costs too much, would be several if blocks
+        were shorter: keys have many slices in it."""
+        most = max(touched, key=lambda number: touched[number])
+        keys = len(run_starts(self.blocks[most].slices.keys)) - 1
+        return self.span > 1 and touched[most] >= 2 * _FACTOR * keys
 
-    def _is_scattered(self, touched: list[int]) -> bool:
+    def _is_scattered(self, touched: Mapping[int, int]) -> bool:
         """Whether blocks hold so little that there should be fewer, after a batch has touched these; where
         whole blocks are read, only if keys have hardly a slice in a block."""
         count = len(self.blocks)
-        if count <= _FACTOR:
-            return False
         sizes = [block.count for block in self.blocks.values()]
         held = sum(sizes)
         if held >= _TINY * count or max(sizes) >= _SMALL:

@@ -40,6 +40,7 @@ __all__ = [
     "concat",
     "merge_order",
     "merged",
+    "owners",
     "run_starts",
     "runs_of",
     "sorted_and_fused",
@@ -276,6 +277,15 @@ def merge_order(keys: Ints, ends: Ints, cut: int) -> Ints:
             order[i] = b
             b += 1
     return order
+
+
+@kernel
+def owners(runs: Ints) -> Ints:
+    """The number of the run that each slice is of; ``runs`` says where each starts, and the end."""
+    found = np.empty(runs[-1] - runs[0], np.int64)
+    for run in range(len(runs) - 1):
+        found[runs[run] - runs[0] : runs[run + 1] - runs[0]] = run
+    return found
 
 
 def runs_of(keys: Ints) -> tuple[Ints, Ints]:

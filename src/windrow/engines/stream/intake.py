@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +26,8 @@ class Columns:
     are neither checked nor cast."""
 
     schema: pa.Schema
-    #: the schema of the last table whose columns needed no cast; and where its columns go, None: nowhere
-    _like: list[tuple[pa.Schema, list[int] | None]] = field(
-        default_factory=list[tuple[pa.Schema, list[int] | None]], compare=False, repr=False
-    )
+    #: the last table whose columns needed no cast; None: there was none
+    _like: list[_Fitting] = field(default_factory=list["_Fitting"], compare=False, repr=False)
 
     #: what was found out of these types, with what it was found out for
     _memory: dict[str, tuple[Any, Any]] = field(
@@ -43,11 +41,15 @@ class Columns:
             known = self._memory[what] = (of, find(of, self.schema))
         return known[1]
 
-    def fitted(self, table: pa.Table) -> pa.Table | None:
-        """The table as ``conform`` gives it, where one like it was conformed before; None: it was not."""
-        for schema, places in self._like:
-            if table.schema.equals(schema, check_metadata=True):
-                return table if places is None else table.select(places)
+    def fitted(self, table: pa.Table, by_name: bool) -> pa.Table | None:
+        """The table as ``conform`` gives it, where one like it was conformed before; None: it was not.
+        ``by_name``: columns are asked for by their names alone, so that their order is left as it is."""
+        for like in self._like:
+            if by_name:
+                # an eighth of the time that Arrow takes to compare a schema that it has not seen before
+                return table if table.column_names == like.names and table.schema.types == like.kinds else None
+            if table.schema.equals(like.schema, check_metadata=True):
+                return table if like.places is None else table.select(like.places)
         return None
 
     @classmethod
@@ -85,8 +87,19 @@ class Columns:
         found = pa.table(columns | others)
         places = [table.column_names.index(name) for name in found.column_names]
         if table.select(places).schema.equals(found.schema, check_metadata=True):
-            self._like[:] = [(table.schema, None if places == sorted(places) else places)]
+            moved = None if places == sorted(places) else places
+            self._like[:] = [_Fitting(table.schema, table.column_names, table.schema.types, moved)]
         return found
+
+
+class _Fitting(NamedTuple):
+    """A table whose columns are of the types that an operator reads."""
+
+    schema: pa.Schema
+    names: list[str]
+    kinds: list[Any]
+    #: where its columns go; None: nowhere
+    places: list[int] | None
 
 
 def _cast(table: pa.Table, field: Any) -> Any:

@@ -82,7 +82,8 @@ def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
 
 def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, pa.Table]:
     """The table as those before it were; one that is like them is not checked again."""
-    found = None if state.columns is None else state.columns.fitted(table)
+    by_name = not state.ordered and plan.query.late != "emit"
+    found = None if state.columns is None else state.columns.fitted(table, by_name)
     if found is None:
         check_table_names(plan.query, table.column_names, endless=True)
         plan, state = plan.with_types_of(state, table)
