@@ -40,7 +40,7 @@ class Columns:
 
     @property
     def dtypes(self) -> tuple[np.dtype[Any], ...]:
-        return tuple(a.dtype for a in self.arrays)
+        return tuple([a.dtype for a in self.arrays])
 
     def __len__(self) -> int:
         return len(self.arrays[0])

@@ -280,7 +280,7 @@ def merge(held: Column, new: Column, order: Ints, starts: Ints) -> Column:
 
 
 def _joined_members(columns: Sequence[Any]) -> Members:
-    return tuple(np.concatenate(each) for each in zip(*(c.members for c in columns), strict=True))
+    return tuple([np.concatenate(each) for each in zip(*[c.members for c in columns], strict=True)])
 
 
 def _size(column: Any) -> int:

@@ -74,7 +74,7 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | N
     skipped = None if skips is None else _skipped_by_slice(frame, skips, starts, cells)
     if skipped is not None and any(pa.types.is_null(array.type) for array in arrays):
         return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
-    if family_of(aggregate.monoid, arrays[0].type) is not None:
+    if aggregate.monoid.keeps is not None and family_of(aggregate.monoid, arrays[0].type) is not None:
         bag, before = kept_of_frame(frame, aggregate, skips)
         return kept_column(aggregate, skipped, bag, starts if before is None else before[starts])
     try:
@@ -111,18 +111,19 @@ def _fold_natively(
     columns = native_inputs(monoid, arrays)
     if columns is None:
         return None
-    picked = picked_input(monoid)
+    picked = monoid.picks
     if picked is not None:
         columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
     form = native(monoid if picked is None else timed(monoid), columns.dtypes)
-    if form is None or not _fit(form, columns.arrays, starts):
+    if form is None or (monoid.adds_integers and not _fit(form, columns.arrays, starts)):
         return None
     if cells is not None:
         members = cells.fold(form, columns, frame.rows)
     else:
         members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
     if picked is None:
-        moments = arrays[0].type if is_extreme_moment(monoid, arrays[0].type) else None
+        kind = arrays[0].type
+        moments = kind if monoid.is_extreme and is_extreme_moment(monoid, kind) else None
         return NativeColumn(aggregate, skipped, form, members, moments)
     rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
     values = arrays[picked].take(pa.array(rows))

@@ -47,15 +47,15 @@ __all__ = [
 ]
 
 
-#: types that kernels read where they lie
-_AS_THEY_ARE = (pa.float64(), pa.int64())
+#: types that kernels read where they lie, by their numbers
+_AS_THEY_ARE = {pa.float64().id, pa.int64().id}
 
 
 def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     """The columns in native form, row numbers in place of what is picked; None where there is none."""
-    is_plain = monoid.picks is None and not monoid.moments and monoid.nan != "ignore"
-    if is_plain and all(array.type in _AS_THEY_ARE and not array.null_count for array in arrays):
-        return Columns(tuple([array.to_numpy() for array in arrays]), None)
+    if monoid.picks is None and not monoid.moments and monoid.nan != "ignore":
+        if not [a for a in arrays if a.type.id not in _AS_THEY_ARE or a.null_count]:
+            return Columns(tuple([array.to_numpy() for array in arrays]), None)
     picked = picked_input(monoid)
     inputs = list(arrays)
     if picked is not None:
@@ -119,6 +119,8 @@ def as_microseconds(array: Any) -> Any:
 
 def input_arrays(frame: Frame, aggregate: Aggregate) -> list[Any]:
     """The columns of an aggregate as they lie in the table, null in rows that are absent for it."""
+    if aggregate.where is None:
+        return [frame.raw(name) for name in aggregate.columns]
     key = ("inputs", aggregate.inputs, aggregate.where)
     return frame.remembered(key, lambda: passing_arrays(aggregate, frame.raw))
 

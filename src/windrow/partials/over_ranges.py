@@ -239,7 +239,7 @@ def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints
 def member_arrays(partials: Any) -> tuple[Any, ...]:
     """Partials as one array per member."""
     names = partials.dtype.names
-    return (partials,) if names is None else tuple(np.ascontiguousarray(partials[name]) for name in names)
+    return (partials,) if names is None else tuple([np.ascontiguousarray(partials[name]) for name in names])
 
 
 def partial_results(

@@ -65,10 +65,11 @@ class Partials:
         """Rows of a frame folded into slices; ``starts`` says where each slice starts, and the end, in
         processing order. ``unseen``: which rows each aggregate has not seen. ``cells``: which slice each row
         goes to, where they are folded as they come."""
-        columns = tuple(fold_rows(frame, a, starts, cells) if a.inputs else None for a in aggregates)
-        absent = counted_rows(_absent_in_order(frame, a) for a in aggregates)
-        rows = starts[1:] - starts[:-1]
-        return cls(tuple(aggregates), rows, columns, summed(unseen, starts), summed(absent, starts))
+        columns = tuple([fold_rows(frame, a, starts, cells) if a.inputs else None for a in aggregates])
+        rows, absent = starts[1:] - starts[:-1], Unseen()
+        if any([a.where is not None for a in aggregates]):
+            absent = summed(counted_rows(_absent_in_order(frame, a) for a in aggregates), starts)
+        return cls(tuple(aggregates), rows, columns, summed(unseen, starts) if unseen else (), absent)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -110,10 +111,10 @@ class Partials:
 
     def merged(self, other: Partials, order: Ints, starts: Ints, rows: Ints) -> Partials:
         """These and others in an order, neighbours fused, which have so many rows each."""
-        if any((self.unseen, self.absent, other.unseen, other.absent)):
+        if self.unseen or self.absent or other.unseen or other.absent:
             return Partials.concat([self, other]).take(order).folded(starts)
         pairs = zip(self.columns, other.columns, strict=True)
-        columns = tuple(None if a is None or b is None else merge(a, b, order, starts) for a, b in pairs)
+        columns = tuple([None if a is None or b is None else merge(a, b, order, starts) for a, b in pairs])
         return Partials(self.aggregates, rows, columns)
 
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:

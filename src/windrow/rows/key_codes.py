@@ -204,7 +204,7 @@ def _words(offsets: Any, data: Any, rows: Ints) -> Any:
         begin = np.int64(offsets[rows[i]])
         length = np.int64(offsets[rows[i] + 1]) - begin
         words[i] = _word(data, begin, length)
-        has_longer |= length > _SHORT
+        has_longer = has_longer or length > _SHORT
     return words, has_longer
 
 

@@ -42,8 +42,8 @@ NOTHING_DUE = Due()
 
 def advanced(plan: Plan, state: State, watermark: int, touched: Due | None = None) -> tuple[State, Due]:
     """The state at another watermark, and what is due."""
-    with naming_keys(state.keys, state.axis):
-        return _advanced(plan, state, watermark, NOTHING_DUE if touched is None else touched)
+    due = NOTHING_DUE if touched is None else touched
+    return naming_keys(state.keys, state.axis, lambda: _advanced(plan, state, watermark, due))
 
 
 def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[State, Due]:

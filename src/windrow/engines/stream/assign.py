@@ -34,22 +34,25 @@ def late_before(plan: Plan, state: State) -> int:
     return START_OF_TIME if state.watermark == START_OF_TIME else state.watermark - plan.allowed
 
 
+_NOTHING: Mask = np.zeros(1, np.bool_)
+
+
 def take_slices(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
     """Slices that are sorted by key and time, with the numbers of the operator's keys; no row is before
     ``earliest``."""
-    with naming_keys(state.keys, state.axis):
-        return _taken(plan, state, batch, earliest)
+    return naming_keys(state.keys, state.axis, lambda: _taken(plan, state, batch, earliest))
 
 
 def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
-    nothing = np.zeros(len(batch.slices), np.bool_)
-    taken: Mask | None = nothing
-    in_time, timed = nothing, None
     before, late_pairs = state.watermark, dict[str, int]()
+    if state.time is not None and earliest >= before and state.time.kinds.windows.are_everywhere:
+        # each slice is in some window, and all windows that hold it are open
+        nothing, taken = _NOTHING, None
+    else:
+        nothing = taken = np.zeros(len(batch.slices), np.bool_)
+    in_time, timed = nothing, None
     if state.time is not None:
-        if earliest >= before and state.time.windows.are_everywhere:
-            taken = None  # each slice is in some window, and all windows that hold it are open
-        else:
+        if taken is not None:
             late_pairs["window_fired"] = state.time.late_pairs(batch, before)
             taken, in_time = state.time.judge(batch, before)
             taken = None if taken.all() else taken
@@ -82,8 +85,8 @@ def corrected(plan: Plan, state: State, due: Due) -> tuple[State, Due]:
     """With what late rows correct of what has fired; once all rows that come together are in."""
     if not plan.query.corrects or due.timed is None or state.watermark == START_OF_TIME:
         return state, due
-    assert state.time is not None
+    time, before = state.time, state.watermark
+    assert time is not None
     touched = _some(due.timed, due.timed.firsts >= late_before(plan, state))
-    with naming_keys(state.keys, state.axis):
-        part, pieces = state.time.corrections(touched, state.watermark)
+    part, pieces = naming_keys(state.keys, state.axis, lambda: time.corrections(touched, before))
     return counted(with_fields(state, time=part), pieces), with_fields(due, pieces=tuple(pieces))

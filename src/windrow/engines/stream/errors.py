@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
-from windrow.errors import Raised, naming, rows_named
+from windrow.errors import Raised, rows_named
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 
 __all__ = ["naming_keys"]
 
 
-def naming_keys(keys: Keys, axis: TimeAxis | None) -> AbstractContextManager[None]:
-    """Errors from slices, which know keys by number, name the key itself."""
+_T = TypeVar("_T")
 
-    def rows(raised: Raised) -> str | None:
+
+def naming_keys(keys: Keys, axis: TimeAxis | None, step: Callable[[], _T]) -> _T:
+    """What a step gives. Errors from slices, which know keys by number, name the key itself."""
+    try:
+        return step()
+    except Raised as raised:
         if raised.span is None or axis is None:
-            return None
+            raise
         key, *times = raised.span
         first, last = axis.column(np.array(times))
         values = [column[0].as_py() for column in keys.columns(np.array([key])).values()]
-        return rows_named(first, last, values)
-
-    return naming(rows)
+        raise raised.named(rows_named(first, last, values)) from raised.error

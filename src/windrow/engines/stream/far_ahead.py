@@ -13,7 +13,6 @@ than a week where times are timestamps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +21,9 @@ from windrow.arrays import START_OF_TIME, Ints
 from windrow.errors import WatermarkJump, warn_caller
 from windrow.rows.times import Moments, TimeAxis
 from windrow.spec import Spec
+from windrow.windows import Duration
 
-__all__ = ["too_far_ahead", "warn_of_jump"]
+__all__ = ["is_far_ahead", "too_far_ahead", "warn_of_jump"]
 
 
 _FAR = 10_000
@@ -57,17 +57,26 @@ def too_far_ahead(
     return ahead
 
 
+def is_far_ahead(query: Spec, latest: int, moments: Moments) -> bool:
+    """Whether a row of a batch may be far ahead of others: it is of all rows since the ``latest`` time before,
+    or of some in the batch. Where the query says how far ahead rows may be, what is left is as it should
+    be."""
+    if query.max_ahead is not None or query.watermark is None or moments.high <= latest:
+        return False
+    before = moments.low if latest == START_OF_TIME else min(moments.low, latest)
+    return moments.high - before > _FAR * _usual(query.watermark)
+
+
+def _usual(delay: Duration) -> int:
+    return max(1 if delay.kind == "integer" else _MINUTE_US, delay.units)
+
+
 def warn_of_jump(query: Spec, earliest: int, latest: int, moments: Moments) -> None:
-    """For a batch that moved the watermark; ``earliest`` and ``latest`` times until then, if there were
-    any. Where the query says how far ahead rows may be, what is left is as it should be."""
-    if query.max_ahead is not None:
-        return
-    delay: Any = query.watermark
-    is_integer = delay.kind == "integer"
-    usual, largest = max(1 if is_integer else _MINUTE_US, delay.units), moments.high
-    if largest - min(moments.low, latest if earliest <= latest else largest) <= _FAR * usual:
-        return  # which is ahead of nothing by so much
-    times = moments.times
+    """For a batch that is far ahead and moved the watermark; ``earliest`` and ``latest`` times until then, if
+    there were any."""
+    assert query.watermark is not None
+    is_integer = query.watermark.kind == "integer"
+    usual, largest, times = _usual(query.watermark), moments.high, moments.times
     middle = int(np.median(times))
     usual = max(usual, int(np.median(np.abs(times - middle))))
     ahead, of_what = largest - middle, "the middle of its batch"

@@ -69,9 +69,12 @@ def read_rows(
         ahead = too_far_ahead(plan.query, state.axis, rows.times, now, state.largest)
         rejected["too_far_ahead"] = int(ahead.sum())
         rows = rows.where(~ahead)
-    plan.check_reach(rows.moments)
-    counts = with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows).with_rejected(rejected)
-    return plan, with_fields(state, counts=counts), rows
+    moments = rows.moments
+    plan.check_reach(moments)
+    counts = with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows)
+    counts = counts.with_rejected(rejected) if rejected else counts
+    largest, earliest = max(state.largest, moments.high), min(state.earliest, moments.low)
+    return plan, with_fields(state, counts=counts, earliest=earliest, largest=largest), rows
 
 
 def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
@@ -135,7 +138,8 @@ class _Taking:
         batch = fold_batch(
             frame, numbers, plan.slicer, plan.aggregates, before, plan.query.order, plan.cuts_moments
         )
-        found = take_slices(plan, with_fields(state, keys=keys), batch, rows.moments.low)
+        state = state if keys is state.keys else with_fields(state, keys=keys)
+        found = take_slices(plan, state, batch, rows.moments.low)
         self.state = found.state
         if found.taken is not None:
             self._spread(batch, found)
@@ -174,14 +178,13 @@ class _Taking:
     # -- late rows -------------------------------------------------------------------------------------------
 
     def _count(self) -> None:
-        counts, moments = self.state.counts, self.rows.moments
+        counts = self.state.counts
         aggregated = len(self.rows) if self.taken is None else int(self.taken.sum())
         counts = with_fields(counts, rows_aggregated=counts.rows_aggregated + aggregated)
         kept = self.state.late
         if aggregated < len(self.rows):
             counts, kept = self._count_others(counts)
-        largest, earliest = max(self.state.largest, moments.high), min(self.state.earliest, moments.low)
-        self.state = with_fields(self.state, counts=counts, late=kept, earliest=earliest, largest=largest)
+        self.state = with_fields(self.state, counts=counts, late=kept)
 
     def _count_others(self, counts: Counts) -> tuple[Counts, LateRows]:
         """Rows that nothing took: late ones, and those that are in no window."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from windrow.engines.stream.advance import NOTHING_DUE, Due, advanced
 from windrow.engines.stream.assign import corrected, late_before
-from windrow.engines.stream.far_ahead import warn_of_jump
+from windrow.engines.stream.far_ahead import is_far_ahead, warn_of_jump
 from windrow.engines.stream.late import joined_tables
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
@@ -39,9 +39,7 @@ def pushed(
     for table, is_last in _with_last(parts):
         seen = together.state
         moments = together.take(table, is_last, now)
-        if moments is None or not len(moments):
-            continue
-        if moments.high <= seen.largest:
+        if moments is None or not is_far_ahead(plan.query, seen.largest, moments):
             continue
         if reached(plan.query, together.state, judge) > reached(plan.query, seen, judge):
             warn_of_jump(plan.query, seen.earliest, seen.largest, moments)
@@ -90,9 +88,6 @@ class _Together:
             self._waiting.append(self._narrowed(rows) if self._waiting else rows)
         else:
             self._take_early(rows)
-        earliest = min(rows.moments.low, self.state.earliest)
-        largest = max(rows.moments.high, self.state.largest)
-        self.state = with_fields(self.state, earliest=earliest, largest=largest)
         return rows.moments
 
     def _take_early(self, rows: Rows) -> None:

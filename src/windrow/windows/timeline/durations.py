@@ -59,7 +59,7 @@ class Duration:
         Raises:
             ValueError: if this is a calendar duration, which has no one length.
         """
-        if self.is_calendar:
+        if self.kind not in ("fixed", "integer"):
             raise ValueError(f"duration {self.quoted} has no fixed length: use hours or below")
         return self.amount
 
