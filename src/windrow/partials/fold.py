@@ -53,9 +53,10 @@ def may_fold_in_any_order(aggregate: Aggregate, by_time: bool = False) -> bool:
 
 def fold_in_any_order(frame: Frame, aggregates: Sequence[Aggregate], by_time: bool = False) -> bool:
     """Whether native code folds these rows for all of these aggregates, in whatever order they come."""
-    return all(may_fold_in_any_order(a, by_time) for a in aggregates) and all(
-        _compiles(a.monoid, tuple(frame.raw(name).type for name in a.inputs)) for a in aggregates if a.inputs
-    )
+    if not all(may_fold_in_any_order(a, by_time) for a in aggregates):
+        return False
+    columns = [(a.monoid, tuple([frame.raw(name).type for name in a.inputs])) for a in aggregates]
+    return all(_compiles(monoid, kinds) for monoid, kinds in columns if kinds)
 
 
 @functools.lru_cache(maxsize=1024)

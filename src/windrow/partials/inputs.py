@@ -53,9 +53,9 @@ _AS_THEY_ARE = {pa.float64().id, pa.int64().id}
 
 def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     """The columns in native form, row numbers in place of what is picked; None where there is none."""
-    if monoid.picks is None and not monoid.moments and monoid.nan != "ignore":
-        if not [a for a in arrays if a.type.id not in _AS_THEY_ARE or a.null_count]:
-            return Columns(tuple([array.to_numpy() for array in arrays]), None)
+    others = [a for a in arrays if a.type.id not in _AS_THEY_ARE or a.null_count]
+    if not others and monoid.picks is None and not monoid.moments and monoid.nan != "ignore":
+        return Columns(tuple([array.to_numpy() for array in arrays]), None)
     picked = picked_input(monoid)
     inputs = list(arrays)
     if picked is not None:

@@ -67,7 +67,7 @@ class Partials:
         goes to, where they are folded as they come."""
         columns = tuple([fold_rows(frame, a, starts, cells) if a.inputs else None for a in aggregates])
         rows, absent = starts[1:] - starts[:-1], Unseen()
-        if any([a.where is not None for a in aggregates]):
+        if [a for a in aggregates if a.where is not None]:
             absent = summed(counted_rows(_absent_in_order(frame, a) for a in aggregates), starts)
         return cls(tuple(aggregates), rows, columns, summed(unseen, starts) if unseen else (), absent)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from windrow.rows.pieces import extremes, key_counts, put_in_pieces, take_array,
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
+from windrow.values import lazy
 
 __all__ = ["Frame", "build_frame"]
 
@@ -87,18 +87,18 @@ class Frame:
     def __len__(self) -> int:
         return len(self.unordered_times)
 
-    @cached_property
+    @lazy
     def span(self) -> tuple[int, int]:
         """The earliest and the latest time."""
         moments = None if self.sorting is None else self.sorting.moments
         return extremes(self.unordered_times) if moments is None else (moments.low, moments.high)
 
-    @cached_property
+    @lazy
     def is_in_order(self) -> bool:
         """Whether rows lie in processing order as they came, as far as can be told without sorting them."""
         return self.sorting is None or bool(self.remembered("is in order", self.sorting.is_done))
 
-    @cached_property
+    @lazy
     def order(self) -> Ints | None:
         """The processing order of the rows that have a time; None: they are in it."""
         return None if self.is_in_order else self.remembered("order", self._order)
@@ -107,24 +107,24 @@ class Frame:
         assert self.sorting is not None
         return self.sorting.order()
 
-    @cached_property
+    @lazy
     def permutation(self) -> Ints | None:
         """The row of the table for each position; None: they are the same."""
         if self.order is None:
             return self.rows
         return self.order if self.rows is None else self.rows[self.order]
 
-    @cached_property
+    @lazy
     def times(self) -> Ints:
         times = self.unordered_times
         return times if self.order is None else take_in_pieces(times, self.order)
 
-    @cached_property
+    @lazy
     def keys(self) -> Any:
         keys = self.unordered_keys
         return keys if self.order is None else take_in_pieces(keys, self.order)
 
-    @cached_property
+    @lazy
     def run_starts(self) -> Ints:
         """Where the rows of each key start, and the end."""
         if len(self.key_rows) <= 1:
@@ -190,9 +190,10 @@ def build_frame(
     table: pa.Table,
     moments: Moments | None = None,
     row_name: Callable[[int], str] | None = None,
+    numbered: tuple[Any, Ints] | None = None,
 ) -> Frame:
     """The rows of a table that have a time; ``moments``: the times of all of them, where they are read
-    already."""
+    already. ``numbered``: the numbers of their keys and a row of each key, where they are known."""
     rows = None
     if moments is None:
         require_columns(table, [query.time, *query.by, *query.order])
@@ -201,7 +202,7 @@ def build_frame(
         times = times if rows is None else times[rows]
     else:
         axis, times = moments.axis, moments.times
-    keys, key_rows = encoded_keys(query.by, table, rows)
+    keys, key_rows = encoded_keys(query.by, table, rows) if numbered is None else numbered
     return Frame(
         table=table,
         by=query.by,
@@ -229,7 +230,7 @@ class Sorting:
     #: the times; None: they are to be read from the table
     moments: Moments | None = None
 
-    @cached_property
+    @lazy
     def ticks(self) -> Ints:
         """Times in the unit of their column, which may be finer than that of windows."""
         if self.moments is not None:
@@ -243,7 +244,7 @@ class Sorting:
             return len(self.keys) < 2
         return bool(are_sorted(self.keys, self.ticks)) if self.key_count > 1 else not self.falls
 
-    @cached_property
+    @lazy
     def falls(self) -> bool:
         """Whether some row is earlier than the one before it, of whatever key."""
         return not are_sorted(self.keys[:0], self.ticks) if self.moments is None else self.moments.falls

@@ -199,13 +199,13 @@ def _word(data: Any, begin: int, length: int) -> Any:
 @kernel
 def _words(offsets: Any, data: Any, rows: Ints) -> Any:
     """The word of some texts, and whether one is longer than a word."""
-    words, has_longer = np.empty(len(rows), np.uint64), False
+    words, longest = np.empty(len(rows), np.uint64), np.int64(0)
     for i in range(len(rows)):
         begin = np.int64(offsets[rows[i]])
         length = np.int64(offsets[rows[i] + 1]) - begin
         words[i] = _word(data, begin, length)
-        has_longer = has_longer or length > _SHORT
-    return words, has_longer
+        longest = max(longest, length)
+    return words, longest > _SHORT
 
 
 @kernel

@@ -72,9 +72,9 @@ def distinct_values(columns: Sequence[Any], rows: Ints | None = None) -> list[An
     [(72057594037928033, 4609434218613702656), (None, 0)]
     """
     found = [_values_at(column, rows) for column in columns]
-    if any(each is None for each in found):
-        return None
-    return found[0] if len(found) == 1 else list(zip(*found, strict=True))
+    if len(found) == 1:
+        return found[0]
+    return None if any(each is None for each in found) else list(zip(*found, strict=True))
 
 
 def _values(column: Any) -> list[Any] | None:

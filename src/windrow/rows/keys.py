@@ -24,7 +24,7 @@ from windrow.rows.key_codes import fast_codes
 from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
 from windrow.rows.pieces import take_in_pieces
-from windrow.rows.sorting import first_rows, numbered_in_range
+from windrow.rows.sorting import are_sorted, first_rows, numbered_in_range, rank_keys
 from windrow.state.checks import require
 from windrow.threads import even_pieces, in_threads
 
@@ -224,6 +224,17 @@ class Keys:
     def nbytes(self) -> int:
         return 0 if self.values is None else int(self.values.nbytes)
 
+    def with_rows(self, table: pa.Table) -> tuple[Keys, tuple[Any, Ints], Ints]:
+        """With the keys of a table's rows; numbers of their own for these keys, and a row of each; and their
+        numbers here, in the same order."""
+        codes, rows = encoded_keys(self.by, table)
+        columns = {name: plain_array(table.column(name)) for name in self.by}
+        keys, numbers = self.with_values(columns, rows)
+        if len(numbers) > 1 and not are_sorted(numbers[:0], numbers):
+            order = np.argsort(numbers)
+            codes, rows, numbers = rank_keys(codes, order), rows[order], numbers[order]
+        return keys, (codes, rows), numbers
+
     def with_values(self, new: Mapping[str, Any], rows: Ints | None = None) -> tuple[Keys, Ints]:
         """With the key values that stand in these rows of arrays by column (None: in all), distinct ones, and
         the number of each of them; without key columns there is one key."""
@@ -248,8 +259,7 @@ class Keys:
         asked_for = len(columns[0]) if rows is None else len(rows)
         if self.values is None or 4 * asked_for > len(self) + _FEW:
             return None
-        kinds = self.values.schema.types
-        if any(column.type != kind for column, kind in zip(columns, kinds, strict=True)):
+        if [column.type for column in columns] != self.values.schema.types:
             return None
         asked = distinct_values(columns, rows)
         if asked is None:

@@ -22,6 +22,7 @@ __all__ = [
     "numbered_in_range",
     "order_of_floats",
     "radix_sort",
+    "rank_keys",
     "stable_order",
 ]
 
@@ -64,6 +65,17 @@ def are_sorted(keys: Any, times: Ints) -> bool:
         if falls:
             return False
     return True
+
+
+@kernel
+def rank_keys(keys: Any, order: Ints) -> Any:
+    """Other numbers for keys: the first in this order is 0."""
+    ranks, found = np.empty(len(order), np.int32), np.empty(len(keys), np.int32)
+    for i in range(len(order)):
+        ranks[order[i]] = i
+    for i in range(len(keys)):
+        found[i] = ranks[keys[i]]
+    return found
 
 
 @kernel

@@ -26,6 +26,7 @@ from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
 from windrow.slicing.slicer import Slicer
 from windrow.threads import even_pieces, in_threads, is_one_piece
+from windrow.values import lazy
 
 __all__ = ["cut_in_any_order"]
 
@@ -122,7 +123,7 @@ class _Listed:
     low: int
     edges: Ints
 
-    @property
+    @lazy
     def count(self) -> int:
         return len(self.edges) + 1
 

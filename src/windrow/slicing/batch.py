@@ -119,16 +119,8 @@ def fold_batch(
     order: tuple[str, ...],
     cuts_moments: bool = False,
 ) -> Batch:
-    """Rows of a frame as slices; ``numbers`` are the operator's numbers of the frame's keys."""
+    """Rows of a frame as slices; ``numbers`` are the operator's numbers of the frame's keys, which rise."""
     cut = cut_rows(frame, slicer, aggregates, END_OF_TIME if cuts_moments else late_before)
     keys = numbers[cut.keys]
     columns: tuple[Any, ...] = tuple(frame.column(name) for name in order) if slicer.apart else ()
-    slices, rows_of = cut.fold(aggregates, keys, columns), cut.rows_in
-    if len(numbers) > 1 and (numbers[1:] < numbers[:-1]).any():
-        places = np.argsort(keys, kind="stable")
-        slices = slices.take(places)
-
-        def rows_of(chosen: Mask) -> Mask:
-            return cut.rows_in(_placed(chosen, places))
-
-    return Batch(slices, rows_of, late_before)
+    return Batch(cut.fold(aggregates, keys, columns), cut.rows_in, late_before)

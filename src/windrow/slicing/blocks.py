@@ -188,14 +188,15 @@ class SliceStore:
         return held < 2 * keys * count
 
     def _by_block(self, slices: HeldSlices) -> Iterator[tuple[int, HeldSlices]]:
-        numbers, are_one = _block_numbers(slices.ends, self.span)
-        if are_one:
-            yield int(numbers[0]), slices
+        first, last = _block_range(slices.ends, self.span)
+        if first == last:
+            yield first, slices
             return
+        numbers = (slices.ends - 1) // self.span
         order = np.argsort(numbers, kind="stable")
         heads = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order[0]] - 1))
-        for first, end in zip(heads, [*heads[1:], len(order)], strict=True):
-            yield int(numbers[order[first]]), slices.take(order[first:end])
+        for head, end in zip(heads, [*heads[1:], len(order)], strict=True):
+            yield int(numbers[order[head]]), slices.take(order[head:end])
 
     def _merged(self, block: Block | None, part: HeldSlices) -> HeldSlices:
         if block is None:
@@ -290,12 +291,12 @@ class SliceStore:
 
 
 @kernel
-def _block_numbers(ends: Ints, span: int) -> Any:
-    """The block that each slice is in, and whether that is the same for all."""
-    numbers = np.empty(len(ends), np.int64)
+def _block_range(ends: Ints, span: int) -> Any:
+    """The first and the last block that slices are in."""
+    low = high = ends[0]
     for i in range(len(ends)):
-        numbers[i] = (ends[i] - 1) // span
-    return numbers, (numbers == numbers[0]).all()
+        low, high = min(low, ends[i]), max(high, ends[i])
+    return (low - 1) // span, (high - 1) // span
 
 
 def check_block(slices: HeldSlices, number: int, span: int) -> None:

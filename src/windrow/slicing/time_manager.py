@@ -102,7 +102,11 @@ class TimePart:
         slices = batch.slices if taken is None else batch.slices.take(np.flatnonzero(taken))
         if not len(slices):
             return self
-        if self.query.allowed_lateness is not None and self.query.corrects and (slices.firsts < batch.late_before).any():
+        if (
+            self.query.allowed_lateness is not None
+            and self.query.corrects
+            and (slices.firsts < batch.late_before).any()
+        ):
             # too late to be seen by what has fired
             since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
             slices = with_fields(slices, since=since)

@@ -58,9 +58,8 @@ def too_far_ahead(
 
 
 def is_far_ahead(query: Spec, latest: int, moments: Moments) -> bool:
-    """Whether a row of a batch may be far ahead of others: it is of all rows since the ``latest`` time before,
-    or of some in the batch. Where the query says how far ahead rows may be, what is left is as it should
-    be."""
+    """Whether a row of a batch may be far ahead of others: of all rows up to the ``latest`` before, or of
+    some in the batch. Where the query says how far ahead rows may be, what is left is as it should be."""
     if query.max_ahead is not None or query.watermark is None or moments.high <= latest:
         return False
     before = moments.low if latest == START_OF_TIME else min(moments.low, latest)

@@ -47,7 +47,9 @@ class Columns:
         for like in self._like:
             if by_name:
                 # an eighth of the time that Arrow takes to compare a schema that it has not seen before
-                return table if table.column_names == like.names and table.schema.types == like.kinds else None
+                return (
+                    table if table.column_names == like.names and table.schema.types == like.kinds else None
+                )
             if table.schema.equals(like.schema, check_metadata=True):
                 return table if like.places is None else table.select(like.places)
         return None

@@ -131,8 +131,10 @@ class _Taking:
     def _into_slices(self) -> Due:
         plan, state, rows = self.plan, self.state, self.rows
         arrivals = rows.arrivals
-        frame = build_frame(plan.query, rows.table, rows.moments, lambda row: f"row {arrivals[row]}")
-        keys, numbers = state.keys.with_values(frame.columns_of_keys(), frame.key_rows)
+        keys, numbered, numbers = state.keys.with_rows(rows.table)
+        frame = build_frame(
+            plan.query, rows.table, rows.moments, lambda row: f"row {arrivals[row]}", numbered
+        )
         cuts_late = bool(state.sessions) or plan.query.corrects
         before = late_before(plan, state) if cuts_late else START_OF_TIME
         batch = fold_batch(
