@@ -190,3 +190,17 @@ def test_cells_outside_of_a_sketch_are_refused():
     state["offsets"] = np.array([0, 1])
     with pytest.raises((wr.StateError, ValueError), match="outside"):
         column_from(aggregate, state).check_invariants(np.array([1]))
+
+
+@pytest.mark.parametrize(
+    "monoid", [wr.approx_distinct(16), wr.bloom(bits=1 << 20), wr.count_min(1 << 15, 2)], ids=repr
+)
+def test_slices_of_few_values_keep_each_cell_of_a_large_sketch_once(monoid):
+    bag, before = kept(monoid, pa.array([5, 6, 5, 5, 7, 5]))
+    once, places = kept(monoid, pa.array([5, 6, 7, 5]))
+    column = kept_column(monoid("x"), None, bag, before[[0, 4, 6]])
+    assert column.bag.values.equals(once.values)
+    assert column.offsets.tolist() == places[[0, 2, 4]].tolist()
+    assert (column.bag.counts is None) == (monoid.keeps != "counters")
+    if column.bag.counts is not None:
+        assert column.bag.counts.tolist() == [3, 3, 1, 1, 1, 1, 1, 1]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.rows.keys import encoded_keys
-from windrow.rows.sorting import are_sorted, radix_sort
+from windrow.rows.sorting import are_sorted, order_of_floats, radix_sort
 
 
 @given(st.lists(st.integers(0, 2**45), max_size=60), st.integers(0, 12))
@@ -81,3 +81,17 @@ def test_keys_of_two_columns_are_numbered_as_they_first_appear(rows: list[tuple[
     )
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     assert codes.tolist() == [numbers[row] for row in rows]
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=60))
+def test_floats_are_put_in_the_order_that_numpy_has(numbers: list[float]) -> None:
+    values = np.array(numbers, np.float64) + 0.0  # zeros of one sign
+    assert order_of_floats(values).tolist() == np.argsort(values, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("count", [3, 3_000])
+def test_floats_that_differ_in_their_last_bits_only_are_put_in_order(count: int) -> None:
+    chance = np.random.default_rng(5)
+    near = 1e6 + chance.permutation(count) // 2 * 2.0**-32  # each twice
+    for values in (near, np.where(chance.random(count) < 0.5, -near, near)):
+        assert order_of_floats(values).tolist() == np.argsort(values, kind="stable").tolist()

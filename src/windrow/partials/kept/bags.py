@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import Ints
+from windrow.compile.cache import kernel
 from windrow.compile.columns import as_array
 from windrow.monoids.hashing import encode, encode_array
 from windrow.rows.keys import numbered_values
@@ -63,26 +64,48 @@ def codes_of(values: Any) -> tuple[Ints, int]:
     return codes.astype(np.int64), len(distinct)
 
 
-def without_repeats(bag: Bag, offsets: Ints, keeps_counts: bool) -> tuple[Bag, Ints]:
+def without_repeats(
+    bag: Bag, offsets: Ints, keeps_counts: bool, numbered: tuple[Ints, int] | None = None
+) -> tuple[Bag, Ints]:
     """Each value once per slice, at the place of its first appearance, and where slices start then;
-    ``offsets`` says where they start, and the end.
+    ``offsets`` says where they start, and the end. ``numbered``: what :func:`codes_of` the values is,
+    where that is known.
 
     >>> bag, offsets = without_repeats(Bag(pa.array(["a", "b", "a", "a"])), np.array([0, 3, 4]), True)
     >>> bag.values.to_pylist(), bag.counts.tolist(), offsets.tolist()
     (['a', 'b', 'a'], [2, 1, 1], [0, 2, 3])
     """
-    codes, distinct = codes_of(bag.values)
-    slices = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    _, firsts, inverse = np.unique(slices * max(distinct, 1) + codes, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    places = firsts[order]
-    counts = None
-    if keeps_counts:
-        counts = np.zeros(len(firsts), np.int64)
-        np.add.at(counts, inverse, 1 if bag.counts is None else bag.counts)
-        counts = counts[order]
-    kept = np.concatenate([[0], np.cumsum(np.bincount(slices[places], minlength=len(offsets) - 1))])
-    return Bag(bag.values.take(pa.array(places)), counts), kept.astype(np.int64)
+    codes, distinct = codes_of(bag.values) if numbered is None else numbered
+    given = bag.with_counts().counts if keeps_counts else None
+    places, starts = np.empty(len(codes), np.int64), np.empty(len(offsets), np.int64)
+    counts = np.empty(0 if given is None else len(codes), np.int64)
+    latest = np.full(distinct, -1)
+    _first_places(codes, counts if given is None else given, offsets, latest, places, counts, starts)
+    count = int(starts[-1])
+    often = counts[:count].copy() if keeps_counts else None
+    return Bag(bag.values.take(pa.array(places[:count])), often), starts
+
+
+@kernel
+def _first_places(
+    codes: Any, given: Ints, offsets: Ints, latest: Ints, places: Ints, counts: Ints, starts: Ints
+) -> None:
+    """Where each code of a slice is first seen, and how often it is there, unless ``counts`` is empty;
+    ``starts`` says where those of each slice start, and the end. ``latest``: of each code, -1."""
+    count = 0
+    for k in range(len(offsets) - 1):
+        starts[k] = count
+        for i in range(offsets[k], offsets[k + 1]):
+            place = latest[codes[i]]
+            if place < starts[k]:  # not in this slice yet
+                latest[codes[i]] = count
+                places[count] = i
+                if len(counts):
+                    counts[count] = given[i]
+                count += 1
+            elif len(counts):
+                counts[place] += given[i]
+    starts[len(offsets) - 1] = count
 
 
 def hash_codes(values: Any) -> Any:

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.compile.cache import attach
+from windrow.compile.cache import attach, kernel
 from windrow.compile.native import jit_for
 from windrow.monoids.base import Monoid
 from windrow.monoids.sketches import estimated_distinct, first_probe, next_probe, register_and_rank
-from windrow.partials.kept.bags import Bag, hash_codes, without_repeats
+from windrow.partials.kept.bags import Bag, codes_of, hash_codes, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.distinct import is_encodable
 from windrow.partials.kept.slide import slide_in_pieces
@@ -38,6 +38,9 @@ _MOST = 2**31 - 1
 _RANKS = 64
 #: sketches with more cells are combined in Python: counting cells would take more memory than they do
 _LARGEST = 1 << 24
+#: a table by number has at most so many places for each cell that is looked up in it, or few
+_PLACES_A_CELL = 16
+_FEW_PLACES = 1 << 14
 
 
 class _Sketch(Family):
@@ -83,6 +86,31 @@ class _Sketch(Family):
     def _mark(self, row: Any, cell: int, count: int) -> None: ...
 
 
+def _numbered(cells: Any, size: int) -> tuple[Any, int]:
+    """Numbers below ``size`` as they are, or few of them numbered anew; and how many numbers there are."""
+    if size <= max(_PLACES_A_CELL * len(cells), _FEW_PLACES):
+        return cells.astype(np.int64), size
+    return codes_of(pa.array(cells))
+
+
+@kernel
+def _highest(cells: Any, registers: Any, offsets: Ints, latest: Ints, found: Any, starts: Ints) -> None:
+    """The highest cell of each register in each slice, in ``found``; ``starts`` says where those of a slice
+    start, and the end. ``latest``: of each register, -1."""
+    count = 0
+    for k in range(len(offsets) - 1):
+        starts[k] = count
+        for i in range(offsets[k], offsets[k + 1]):
+            place = latest[registers[i]]
+            if place < starts[k]:  # not in this slice yet
+                latest[registers[i]] = count
+                found[count] = cells[i]
+                count += 1
+            else:
+                found[place] = max(found[place], cells[i])
+    starts[len(offsets) - 1] = count
+
+
 class Registers(_Sketch):
     """``approx_distinct``: a cell is 64 times a register, and a rank."""
 
@@ -100,13 +128,10 @@ class Registers(_Sketch):
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         """The highest rank of each register."""
         cells = bag.values.to_numpy()
-        slices = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        marked = np.sort(slices * self._size(monoid) + cells)
-        is_highest = np.ones(len(marked), np.bool_)
-        is_highest[:-1] = marked[1:] // _RANKS != marked[:-1] // _RANKS
-        marked = marked[is_highest]
-        kept = np.searchsorted(marked, np.arange(len(offsets)) * self._size(monoid))
-        return Bag(pa.array((marked % self._size(monoid)).astype(np.int32))), kept
+        registers, count = _numbered(cells // _RANKS, self._size(monoid) // _RANKS)
+        found, starts = np.empty(len(cells), np.int32), np.empty(len(offsets), np.int64)
+        _highest(cells, registers, offsets, np.full(count, -1), found, starts)
+        return Bag(pa.array(found[: starts[-1]].copy())), starts
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         width = 1 << int(monoid.parameters["precision"])
@@ -192,7 +217,8 @@ class Bits(_Rows):
         row[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
-        return without_repeats(bag, offsets, keeps_counts=False)
+        numbered = _numbered(bag.values.to_numpy(), self._size(monoid))
+        return without_repeats(bag, offsets, False, numbered)
 
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
         def new_state() -> tuple[Any, ...]:
@@ -231,7 +257,8 @@ class Counters(_Rows):
         row[cell] = count
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
-        return without_repeats(bag, offsets, keeps_counts=True)
+        numbered = _numbered(bag.values.to_numpy(), self._size(monoid))
+        return without_repeats(bag, offsets, True, numbered)
 
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
         functions, cells = (_count_in, _count_out, _copy), bag.values.to_numpy()
