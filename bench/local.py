@@ -22,6 +22,7 @@ import pyarrow as pa
 from common import Settings, heading, least_seconds, machine, progress, table
 from sections.aggregates import aggregates, sketches_against_sums
 from sections.folds import folds
+from sections.state import state
 from sections.threads import threads
 
 import windrow as wr
@@ -272,6 +273,7 @@ _SECTIONS: dict[str, Callable[[Settings], list[dict[str, Any]]]] = {
     "aggregates": aggregates,
     "sketches_against_sums": sketches_against_sums,
     "threads": threads,
+    "state": state,
 }
 
 
@@ -286,9 +288,10 @@ def main() -> None:
     for name in options.only or _SECTIONS:
         section = _SECTIONS[name]
         found = section(settings)
-        heading(
-            name, *(section.__doc__ or "").splitlines()[:1], "x: how many times windrow's time the peer takes"
-        )
+        remarks = (section.__doc__ or "").splitlines()[:1]
+        if any(column.endswith(" x") for row in found for column in row):
+            remarks.append("x: how many times windrow's time the peer takes")
+        heading(name, *remarks)
         numbers = {k: ".2f" for row in found for k, v in row.items() if isinstance(v, float)}
         numbers |= {"windrow s": ".4f", "windrow cpu s": ".4f"}
         table(found, **(numbers | {k: ",d" for row in found for k, v in row.items() if isinstance(v, int)}))

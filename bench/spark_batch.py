@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from common import heading, least_seconds, machine, progress, table
+from sections.spark_aggregates import in_batch
 
 import windrow as wr
 
@@ -317,6 +318,11 @@ def hot(bench: Bench, rows: int) -> Iterator[Row]:
     yield _line("hot key split: even keys take", 10, rows, split, base)
 
 
+def aggregates(bench: Bench, rows: int) -> Iterator[Row]:
+    """Quantiles and sketches over windows, against those that Spark has."""
+    yield from in_batch(bench, rows, _line)
+
+
 def _line(what: str, keys: int, rows: int, mine: float, plain: float) -> Row:
     progress(f"{what}, {keys} keys: {plain / mine:.2f}")
     return {
@@ -335,6 +341,7 @@ SECTIONS = {
     "rolling": rolling,
     "ranges": ranges,
     "windows": windows,
+    "aggregates": aggregates,
     "sessions": sessions,
     "own": own,
     "hot": hot,

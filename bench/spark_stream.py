@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from common import heading, machine, progress, table
+from sections.spark_aggregates import in_streams
 
 import windrow as wr
 
@@ -326,6 +327,19 @@ def fixed(bench: Bench, rows: int) -> Iterator[Row]:
     yield _line("micro-batches of 100 rows", 10, 100, *found)
 
 
+def aggregates(bench: Bench, rows: int) -> Iterator[Row]:
+    """Quantiles and sketches over windows of 1 and 60 minutes, each minute."""
+
+    def given(overlap: int, keys: int) -> Input:
+        few = overlap > 1 and keys > 1_000
+        return Input(rows // 10 if few else rows, 4 if few else 12, keys)
+
+    def pair(data: Input, mine: Stream, peer: Stream) -> tuple[float, float]:
+        return steady(bench, data, mine, peer, data.batches // 2, ONCE)
+
+    yield from in_streams(pair, given, _line)
+
+
 def _line(what: str, keys: int, rows: int, mine: float, peer: float) -> Row:
     progress(f"{what}, {keys} keys: {peer / mine:.2f}")
     return {
@@ -340,6 +354,7 @@ def _line(what: str, keys: int, rows: int, mine: float, peer: float) -> Row:
 
 SECTIONS = {
     "windows": windows,
+    "aggregates": aggregates,
     "day": day,
     "state": state,
     "shared": shared,

@@ -34,6 +34,7 @@ def _events(rows: int, keys: int) -> pa.Table:
             "v": rng.normal(size=rows),
             "w": rng.normal(size=rows),
             "text": pa.array([f"caller {n}" for n in rng.integers(0, 2_000, rows)]),
+            "n": rng.integers(0, 200, rows),
         }
     )
 
@@ -80,6 +81,9 @@ _CASES: dict[str, tuple[Any, Any, str | None, bool]] = {
         "list(DISTINCT text)",
         False,
     ),
+    "mode, text": (wr.mode("text"), pl.col("text").mode().min(), "mode(text)", False),
+    "mode, numbers": (wr.mode("n"), pl.col("n").mode().min(), "mode(n)", False),
+    "top_k": (wr.top_k("v", 5), pl.col("v").top_k(5), "max(v, 5)", False),
     "corr": (wr.corr("v", "w"), pl.corr("v", "w"), "corr(v, w)", True),
 }
 

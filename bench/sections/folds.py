@@ -22,6 +22,7 @@ _DAYS = 30
 _TURNS = 3
 _SHAPES = (("1h", "1h"), ("1m", "1m"), ("1h", "1m"))
 _SECONDS = {"1m": 60, "1h": 3_600}
+_INSTALL = "python -m pip install --constraint constraints.txt --editable '.[bench]'"
 
 
 def folds(settings: Settings) -> list[Row]:
@@ -106,6 +107,7 @@ def _peers(data: pa.Table, size: str, slide: str, by: str | None) -> dict[str, C
 
 def _chdb(data: pa.Table, size: str, keys: list[str]) -> Callable[[], Any] | None:
     if find_spec("chdb") is None:
+        progress(f"chDB is left out: install it with {_INSTALL}")
         return None
     import chdb
 
