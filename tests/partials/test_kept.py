@@ -204,3 +204,21 @@ def test_slices_of_few_values_keep_each_cell_of_a_large_sketch_once(monoid):
     assert (column.bag.counts is None) == (monoid.keeps != "counters")
     if column.bag.counts is not None:
         assert column.bag.counts.tolist() == [3, 3, 1, 1, 1, 1, 1, 1]
+
+
+def test_cells_and_counts_are_held_in_short_integers():
+    aggregate = wr.count_min("x")
+    bag, before = kept(aggregate.monoid, pa.array([5, 6, 5]))
+    column = kept_column(aggregate, None, bag, before[[0, 3]])
+    assert column.bag.tallies.tolist() == [2, 2, 2, 2, 1, 1, 1, 1]
+    assert column.bag.nbytes == 8 * (2 + 1)
+
+
+def test_cells_of_32_bits_are_read_from_older_state():
+    aggregate = wr.bloom("x", bits=64)
+    bag, before = kept(aggregate.monoid, pa.array([1, 2]))
+    column = kept_column(aggregate, None, bag, before)
+    older = column.state() | {"values": bag.values.cast(pa.int32())}
+    read = column_from(aggregate, older)
+    read.check_invariants(np.array([1, 1]))
+    assert join([read, column]).bag.values.equals(pa.concat_arrays([column.bag.values] * 2))

@@ -20,8 +20,9 @@ from windrow.errors import StateError
 from windrow.monoids.base import Aggregate
 from windrow.partials.column import Column
 from windrow.partials.inputs import without_values
-from windrow.partials.kept.bags import Bag
+from windrow.partials.kept.bags import Bag, shortened
 from windrow.partials.kept.column import KeptColumn, joined
+from windrow.partials.kept.families import FAMILIES
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
 from windrow.partials.plain_column import PlainColumn, codec_of
@@ -308,7 +309,8 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     if state["form"] == "kept":
         if aggregate.monoid.keeps is None:
             raise StateError(f"aggregate {aggregate!r} kept values when it was stored, and keeps none now")
-        return KeptColumn(aggregate, skipped, Bag(state["values"], state["counts"]), state["offsets"])
+        values = FAMILIES[aggregate.monoid.keeps].restored(aggregate.monoid, state["values"])
+        return KeptColumn(aggregate, skipped, Bag(values, shortened(state["counts"])), state["offsets"])
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
     form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
     if form is None:

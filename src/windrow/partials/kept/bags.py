@@ -16,7 +16,7 @@ from windrow.monoids.hashing import encode, encode_array
 from windrow.rows.keys import numbered_values
 from windrow.threads import even_pieces, in_threads
 
-__all__ = ["Bag", "codes_of", "hash_codes", "without_repeats"]
+__all__ = ["Bag", "codes_of", "hash_codes", "shortened", "without_repeats"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Bag:
     """Values in processing order, none of them null."""
 
     values: Any
-    #: how many rows each value stands for (None: one)
-    counts: Ints | None = None
+    #: how many rows each value stands for (None: one), in integers as short as they fit
+    counts: Any = None
     #: what was found out about the values, for other aggregates that share them; None: none does
     memory: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
@@ -48,7 +48,12 @@ class Bag:
         return Bag(self.values.take(pa.array(places)), counts)
 
     def with_counts(self) -> Bag:
-        return self if self.counts is not None else replace(self, counts=np.ones(len(self), np.int64))
+        return self if self.counts is not None else replace(self, counts=np.ones(len(self), np.uint8))
+
+    @property
+    def tallies(self) -> Ints | None:
+        """The counts, in integers of 64 bits."""
+        return None if self.counts is None else self.counts.astype(np.int64, copy=False)
 
 
 def codes_of(values: Any) -> tuple[Ints, int]:
@@ -76,13 +81,13 @@ def without_repeats(
     (['a', 'b', 'a'], [2, 1, 1], [0, 2, 3])
     """
     codes, distinct = codes_of(bag.values) if numbered is None else numbered
-    given = bag.with_counts().counts if keeps_counts else None
+    given = bag.with_counts().tallies if keeps_counts else None
     places, starts = np.empty(len(codes), np.int64), np.empty(len(offsets), np.int64)
     counts = np.empty(0 if given is None else len(codes), np.int64)
     latest = np.full(distinct, -1)
     _first_places(codes, counts if given is None else given, offsets, latest, places, counts, starts)
     count = int(starts[-1])
-    often = counts[:count].copy() if keeps_counts else None
+    often = shortened(counts[:count]) if keeps_counts else None
     return Bag(bag.values.take(pa.array(places[:count])), often), starts
 
 
@@ -106,6 +111,18 @@ def _first_places(
             elif len(counts):
                 counts[place] += given[i]
     starts[len(offsets) - 1] = count
+
+
+def shortened(counts: Any) -> Any:
+    """The same counts in the shortest unsigned integers that hold them. What are not counts stays as it is.
+
+    >>> shortened(np.array([1, 300])).dtype
+    dtype('uint16')
+    """
+    is_plain = type(counts) is np.ndarray and counts.dtype == np.int64 and counts.ndim == 1
+    if not is_plain or counts.min(initial=0) < 0:
+        return counts
+    return counts.astype(np.min_scalar_type(counts.max(initial=0)))
 
 
 def hash_codes(values: Any) -> Any:

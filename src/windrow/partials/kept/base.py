@@ -39,6 +39,10 @@ class Family(ABC):
         and the end."""
         return bag, offsets
 
+    def restored(self, monoid: Monoid, values: Any) -> Any:
+        """What is kept now, of values from stored state, which may have been kept in another type."""
+        return values
+
     def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
         """Each value as the Python partial that it stands for."""
         counts = itertools.repeat(1) if bag.counts is None else bag.counts.tolist()

@@ -46,8 +46,11 @@ class KeptColumn(Column):
         is_rising = offsets[0] == 0 and offsets[-1] == len(values) and (np.diff(offsets) >= 0).all()
         require(bool(is_rising), f"values of {name} that do not lie one slice after the other")
         if counts is not None:
-            check_column(f"counts of values of {name}", counts, len(values))
-            require(bool((counts > 0).all()), f"counts of values of {name} below 1")
+            is_whole = type(counts) is np.ndarray and counts.dtype.kind in "iu"
+            require(is_whole, f"counts of values of {name} that are not whole numbers")
+            tallies = counts.astype(np.int64)
+            check_column(f"counts of values of {name}", tallies, len(values))
+            require(bool((tallies > 0).all()), f"counts of values of {name} below 1")
 
     @property
     def nbytes(self) -> int:
@@ -87,7 +90,7 @@ class KeptColumn(Column):
         return {
             "form": "kept",
             "values": self.bag.values,
-            "counts": self.bag.counts,
+            "counts": self.bag.tallies,
             "offsets": self.offsets,
             "skipped": self.skipped,
         }

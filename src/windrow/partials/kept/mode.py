@@ -54,7 +54,7 @@ class MostFrequent(Family):
             return np.zeros(size, np.int64), winners.copy(), size
 
         functions = (_add, _remove, _answer)
-        slide_in_pieces(functions, new_state, ranks[codes], bag.counts, (fronts, stops), out)
+        slide_in_pieces(functions, new_state, ranks[codes], bag.tallies, (fronts, stops), out)
         return bag.values.take(pa.array(places[in_order][out]))
 
 

@@ -96,7 +96,7 @@ def _select_each(numbers: Any, fronts: Ints, stops: Ints, q: float, out: Any) ->
 
 
 def _slide_each(numbers: Any, bag: Bag, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
-    counts = bag.counts
+    counts = bag.tallies
 
     def answer(windows: slice, low: int, high: int) -> None:
         ranks, ordered = _ranked(numbers, low, high, bag.memory)

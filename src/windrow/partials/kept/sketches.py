@@ -55,19 +55,34 @@ class _Sketch(Family):
     def kept(self, monoid: Monoid, values: Any) -> Any:
         return pa.array(self._cells(monoid, hash_codes(values)))
 
+    def restored(self, monoid: Monoid, values: Any) -> Any:
+        """Cells were of 32 bits always. Those that do not fit are left for :meth:`check` to refuse."""
+        kind = pa.from_numpy_dtype(self._kind(monoid))
+        is_older = isinstance(values, pa.Array) and values.type == pa.int32() != kind
+        fits = is_older and not values.null_count and self._fit(monoid, values)
+        return values.cast(kind) if fits else values
+
+    def _kind(self, monoid: Monoid) -> Any:
+        """The type of cells: the shorter the less is held."""
+        return np.int16 if self._size(monoid) <= 1 << 15 else np.int32
+
+    def _fit(self, monoid: Monoid, values: Any) -> bool:
+        """Whether all cells are those of the sketch."""
+        cells = values.to_numpy()
+        return not len(cells) or bool(cells.min() >= 0 and cells.max() < self._size(monoid))
+
     @abstractmethod
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
-        """The cells of codes, as many for each, as int32."""
+        """The cells of codes, as many for each."""
 
     @abstractmethod
     def _size(self, monoid: Monoid) -> int:
         """How many cells there are."""
 
     def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
-        require(bag.values.type == pa.int32(), f"cells of {name} of type {bag.values.type}")
-        cells = bag.values.to_numpy()
-        fits = not len(cells) or (cells.min() >= 0 and cells.max() < self._size(monoid))
-        require(bool(fits), f"cells of {name} outside of its sketch")
+        kind = pa.from_numpy_dtype(self._kind(monoid))
+        require(bag.values.type in (kind, pa.int32()), f"cells of {name} of type {bag.values.type}")
+        require(self._fit(monoid, bag.values), f"cells of {name} outside of its sketch")
 
     def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
         counts = np.ones(len(bag), np.int64) if bag.counts is None else bag.counts
@@ -118,7 +133,7 @@ class Registers(_Sketch):
         return _RANKS << int(monoid.parameters["precision"])
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
-        out = np.empty(len(codes), np.int32)
+        out = np.empty(len(codes), self._kind(monoid))
         _fill(_registers, codes, (int(monoid.parameters["precision"]),), out)
         return out
 
@@ -129,7 +144,7 @@ class Registers(_Sketch):
         """The highest rank of each register."""
         cells = bag.values.to_numpy()
         registers, count = _numbered(cells // _RANKS, self._size(monoid) // _RANKS)
-        found, starts = np.empty(len(cells), np.int32), np.empty(len(offsets), np.int64)
+        found, starts = np.empty(len(cells), cells.dtype), np.empty(len(offsets), np.int64)
         _highest(cells, registers, offsets, np.full(count, -1), found, starts)
         return Bag(pa.array(found[: starts[-1]].copy())), starts
 
@@ -209,7 +224,7 @@ class Bits(_Rows):
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         hashes, bits = int(monoid.parameters["hashes"]), int(monoid.parameters["bits"])
-        out = np.empty((len(codes), hashes), np.int32)
+        out = np.empty((len(codes), hashes), self._kind(monoid))
         _fill(_probes, codes, (hashes, bits, 0), out)
         return out.ravel()
 
@@ -249,7 +264,7 @@ class Counters(_Rows):
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         depth, width = int(monoid.parameters["depth"]), int(monoid.parameters["width"])
-        out = np.empty((len(codes), depth), np.int32)
+        out = np.empty((len(codes), depth), self._kind(monoid))
         _fill(_probes, codes, (depth, width, width), out)
         return out.ravel()
 
@@ -262,7 +277,7 @@ class Counters(_Rows):
 
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
         functions, cells = (_count_in, _count_out, _copy), bag.values.to_numpy()
-        slide_in_pieces(functions, lambda: (new_row(),), cells, bag.counts, windows, out)
+        slide_in_pieces(functions, lambda: (new_row(),), cells, bag.tallies, windows, out)
 
 
 def _count_in(state: Any, cell: int, count: int) -> None:

@@ -149,7 +149,7 @@ def _stored_values(column: KeptColumn) -> list[Any]:
     offsets, count = pa.array(column.offsets, pa.int32()), len(column.offsets) - 1
     values = pa.ListArray.from_arrays(offsets, column.bag.values)
     kind = pa.list_(pa.int64())
-    counts = column.bag.counts
+    counts = column.bag.tallies
     often = pa.nulls(count, kind) if counts is None else pa.ListArray.from_arrays(offsets, pa.array(counts))
     skipped = np.zeros(count, np.int64) if column.skipped is None else column.skipped
     return [values, often, pa.array(skipped)]
