@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.rows.keys import encoded_keys
-from windrow.rows.sorting import are_sorted, order_of_floats, radix_sort
+from windrow.rows.sorting import are_sorted, order_of_floats, order_of_integers, radix_sort
 
 
 @given(st.lists(st.integers(0, 2**45), max_size=60), st.integers(0, 12))
@@ -95,3 +95,9 @@ def test_floats_that_differ_in_their_last_bits_only_are_put_in_order(count: int)
     near = 1e6 + chance.permutation(count) // 2 * 2.0**-32  # each twice
     for values in (near, np.where(chance.random(count) < 0.5, -near, near)):
         assert order_of_floats(values).tolist() == np.argsort(values, kind="stable").tolist()
+
+
+@given(st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)), max_size=60))
+def test_integers_are_put_in_the_order_that_numpy_has(numbers: list[int]) -> None:
+    values = np.array(numbers, np.int64)
+    assert order_of_integers(values).tolist() == np.argsort(values, kind="stable").tolist()

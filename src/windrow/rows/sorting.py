@@ -21,6 +21,7 @@ __all__ = [
     "first_rows",
     "numbered_in_range",
     "order_of_floats",
+    "order_of_integers",
     "radix_sort",
     "rank_keys",
     "stable_order",
@@ -152,8 +153,17 @@ def order_of_floats(numbers: Any) -> Any:
     [2, 1, 0, 3]
     """
     bits = np.ascontiguousarray(numbers).view(np.int64)
-    # as unsigned integers, which have the order of the numbers: -0.0 comes before 0.0, which it equals
-    keys = (bits ^ ((bits >> 63) & _LARGEST)).view(np.uint64) ^ np.uint64(1 << 63)
+    # as integers, which have the order of the numbers: -0.0 comes before 0.0, which it equals
+    return order_of_integers(bits ^ ((bits >> 63) & _LARGEST))
+
+
+def order_of_integers(numbers: Ints) -> Ints:
+    """What ``np.argsort(numbers, kind="stable")`` gives for integers of 64 bits, as :func:`order_of_floats`.
+
+    >>> order_of_integers(np.array([2, -1, 2**62, -3])).tolist()
+    [3, 1, 0, 2]
+    """
+    keys = np.ascontiguousarray(numbers).view(np.uint64) ^ np.uint64(1 << 63)
     if len(keys).bit_length() > 63 - _LEADING:
         return np.argsort(keys, kind="stable")
     differing = (int(keys.min()) ^ int(keys.max())).bit_length() if len(keys) else 0

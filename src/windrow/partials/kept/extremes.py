@@ -20,6 +20,7 @@ from windrow.partials.kept.bits import discard, empty_bits, following, include, 
 from windrow.partials.kept.distinct import is_encodable
 from windrow.partials.kept.lists import lists_of
 from windrow.partials.kept.slide import in_groups, slide
+from windrow.rows.sorting import order_of_floats, order_of_integers
 
 __all__ = ["Extremes"]
 
@@ -67,10 +68,19 @@ class Extremes(Family):
 
     def _order(self, values: Any) -> Ints:
         """Places in the order of values, NaN at the end that is asked for."""
-        order = pc.sort_indices(values).to_numpy().astype(np.int64)
-        if not self._largest and pa.types.is_floating(values.type):
-            count = int(np.isnan(values.to_numpy(zero_copy_only=False)).sum())
-            order = np.roll(order, count)
+        if pa.types.is_floating(values.type):
+            return self._order_of_floats(values.to_numpy().astype(np.float64) + 0.0)  # no negative zeros
+        if pa.types.is_signed_integer(values.type):
+            return order_of_integers(values.to_numpy().astype(np.int64))
+        return np.asarray(pc.sort_indices(values), np.int64)
+
+    def _order_of_floats(self, numbers: Any) -> Ints:
+        is_nan = np.isnan(numbers)
+        numbers[is_nan] = np.inf if self._largest else -np.inf
+        order = order_of_floats(numbers)
+        if is_nan.any():
+            first, second = order[~is_nan[order]], order[is_nan[order]]
+            order = np.concatenate([first, second] if self._largest else [second, first])
         return order
 
 
