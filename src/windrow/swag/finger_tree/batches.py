@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from windrow.compile.access import Function, cast, emit, is_null, row
+from windrow.compile.access import Function, cast, emit, is_null, row, store
 from windrow.compile.columns import Columns, shaped_like, with_empty
 from windrow.compile.general import mask_or_none
 from windrow.compile.native import NativeMonoid
 from windrow.swag.finger_tree.bulk import bulk_insertion
 from windrow.swag.finger_tree.evict import eviction
 from windrow.swag.finger_tree.forms import Unfit
+from windrow.swag.finger_tree.front import front_steps
 from windrow.swag.finger_tree.insert import insertion
-from windrow.swag.finger_tree.layout import LEFT_FINGER, NULL_COUNT, SIZE, SPARE_NODES, Tree
+from windrow.swag.finger_tree.layout import NULL_COUNT, SIZE, Tree, room_in
 from windrow.swag.finger_tree.native import NativeForm, native_input, native_times
 from windrow.swag.finger_tree.query import query
 from windrow.swag.native.drivers import Jit
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from windrow.swag.fiba import FiBA
 
 __all__ = ["bulk_insert", "roll_unordered"]
+
+#: what is noted of the window behind each row
+_NO_VALUE, _SOME_NULL = 1, 2
 
 
 def _enter(window: FiBA, times: Any, values: Any) -> tuple[NativeForm, np.ndarray[Any, Any], Columns] | None:
@@ -101,8 +105,13 @@ def _backup(form: NativeForm) -> tuple[Tree, int] | None:
 
 def _rolling(jit: Jit, combine: Function, mu: int, lift: Function, lower: Function) -> Function:
     """The driver; it stops before a row for which there might be no room and says how far it came."""
-    width = 2 * mu
     insert, evict, whole = insertion(jit, combine, mu), eviction(jit, combine, mu), query(jit, combine, mu)
+    restore, drain = front_steps(jit, combine, mu)
+
+    @jit
+    def flags_of(tree: Any) -> int:
+        size, nulls = tree.marks[SIZE], tree.marks[NULL_COUNT]
+        return (_NO_VALUE if nulls == size else 0) + (_SOME_NULL if nulls > 0 else 0)
 
     @jit
     def process(
@@ -111,29 +120,29 @@ def _rolling(jit: Jit, combine: Function, mu: int, lift: Function, lower: Functi
         start: int,
         latest: Any,
         size: Any,
-        capacity: int,
+        room: int,
         times: Any,
         columns: Any,
         nulls: Any,
         out: Any,
         valid: Any,
-        counts: Any,
+        flags: Any,
     ) -> Any:
         i = start
-        while i < len(times) and (tree.marks[SIZE] + 1) // (mu - 1) + SPARE_NODES <= capacity:
+        while i < len(times) and tree.marks[SIZE] < room:
             time = times[i]
             latest = max(latest, time)
             if latest - time < size:
                 null = 1 if is_null(nulls, i) else 0
                 partial = identity if null else cast(identity, lift(*row(columns, i)))
                 insert(tree, identity, time, partial, null)
-            if latest - tree.times[tree.marks[LEFT_FINGER] * width] >= size:
+            if drain(tree, identity, latest, size):
                 evict(tree, identity, latest - size, True, -1)
             if tree.marks[SIZE] > tree.marks[NULL_COUNT]:
                 emit(out, valid, i, lower(whole(tree, identity)))
-            counts[2 * i] = tree.marks[SIZE]
-            counts[2 * i + 1] = tree.marks[NULL_COUNT]
+            store(flags, i, flags_of(tree))
             i += 1
+        restore(tree, identity)
         return i, latest
 
     return process
@@ -172,25 +181,25 @@ def _run(form: NativeForm, times: Any, span: Any, columns: Columns) -> tuple[Any
     layout, functions, count = form.functions.layout, form.functions, len(times)
     out = np.empty(count, layout.result_dtype)
     valid = np.ones(count, np.bool_) if layout.may_be_null else None
-    counts = np.zeros(2 * count, np.int64)
+    flags = np.empty(count, np.uint8)
     latest = form.tree.times.dtype.type(form.last_time() if len(form) else times[:1].sum())
     done = 0
     parameters = (functions.combine, form.mu, functions.lift, functions.lower)
     nulls = mask_or_none(columns.nulls, count)
     while done < count:
         form.reserve(min(form.capacity, count - done))
-        state = (form.tree, form.identity, done, latest, span, form.capacity)
-        arguments = (*state, times, columns.arrays, nulls, out, valid, counts)
+        state = (form.tree, form.identity, done, latest, span, room_in(form.capacity, form.mu))
+        arguments = (*state, times, columns.arrays, nulls, out, valid, flags)
         done, latest = form.compiled(_rolling, parameters, arguments)(*arguments)
         latest = span.dtype.type(latest)
     form.tidy()
-    return out, valid, counts.reshape(-1, 2)
+    return out, valid, flags
 
 
-def _nulled(window: FiBA, out: Any, valid: Any, counts: Any) -> tuple[Any, Any]:
+def _nulled(window: FiBA, out: Any, valid: Any, flags: Any) -> tuple[Any, Any]:
     """Results of windows without a value, or with a null under ``nulls="propagate"``, put right."""
     if window.monoid.nulls == "propagate":
-        bare, value = counts[:, 1] > 0, None
+        bare, value = flags & _SOME_NULL != 0, None
     else:
-        bare, value = counts[:, 1] == counts[:, 0], window.monoid.empty_result()
+        bare, value = flags & _NO_VALUE != 0, window.monoid.empty_result()
     return with_empty(out, valid, bare, value)

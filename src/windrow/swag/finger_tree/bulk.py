@@ -29,7 +29,7 @@ from windrow.swag.finger_tree.layout import (
     SPINE,
     stride_of,
 )
-from windrow.swag.finger_tree.nodes import Nodes, node_steps
+from windrow.swag.finger_tree.nodes import node_steps, refreshing_steps
 from windrow.swag.native.drivers import Jit
 
 __all__ = ["Batch", "bulk_insertion"]
@@ -52,10 +52,11 @@ class Batch(NamedTuple):
     rights: Any
 
 
-def _placing(jit: Jit, nodes: Nodes, mu: int) -> Function:
+def _placing(jit: Jit, mu: int) -> Function:
     width = 2 * mu
     stride = stride_of(mu)
-    locate, descend = search_steps(jit, nodes, mu)
+    locate, descend = search_steps(jit, mu)
+    nodes = node_steps(jit, mu)
     upper, index_of = nodes.upper, nodes.index_of
 
     @jit
@@ -83,10 +84,11 @@ def _placing(jit: Jit, nodes: Nodes, mu: int) -> Function:
     return place
 
 
-def _dealing(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
+def _dealing(jit: Jit, mu: int) -> tuple[Function, Function]:
     """The steps ``stage``, merging a node with what is for it, and ``deal``, making nodes of that."""
     width = 2 * mu
     stride = stride_of(mu)
+    nodes = node_steps(jit, mu)
     allocate, index_of, set_entry = nodes.allocate, nodes.index_of, nodes.set_entry
 
     @jit
@@ -159,10 +161,10 @@ def _dealing(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
 def bulk_insertion(jit: Jit, combine: Function, mu: int) -> Function:
     """The step ``insert(tree, identity, batch, count)``; the batch has room for 3 * count + 2 * mu."""
     stride = stride_of(mu)
-    nodes = node_steps(jit, combine, mu)
-    place = _placing(jit, nodes, mu)
-    stage, deal = _dealing(jit, nodes, mu)
-    refresh, repair = nodes.refresh, nodes.repair
+    refreshing = refreshing_steps(jit, combine, mu)
+    place = _placing(jit, mu)
+    stage, deal = _dealing(jit, mu)
+    refresh, repair = refreshing.refresh, refreshing.repair
 
     @jit
     def absorb(tree: Any, identity: Any, batch: Any, first: int, after: int, at: int, out: int) -> int:

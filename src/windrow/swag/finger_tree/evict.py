@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.compile.access import Function, load
+from windrow.swag.finger_tree.front import front_steps
 from windrow.swag.finger_tree.layout import (
     BOTH,
     CHILD,
@@ -35,17 +36,18 @@ from windrow.swag.finger_tree.layout import (
     shared,
     stride_of,
 )
-from windrow.swag.finger_tree.nodes import Nodes, node_steps
+from windrow.swag.finger_tree.nodes import node_steps, refreshing_steps
 from windrow.swag.native.drivers import Jit
 
 __all__ = ["eviction"]
 
 
-def _cutting(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function, Function]:
+def _cutting(jit: Jit, mu: int) -> tuple[Function, Function, Function]:
     """The steps ``takes_all``, ``climb`` and ``cut``. A boundary is (limit, inclusive, rank): the first
     ``rank`` values, or if that is negative all values before the limit, ``inclusive`` with those at it."""
     width = 2 * mu
     stride = stride_of(mu)
+    nodes = node_steps(jit, mu)
     release, copy_entries, copy_children = nodes.release, nodes.copy_entries, nodes.copy_children
 
     @jit
@@ -135,12 +137,13 @@ def _cutting(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function, Funct
     return takes_all, climb, cut
 
 
-def _fattening(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
+def _fattening(jit: Jit, combine: Function, mu: int) -> tuple[Function, Function]:
     """The steps ``collapse`` and ``fatten``."""
     width = 2 * mu
     stride = stride_of(mu)
+    nodes, refresh = node_steps(jit, mu), refreshing_steps(jit, combine, mu).refresh
     discard, set_entry = nodes.discard, nodes.set_entry
-    copy_entries, copy_children, refresh = nodes.copy_entries, nodes.copy_children, nodes.refresh
+    copy_entries, copy_children = nodes.copy_entries, nodes.copy_children
 
     @jit
     def collapse(tree: Any) -> None:
@@ -208,15 +211,17 @@ def _fattening(jit: Jit, nodes: Nodes, mu: int) -> tuple[Function, Function]:
 def eviction(jit: Jit, combine: Function, mu: int) -> Function:
     """The step ``evict(tree, identity, limit, inclusive, rank)``; see :func:`_cutting` for the boundary."""
     stride = stride_of(mu)
-    nodes = node_steps(jit, combine, mu)
-    takes_all, climb, cut = _cutting(jit, nodes, mu)
-    collapse, fatten = _fattening(jit, nodes, mu)
-    clear, refresh, repair = nodes.clear, nodes.refresh, nodes.repair
+    clear = node_steps(jit, mu).clear
+    refreshing = refreshing_steps(jit, combine, mu)
+    restore = front_steps(jit, combine, mu).restore
+    takes_all, climb, cut = _cutting(jit, mu)
+    collapse, fatten = _fattening(jit, combine, mu)
+    refresh, repair = refreshing.refresh, refreshing.repair
 
     @jit
     def thin(tree: Any, node: int, spare: int) -> bool:
         """Whether a node below the root has fewer children than it must, plus some to spare."""
-        return node != tree.marks[ROOT] and tree.links[node * stride + ENTRIES] + 1 < mu + spare
+        return node != tree.marks[ROOT] and tree.links[node * stride + ENTRIES] + 1 < 2 + spare
 
     @jit
     def fatten_up(tree: Any, identity: Any, node: int, spare: int) -> Any:
@@ -246,6 +251,7 @@ def eviction(jit: Jit, combine: Function, mu: int) -> Function:
         if tree.marks[SIZE] == 0 or takes_all(tree, limit, inclusive, rank):
             clear(tree)
             return
+        restore(tree, identity)
         before = tree.marks[ROOT]
         top = climb(tree, limit, inclusive, rank)
         cut(tree, top, limit, inclusive, rank)

@@ -15,12 +15,15 @@ from windrow.monoids.base import Monoid
 from windrow.swag.finger_tree.bulk import Batch
 from windrow.swag.finger_tree.layout import (
     CHILD,
+    COVERED,
     ENTRIES,
+    FIRST_NODE,
     FREE,
     FRESH,
     LEFT_FINGER,
     MARKS,
     NULL_COUNT,
+    OWN,
     PARENT,
     RIGHT_FINGER,
     ROOT,
@@ -32,7 +35,7 @@ from windrow.swag.finger_tree.layout import (
 from windrow.swag.finger_tree.nodes import node_steps
 from windrow.swag.native.drivers import Jit
 
-__all__ = ["Form", "PlainForm", "Unfit", "emptying", "slots_in_order"]
+__all__ = ["Form", "PlainForm", "Unfit", "slots_in_order"]
 
 _SMALLEST = 16
 _Factory = Callable[..., Function]
@@ -60,16 +63,6 @@ def slots_in_order(tree: Tree, mu: int) -> list[int]:
     return slots
 
 
-def emptying(jit: Jit, combine: Function, mu: int) -> Function:
-    clear = node_steps(jit, combine, mu).clear
-
-    @jit
-    def empty(tree: Any, identity: Any) -> None:
-        clear(tree)
-
-    return empty
-
-
 def moving(jit: Jit, combine: Function, mu: int) -> Function:
     """The step ``move(tree, identity, target)``: the same tree, level by level, in the nodes of another.
 
@@ -87,7 +80,8 @@ def moving(jit: Jit, combine: Function, mu: int) -> Function:
             target.times[node * width + i] = tree.times[old * width + i]
             target.nulls[node * width + i] = tree.nulls[old * width + i]
             store(target.partials, node * width + i, load(tree.partials, old * width + i))
-        store(target.aggregates, node, load(tree.aggregates, old))
+        for which in (OWN, COVERED):
+            store(target.aggregates, 2 * node + which, load(tree.aggregates, 2 * old + which))
         for finger in (LEFT_FINGER, RIGHT_FINGER):
             if tree.marks[finger] == old:
                 target.marks[finger] = node
@@ -101,15 +95,15 @@ def moving(jit: Jit, combine: Function, mu: int) -> Function:
 
     @jit
     def move(tree: Any, identity: Any, target: Any) -> None:
-        target.links[PARENT] = -1
-        target.links[CHILD] = tree.marks[ROOT]
+        target.links[FIRST_NODE * stride + PARENT] = -1
+        target.links[FIRST_NODE * stride + CHILD] = tree.marks[ROOT]
         target.marks[SIZE] = tree.marks[SIZE]
         target.marks[NULL_COUNT] = tree.marks[NULL_COUNT]
-        node, used = 0, 1
+        node, used = FIRST_NODE, FIRST_NODE + 1
         while node < used:
             used = move_node(tree, target, node, used)
             node += 1
-        target.marks[ROOT] = 0
+        target.marks[ROOT] = FIRST_NODE
         target.marks[FREE] = -1
         target.marks[FRESH] = used
 
@@ -128,7 +122,7 @@ class Form:
         self.mu = mu
         self.capacity = _SMALLEST
         self.tree = self._buffers(self.capacity)
-        self.run(emptying)
+        node_steps(interpret, mu).clear(self.tree)
 
     def _buffers(self, capacity: int) -> Tree:
         raise NotImplementedError
@@ -230,11 +224,11 @@ class PlainForm(Form):
 
     def _buffers(self, capacity: int) -> Tree:
         slots = 2 * self.mu * capacity
-        sizes = (stride_of(self.mu) * capacity, slots, slots, slots, capacity, MARKS)
+        sizes = (stride_of(self.mu) * capacity, slots, slots, slots, 2 * capacity, MARKS)
         return Tree(*([0] * size for size in sizes))
 
     def _enlarged(self, capacity: int) -> Tree:
-        more = self._buffers(capacity - len(self.tree.aggregates))
+        more = self._buffers(capacity - len(self.tree.aggregates) // 2)
         for buffer, rest in zip(self.tree[:-1], more, strict=False):
             buffer.extend(rest)
         return self.tree

@@ -1,7 +1,7 @@
 """The invariants of a finger B-tree, against brute force. For tests: O(n) and more.
 
-Sizes: a node below the root has mu to 2 * mu children (one entry less); the root two or more, unless it
-is a leaf. All leaves are equally deep. Times do not fall from left to right. Each child knows its parent,
+Sizes: a node off the spines has mu to 2 * mu children (one entry less); one on a spine two at least, unless
+it is a leaf (one entry). All leaves are equally deep. Times do not fall from left to right. Each child knows its parent,
 the outermost nodes their spine, the tree its fingers. Each aggregate and each count is what a fold over
 the entries that it covers gives.
 """
@@ -18,13 +18,17 @@ from windrow.swag.finger_tree.layout import (
     BOTH,
     CHILD,
     COUNT,
+    COVERED,
     ENTRIES,
+    FIRST_NODE,
     FREE,
     FRESH,
+    GONE,
     LEFT,
     LEFT_FINGER,
     NULL_COUNT,
     NULLS,
+    OWN,
     PARENT,
     RIGHT,
     RIGHT_FINGER,
@@ -65,6 +69,7 @@ class _Check:
         assert marks[SIZE] == len(slots), (marks[SIZE], len(slots))
         assert marks[NULL_COUNT] == sum(self.tree.nulls[s] for s in slots)
         assert self.field(root, PARENT) == -1
+        assert marks[GONE] == 0, "entries of the left finger are gone"
         self.node(root, BOTH, 0, [])
         assert len(self.leaf_depths) == 1, f"leaves at depths {self.leaf_depths}"
         self.free()
@@ -88,7 +93,7 @@ class _Check:
     def size(self, node: int, depth: int) -> None:
         entries = self.field(node, ENTRIES)
         assert entries <= 2 * self.mu - 1, f"node {node} has {entries} entries"
-        if depth > 0:
+        if self.field(node, SPINE) == 0:
             assert entries >= self.mu - 1, f"node {node} has {entries} entries"
         else:
             assert entries >= 1 or self.tree.marks[SIZE] == 0
@@ -99,11 +104,16 @@ class _Check:
         assert self.field(node, COUNT) == len(own), (node, self.field(node, COUNT), len(own))
         assert self.field(node, NULLS) == sum(self.tree.nulls[s] for s in own)
         covered = beyond + own if spine == RIGHT else own + beyond
-        if covered:
-            expected = reduce(self.combine, [self.tree.partials[s] for s in covered])
-            found = self.tree.aggregates[node]
-            assert agree(found, expected), f"node {node} on spine {spine}: {found!r}, not {expected!r}"
+        self.fold(node, OWN, own)
+        if spine in (LEFT, RIGHT):
+            self.fold(node, COVERED, covered)
         return covered
+
+    def fold(self, node: int, which: int, slots: list[int]) -> None:
+        if slots:
+            expected = reduce(self.combine, [self.tree.partials[s] for s in slots])
+            found = self.tree.aggregates[2 * node + which]
+            assert agree(found, expected), f"aggregate {which} of node {node}: {found!r}, not {expected!r}"
 
     def own_slots(self, node: int, spine: int) -> list[int]:
         children = self.children(node)
@@ -132,4 +142,4 @@ class _Check:
             waiting += self.children(node)
         assert len(free) == len(set(free)), "a node is free twice"
         assert not self.seen & set(free), "a node in use is free"
-        assert self.seen | set(free) == set(range(self.tree.marks[FRESH])), "a node is lost"
+        assert self.seen | set(free) == set(range(FIRST_NODE, self.tree.marks[FRESH])), "a node is lost"

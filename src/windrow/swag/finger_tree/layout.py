@@ -1,21 +1,29 @@
 """The layout of a finger B-tree: nodes in flat parallel buffers.
 
 A node is a number. Its entries (time, partial, null) lie in slots ``node * width + i``, its links
-(parent, entries, spine, count, nulls, children) in ``node * stride + field``. In the plain form the
-buffers are lists of any objects, in the native form arrays: the code is the same. Only partials go
-through ``load`` and ``store``; times and links are single numbers (or, in the plain form, anything that
-has an order) and are indexed.
+(parent, entries, spine, count, nulls, children) in ``node * stride + field``, its two aggregates in
+``2 * node + which``. In the plain form the buffers are lists of any objects, in the native form arrays: the
+code is the same. Only partials go through ``load`` and ``store``; times and links are single numbers (or, in
+the plain form, anything that has an order). Node 0 is not in the tree: its partials are scratch space for
+the left finger (:mod:`windrow.swag.finger_tree.front`).
 
-Aggregates are *location-sensitive* ([FiBA] 3.2). What a node's own aggregate covers depends on its spine:
+Aggregates are *location-sensitive* ([FiBA] 3.2). A node's *own* aggregate is of its entries and of the
+children off the spines; the children on a spine are left out:
 
     off the spines   up      all entries and all children
-    left spine       left    all but the leftmost child, and on to the right what the parent covers
-    right spine      right   what the parent covers, and all but the rightmost child
+    left spine       left    all but the leftmost child
+    right spine      right   all but the rightmost child
     root             inner   all but the leftmost and the rightmost child
 
-("what the parent covers" ends below the root). So the window is the aggregate of the left finger, of the
-root and of the right finger, and a change near a finger changes nothing far from it. Counts (of values
-and of nulls) cover the entries and the children off the spines, wherever the node is.
+Below the root, nodes on a spine also have what they *cover*: their own, and on to the middle what the parent
+covers; it ends below the root. So the window is what the left finger covers, the root, and what the right
+finger covers, and a change near a finger changes nothing far from it. Own aggregates are kept so that a
+change high up on a spine costs one combine for each node below it. Counts (of values and of nulls) are of
+what the own aggregate is of.
+
+Nodes off the spines have mu to 2 * mu children. Those on a spine may have fewer, two at least, for windows
+grow and shrink at their ends: a window that is filled in order has full nodes, and one that is emptied in
+order merges a node when it has none left, not when it has few.
 
 Freed nodes form a list of whole subtrees; a subtree is taken apart when its root is used again, so that
 to free one costs O(1) ([FiBA-bulk] 4.3).
@@ -38,24 +46,28 @@ __all__ = [
     "BOTH",
     "CHILD",
     "COUNT",
+    "COVERED",
     "ENTRIES",
+    "FIRST_NODE",
     "FREE",
     "FRESH",
+    "GONE",
     "LEFT",
     "LEFT_FINGER",
     "MARKS",
     "NULLS",
     "NULL_COUNT",
+    "OWN",
     "PARENT",
     "RIGHT",
     "RIGHT_FINGER",
     "ROOT",
     "SIZE",
-    "SPARE_NODES",
     "SPINE",
     "Tree",
     "apart",
     "capacity_for",
+    "room_in",
     "shared",
     "stride_of",
 ]
@@ -66,11 +78,14 @@ _Made = TypeVar("_Made")
 PARENT, ENTRIES, SPINE, COUNT, NULLS, CHILD = range(6)
 #: values of the spine field; the root is on both
 LEFT, RIGHT, BOTH = 1, 2, 3
-#: the registers of a tree
-ROOT, LEFT_FINGER, RIGHT_FINGER, FREE, FRESH, SIZE, NULL_COUNT, MARKS = range(8)
+#: a node's aggregates
+OWN, COVERED = 0, 1
+#: the registers of a tree; GONE: how many entries of the left finger are evicted, but still there
+ROOT, LEFT_FINGER, RIGHT_FINGER, FREE, FRESH, SIZE, NULL_COUNT, GONE, MARKS = range(9)
 
-#: nodes beside those full to the least
-SPARE_NODES = 4
+#: node 0 is scratch space
+FIRST_NODE = 1
+_SPARE_NODES = 4
 
 
 class Tree(NamedTuple):
@@ -106,10 +121,18 @@ def shared(factory: Callable[..., _Made]) -> Callable[..., _Made]:
 
 
 def stride_of(mu: int) -> int:
-    """Links of a node: just before it is split it has 2 * mu + 1 children."""
-    return CHILD + 2 * mu + 1
+    """Links of a node: just before it is split it has 2 * mu + 1 children. A multiple of 8: whole cache
+    lines, or half ones."""
+    return -(-(CHILD + 2 * mu + 1) // 8) * 8
 
 
 def capacity_for(size: int, mu: int) -> int:
-    """As many nodes as suffice for a window of this size: each but the root has mu - 1 entries."""
-    return size // (mu - 1) + SPARE_NODES
+    """As many nodes as suffice for a window of this size: each off the spines has mu - 1 entries; there are
+    two spines, each no longer than if all nodes had two children."""
+    nodes = int(size) // (mu - 1) + 1
+    return nodes + _SPARE_NODES + 2 * (nodes.bit_length() + 3)
+
+
+def room_in(capacity: int, mu: int) -> int:
+    """The reverse: how large a window may become for which there are so many nodes."""
+    return (capacity - _SPARE_NODES - 2 * capacity.bit_length()) * (mu - 1)

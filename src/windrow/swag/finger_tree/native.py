@@ -32,6 +32,7 @@ __all__ = ["NativeForm", "native_input", "native_times"]
 _INT64_MAX = 2**63 - 1
 _EXACT_FLOAT = 2**53
 _PART = 1 << 13
+_CACHE_LINE = 64
 
 
 def native_times(times: Any) -> np.ndarray[Any, Any] | None:
@@ -128,11 +129,11 @@ class NativeForm(Form):
     def _buffers(self, capacity: int) -> Tree:
         slots, partial = 2 * self.mu * capacity, self.functions.layout.partial_dtype
         return Tree(
-            links=np.zeros(stride_of(self.mu) * capacity, "i8"),
-            times=np.zeros(slots, "f8" if self.clock.kind == "f" else "i8"),
-            partials=np.zeros(slots, partial),
+            links=_aligned(stride_of(self.mu) * capacity, "i4"),
+            times=_aligned(slots, "f8" if self.clock.kind == "f" else "i8"),
+            partials=_aligned(slots, partial),
             nulls=np.zeros(slots, "u1"),
-            aggregates=np.zeros(capacity, partial),
+            aggregates=_aligned(2 * capacity, partial),
             marks=np.zeros(MARKS, "i8"),
         )
 
@@ -239,3 +240,11 @@ def _member_fits(value: Any, kind: str) -> bool:
         largest = {"i": _INT64_MAX, "f": _EXACT_FLOAT}.get(kind, -1)
         return -largest <= int(value) <= largest
     return kind == "f" and isinstance(value, (float, np.floating))
+
+
+def _aligned(count: int, kind: Any) -> np.ndarray[Any, Any]:
+    """Zeros that begin with a cache line, so that the entries of a node are in as few lines as can be."""
+    size = np.dtype(kind).itemsize * count
+    room = np.zeros(size + _CACHE_LINE, "u1")
+    start = -room.ctypes.data % _CACHE_LINE
+    return room[start : start + size].view(kind)

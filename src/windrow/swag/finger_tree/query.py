@@ -15,9 +15,11 @@ from windrow.compile.access import Function, cast, load
 from windrow.swag.finger_tree.layout import (
     CHILD,
     COUNT,
+    COVERED,
     ENTRIES,
     LEFT_FINGER,
     NULLS,
+    OWN,
     RIGHT_FINGER,
     ROOT,
     SIZE,
@@ -38,11 +40,11 @@ def query(jit: Jit, combine: Function, mu: int) -> Function:
         root, left, right = tree.marks[ROOT], tree.marks[LEFT_FINGER], tree.marks[RIGHT_FINGER]
         if tree.marks[SIZE] == 0:
             return identity
-        total = load(tree.aggregates, root)
+        total = load(tree.aggregates, 2 * root + OWN)
         if left == right:
             return total
-        total = cast(identity, combine(load(tree.aggregates, left), total))
-        return cast(identity, combine(total, load(tree.aggregates, right)))
+        total = cast(identity, combine(load(tree.aggregates, 2 * left + COVERED), total))
+        return cast(identity, combine(total, load(tree.aggregates, 2 * right + COVERED)))
 
     return whole
 
@@ -62,7 +64,7 @@ def _gathering(jit: Jit, combine: Function, mu: int) -> Function:
             inside = lead if i == low else (tail if i == high else True)
             if low < high and inside and links[head + CHILD] >= 0:
                 child = links[head + CHILD + i]
-                total = cast(identity, combine(total, load(tree.aggregates, child)))
+                total = cast(identity, combine(total, load(tree.aggregates, 2 * child + OWN)))
                 count += links[child * stride + COUNT]
                 nulls += links[child * stride + NULLS]
             if i < high:
