@@ -45,6 +45,23 @@ def main(master: str, folder: str) -> None:
     spark.stop()
 
 
+def expected() -> dict[str, Any]:
+    """What it prints, computed on the local engine."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    import windrow as wr
+
+    ids = np.arange(40_000)
+    rows = pa.table({"ts": ids, "key": ids % 7, "v": ids % 101})
+    query = wr.query(time="ts", by="key")
+    rolling = query.rolling(500).agg(total=wr.sum("v"), last=wr.last("v")).run(rows)
+    sliding = query.window(wr.Sliding(1_000, slide=100)).agg(c=wr.range("v")).run(rows)
+    totals = [pc.sum(rolling[name]).as_py() for name in ("total", "last")]
+    return {"rolling": [*totals, 40_000], "sliding": [pc.sum(sliding["c"]).as_py(), sliding.num_rows]}
+
+
 def _announce(spark: Any, folder: Path) -> None:
     """Write a file once a task has run."""
     tracker = spark.sparkContext.statusTracker()
