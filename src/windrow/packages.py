@@ -10,10 +10,10 @@ __all__ = ["EXTRAS", "how_to_install"]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cli": ("rich>=13",),
-    "connect": ("pyspark[connect]>=4.3", "protobuf>=6"),
+    "connect": ("pyspark[connect]>=4.0", "protobuf>=6"),
     "redis": ("redis>=5",),
     "rocksdb": ("rocksdict>=0.3.23",),
-    "spark": ("pyspark>=4.3", "protobuf>=6"),
+    "spark": ("pyspark>=3.5", "protobuf>=6"),
     "testing": ("hypothesis>=6.120", "pyyaml>=6.0"),
 }
 
@@ -22,6 +22,6 @@ def how_to_install(extra: str) -> str:
     """The command that installs what an extra needs.
 
     >>> how_to_install("spark")
-    "pip install 'pyspark>=4.3' 'protobuf>=6'"
+    "pip install 'pyspark>=3.5' 'protobuf>=6'"
     """
     return f"pip install {' '.join(map(repr, EXTRAS[extra]))}"

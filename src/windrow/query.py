@@ -207,10 +207,11 @@ class Query(Spec):
                 raise ValueError(
                     f"threads={threads!r} is for tables, and Spark runs one task per core: leave it out"
                 )
-            if data.isStreaming:
-                self._refuse_frames("streams of Spark")
+            from windrow.engines.spark.compat import is_streaming
             from windrow.engines.spark.run import run as run_on_spark
 
+            if is_streaming(data):
+                self._refuse_frames("streams of Spark")
             return run_on_spark(self, data)
         from windrow.engines.local import run
 

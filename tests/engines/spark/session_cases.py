@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
@@ -54,6 +56,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.stop()
 
 
+#: of calls
+SCHEMA = "ts long, key string, len long, seq long"
+
+
 def calls(rows: int = 400) -> pa.Table:
     rng = np.random.default_rng(1)
     return pa.table(
@@ -64,6 +70,15 @@ def calls(rows: int = 400) -> pa.Table:
             "seq": rng.permutation(rows),
         }
     )
+
+
+def frame_of(spark: Any, table: pa.Table) -> Any:
+    """Row by row, as every version of PySpark can."""
+    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], SCHEMA)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in frame.collect()]
 
 
 AGGREGATES = {"total": wr.sum("len"), "all": wr.collect("len"), "n": wr.count()}
@@ -96,8 +111,8 @@ def test_the_session_is_of_its_kind_and_has_its_settings(spark: Any) -> None:
 @pytest.mark.parametrize("name", ["rolling", "rolling without a key", "slices"])
 def test_results_are_those_of_the_local_engine(spark: Any, name: str) -> None:
     table = calls()
-    frame = spark.createDataFrame(table)
-    assert_same_results(QUERIES[name].run(frame).toArrow(), QUERIES[name].run(table))
+    frame = frame_of(spark, table)
+    assert_same_results(rows_of(QUERIES[name].run(frame)), QUERIES[name].run(table))
 
 
 @pytest.mark.compat
@@ -107,20 +122,29 @@ def test_results_of_all_kinds_are_those_of_the_local_engine(spark: Any, name: st
 
 
 @pytest.mark.compat
-def test_hot_keys_are_split(spark: Any) -> None:
+def test_hot_keys_are_split(spark: Any, tmp_path: Path) -> None:
     query, table = QUERIES["rolling"], calls()
-    frame = spark.createDataFrame(table)
+    pq.write_table(table, tmp_path / "calls.parquet")
+    frame = spark.read.parquet(str(tmp_path / "calls.parquet"))
     why = "Spark Connect does not show its plan" if is_connect(spark) else "the input is of "
     assert f"not split: {why}" in query.explain(frame)
     with settings_of(spark, {SETTING: "split"}):
         assert "split in time into segments" in query.explain(frame)
-        assert_same_results(query.run(frame).toArrow(), query.run(table))
+        assert_same_results(rows_of(query.run(frame)), query.run(table))
 
 
 @pytest.mark.compat
-def test_sql_and_counted_rows(spark: Any) -> None:
+def test_labels_see_what_was_before_them(spark: Any) -> None:
+    query, table = wr.query(time="ts", by="key").asof(5, 20).agg(total=wr.sum("len"), n=wr.count()), calls()
+    found = query.run(frame_of(spark, table), at=frame_of(spark, table).where("seq < 100").drop("len"))
+    labels = table.filter(pc.less(table["seq"], 100)).drop_columns(["len"])
+    assert_same_results(rows_of(found), query.run(table, at=labels))
+
+
+@pytest.mark.compat
+def test_sql(spark: Any) -> None:
     table = calls()
-    spark.createDataFrame(table).createOrReplaceTempView("calls")
+    frame_of(spark, table).createOrReplaceTempView("calls")
     wr.register(spark)
     found = spark.sql(
         "SELECT * FROM windrow_rolling(TABLE(calls) PARTITION BY key ORDER BY ts, time => 'ts', size => 20, "
@@ -129,8 +153,13 @@ def test_sql_and_counted_rows(spark: Any) -> None:
     assert found.agg({"n": "sum"}).first()[0] == sum(
         wr.query(time="ts", by="key").rolling(20).agg(n=wr.count()).run(table).column("n").to_pylist()
     )
-    frame, counts = wr.spark.counted(QUERIES["slices"], spark.createDataFrame(table))
-    QUERIES["slices"].run(frame).toArrow()
+
+
+@pytest.mark.compat
+def test_rows_are_counted(spark: Any) -> None:
+    table = calls()
+    frame, counts = wr.spark.counted(QUERIES["slices"], frame_of(spark, table))
+    QUERIES["slices"].run(frame).collect()
     assert counts.get == {"rows_in": table.num_rows, "rows_rejected": 0}
 
 
@@ -162,8 +191,8 @@ def test_a_job_with_a_stream_goes_on(spark: Any, tmp_path: Path, capsys: pytest.
 @pytest.mark.compat
 def test_late_rows_of_a_stream_are_taken_apart(spark: Any, tmp_path: Path) -> None:
     query = wr.query(time="ts", by="key", watermark=1, late="emit").window(wr.Tumbling(20)).agg(n=wr.count())
-    spark.createDataFrame(calls()).write.parquet(str(tmp_path / "in"))
-    stream = spark.readStream.schema("ts long, key string, len long, seq long").parquet(str(tmp_path / "in"))
+    frame_of(spark, calls()).write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     results, late = str(tmp_path / "results"), str(tmp_path / "late")
 
     def keep_results(frame: Any, number: int) -> None:
@@ -178,3 +207,19 @@ def test_late_rows_of_a_stream_are_taken_apart(spark: Any, tmp_path: Path) -> No
     expected = [row for row in query.run(calls()).to_pylist() if row["window_end"] < 200]
     assert_same_results(spark.read.parquet(results).toArrow().to_pylist(), expected)
     assert spark.read.parquet(late).count() == 0
+
+
+@pytest.mark.compat
+def test_before_4_1_a_stream_is_refused_by_name(spark: Any, tmp_path: Path) -> None:
+    query = wr.query(time="ts", by="key", watermark=1).window(wr.Tumbling(20)).agg(n=wr.count())
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
+    with pytest.raises(
+        RuntimeError, match=r"transformWithState, which is in Spark 4\.1 and newer, and this is"
+    ):
+        query.run(stream)
+
+
+@pytest.mark.compat
+def test_before_4_0_sql_is_refused_by_name(spark: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"table functions .* Spark 4\.0 and newer, and this is"):
+        wr.register(spark)

@@ -15,7 +15,7 @@ import pytest
 import windrow as wr
 from support.java import JAVA
 from windrow.engines.spark import session as settings
-from windrow.engines.spark.compat import check_streams
+from windrow.engines.spark.compat import check_streams, check_table_functions, is_streaming
 from windrow.engines.spark.session import _for_master, _master
 
 QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Tumbling(10)).agg(s=wr.sum("v"))
@@ -172,3 +172,28 @@ def test_a_spark_that_is_too_old_for_streams_is_named(version: str) -> None:
     with pytest.raises(RuntimeError, match=rf"is in Spark 4\.1 and newer, and this is {version}: queries on"):
         check_streams(old)
     check_streams(SimpleNamespace(version="4.10.0"))  # type: ignore[arg-type]
+
+
+def test_a_spark_that_is_too_old_for_table_functions_is_named() -> None:
+    old: Any = SimpleNamespace(version="3.5.9")
+    with pytest.raises(RuntimeError, match=r"functions .* in Spark 4\.0 and newer, and this is 3\.5\.9"):
+        check_table_functions(old)
+    check_table_functions(SimpleNamespace(version="4.0.0"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind"),
+    [("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION", RuntimeError), ("TABLE_OR_VIEW_NOT_FOUND", Exception)],
+)
+def test_a_query_in_a_function_of_a_pipeline_names_the_remedy(condition: str, kind: type[Exception]) -> None:
+    from pyspark.errors import PySparkException
+
+    class Unknown:
+        @property
+        def isStreaming(self) -> bool:  # noqa: N802
+            raise PySparkException("not now", errorClass=condition)
+
+    unknown: Any = Unknown()
+    with pytest.raises(kind) as raised:
+        is_streaming(unknown)
+    assert ("run the query above the function" in str(raised.value)) == (kind is RuntimeError)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.detect import is_spark_frame
 from windrow.engines.spark.frames import (
     arranged,
@@ -73,7 +74,7 @@ def _check(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[str
             f"the {other} are a Spark DataFrame and the {what} are not: make one of them with "
             f"spark.createDataFrame({what}), or give both as tables of one process"
         )
-    if events.isStreaming or labels.isStreaming:
+    if is_streaming(events) or is_streaming(labels):
         raise NotImplementedError(
             "as-of windows: not yet on streams of Spark; run() takes DataFrames without streams, such as "
             "those of foreachBatch"

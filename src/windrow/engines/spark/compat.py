@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "arrow_type",
     "check_streams",
+    "check_table_functions",
+    "condition_of",
     "cores_of",
     "has_own_server",
     "is_connect",
+    "is_streaming",
     "jvm_environment",
     "observed",
     "optimized_plan",
@@ -34,12 +37,31 @@ __all__ = [
     "setting",
 ]
 
-#: the first version with transformWithState on rows
-_STREAMS = (4, 1)
+#: the first version with transformWithState on rows, and with table functions that say their schema
+_STREAMS, _TABLE_FUNCTIONS = (4, 1), (4, 0)
+#: what Spark says where a function of a declarative pipeline asks about a DataFrame
+_IN_A_PIPELINE = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
 
 
 def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def is_streaming(frame: DataFrame) -> bool:
+    """Whether a DataFrame is a stream: the first that a query asks about it, which Spark does not answer in a
+    function of a declarative pipeline."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return frame.isStreaming
+    except PySparkException as error:
+        if condition_of(error) != _IN_A_PIPELINE:
+            raise
+        raise RuntimeError(
+            "windrow needs the schema of a DataFrame, which Spark does not give in a function of a pipeline: "
+            "run the query above the function, at the top level of the file, and return its result from the "
+            "function"
+        ) from error
 
 
 def has_own_server() -> bool:
@@ -60,13 +82,23 @@ def jvm_environment(name: str) -> str | None:
 
 def check_streams(session: SparkSession) -> None:
     """Raise where Spark, here or on the server, is too old for windrow's streams."""
+    _check_version(session, _STREAMS, "windrow's streams need Spark's transformWithState, which is")
+
+
+def check_table_functions(session: SparkSession) -> None:
+    """Raise where Spark, here or on the server, is too old for windrow in SQL."""
+    needed = "windrow in SQL needs table functions that infer their schema, which are"
+    _check_version(session, _TABLE_FUNCTIONS, needed)
+
+
+def _check_version(session: SparkSession, since: tuple[int, int], needed: str) -> None:
     import pyspark
 
     for version in (pyspark.__version__, session.version):
-        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _STREAMS:
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < since:
             raise RuntimeError(
-                f"windrow's streams need Spark's transformWithState, which is in Spark 4.1 and newer, and "
-                f"this is {version}: queries on tables run here, streams with a newer Spark"
+                f"{needed} in Spark {since[0]}.{since[1]} and newer, and this is {version}: queries on "
+                f"tables run here, and the rest with a newer Spark"
             )
 
 
@@ -93,6 +125,13 @@ def set_setting(session: SparkSession, name: str, value: str) -> PySparkExceptio
     except PySparkException as refusal:
         return refusal
     return None
+
+
+def condition_of(error: PySparkException) -> str | None:
+    """The name of an error, as in ``UNRESOLVED_COLUMN``; before 4.0 it was an error class."""
+    asked: Any = getattr(error, "getCondition", None) or error.getErrorClass
+    found = asked()
+    return None if found is None else str(found)
 
 
 # -- where it runs -------------------------------------------------------------------------------------------

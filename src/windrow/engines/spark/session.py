@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from windrow.engines.spark.compat import cores_of, set_setting, setting
+from windrow.engines.spark.compat import condition_of, cores_of, set_setting, setting
 from windrow.packages import how_to_install
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _completed(running: SparkSession, given: dict[str, str]) -> SparkSession:
         refusal = None if setting(running, name) == value else set_setting(running, name, value)
         if refusal is not None:
             raise ValueError(
-                f"{name} cannot be set in the Spark session that runs ({refusal.getCondition()}): give it "
+                f"{name} cannot be set in the Spark session that runs ({condition_of(refusal)}): give it "
                 f'where the session is started, as in SparkSession.builder.config("{name}", ...)'
             ) from refusal
     warn_of_partitions(running)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.compat import arrow_type
+from windrow.engines.spark.compat import arrow_type, check_table_functions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.query_bytes import unpacked
@@ -43,6 +43,7 @@ _ROWS = 1 << 13
 
 def register(spark: SparkSession) -> None:
     """Make ``windrow_rolling`` known to a session."""
+    check_table_functions(spark)
     from pyspark.sql.functions import udtf
 
     prepare_workers(spark)

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from windrow.engines.spark.compat import condition_of
 from windrow.engines.spark.worker.streaming.step import bucket_place, kept_by
 from windrow.engines.spark.worker.streaming.wire import on_spark
 from windrow.engines.stream.plan import Plan
@@ -109,7 +110,7 @@ def _is_fresh(checkpoint: str, spark: SparkSession) -> bool:
     try:
         _reader(checkpoint, spark, 0).load().schema  # noqa: B018 (on Spark Connect nothing is read before)
     except PySparkException as error:
-        return error.getCondition() == _NOTHING_YET
+        return condition_of(error) == _NOTHING_YET
     return False
 
 
