@@ -1,0 +1,64 @@
+"""A Spark Connect server on this machine, started with Spark's own script."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from support.java import JAVA
+from support.patient_python import write_program
+from support.processes import environment_without_spark, free_port, is_listening, kill_group, spawn, wait_for
+
+__all__ = ["ConnectServer"]
+
+SETTINGS = {
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.network.timeout": "30m",
+    "spark.python.authenticate.socketTimeout": "30m",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+}
+
+
+class ConnectServer:
+    """A server that may be killed and started again, at the same address."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"sc://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        own = environment_without_spark() | {
+            "JDK_JAVA_OPTIONS": JAVA,
+            "PYSPARK_PYTHON": write_program(self._folder),
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOG_DIR": str(self._folder / "logs"),
+            "SPARK_NO_DAEMONIZE": "1",
+        }
+        settings = SETTINGS | {
+            "spark.connect.grpc.binding.port": str(self._port),
+            "spark.sql.warehouse.dir": str(self._folder / "warehouse"),
+        }
+        script = str(home / "sbin" / "start-connect-server.sh")
+        options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
+        command = ["bash", script, "--master", "local[2]", "--driver-memory", "1g", *options]
+        process = spawn(command, own, self._folder / "server.log", self._folder)
+        self._process = process
+        wait_for("the server", lambda: is_listening(self._port) or process.poll() is not None)
+        assert process.poll() is None, (self._folder / "server.log").read_text()[-3_000:]
+
+    def kill(self) -> None:
+        """Kill -9, with all that it started."""
+        if self._process is not None:
+            kill_group(self._process)
