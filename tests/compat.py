@@ -1,6 +1,6 @@
 """``make compat``: windrow with several versions of PySpark, on servers and clusters; ends with one table.
 
-    python tests/compat.py [--only VERSION] [--column TEXT] [--folder FOLDER] [--write-docs]
+    python tests/compat.py [--only VERSION] [--column PATTERN] [--folder FOLDER] [--write-docs]
 
 An environment for each version is made on demand and kept in the folder (``.cache/compat``; about 1 GB each).
 What fails is in ``<version>.log`` there, and is an error. Where a version is too old for something, the test
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     folder = Path(options.folder).resolve()
     versions = [version for version in VERSIONS if version.startswith(options.only)]
-    columns = {name: column for name, column in COLUMNS.items() if options.column in name}
+    columns = {name: column for name, column in COLUMNS.items() if re.search(options.column, name)}
     found = {version: results(folder, version, columns) for version in versions}
     text = table(found, list(columns))
     print(text, end="")
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("compat", description="Run windrow with several versions of PySpark.")
     parser.add_argument("--only", default="", metavar="VERSION", help="run versions that begin with this")
-    parser.add_argument("--column", default="", metavar="TEXT", help="run columns with this in their name")
+    parser.add_argument("--column", default="", metavar="PATTERN", help="run columns whose names have it")
     parser.add_argument(
         "--folder", default=str(ROOT / ".cache" / "compat"), help="where environments are kept"
     )
