@@ -342,12 +342,11 @@ class Query(Spec):
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
 
     def _refuse_frames(self, where: str) -> None:
-        """Refuse what only tables can do, for now."""
-        if self.frames is not None:
-            what = "as-of windows" if self.asof_over is not None else f"rolling({self.frames.arguments})"
+        """Refuse what only tables can do, for now: as-of windows."""
+        if self.asof_over is not None:
             raise NotImplementedError(
-                f"{what}: not yet on {where}; run() takes pandas, Polars, Arrow and DuckDB tables, and "
-                f"DataFrames of Spark that are not streams"
+                f"as-of windows: not yet on {where}; run() takes pandas, Polars, Arrow and DuckDB tables, "
+                f"and DataFrames of Spark that are not streams"
             )
 
     def _check_time_kind(self, window: Window) -> None:

@@ -104,6 +104,13 @@ class Spec:
         return [f"{name}_{ending}" if ending else name for name in names for ending in endings]
 
     @property
+    def result_columns(self) -> list[tuple[str, Aggregate]]:
+        """The result columns by name, each with its aggregate."""
+        sizes = 1 if self.frames is None else len(self.frames.named)
+        each = [aggregate for _, aggregate in self.aggregates for _ in range(sizes)]
+        return list(zip(self.result_names, each, strict=True))
+
+    @property
     def time_windows(self) -> list[TimeWindow]:
         """The windows that time alone decides."""
         return [window for _, window in self.windows if decided_by_time(window)]

@@ -352,7 +352,6 @@ DAYS = START.asof("7d").agg(n=wr.count())
         (lambda: QUERY.run(EVENTS, at=[{"at": 1}], **COLUMNS), TypeError, "not a table"),
         (lambda: QUERY.open(), NotImplementedError, "not yet on open"),
         (lambda: QUERY.restore(b""), NotImplementedError, "not yet on restore"),
-        (lambda: START.rolling(3, 4).agg(n=wr.count()).open(), NotImplementedError, "rolling\\(3, 4\\)"),
     ],
 )  # fmt: skip
 def test_errors_name_the_input_and_the_remedy(build: Any, error: type[Exception], message: str) -> None:

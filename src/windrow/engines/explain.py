@@ -59,7 +59,7 @@ have partials of their own)
     elif query.rolling_over is not None:
         lines += _rolling(query, query.rolling_over)
     lines.append("state: none is kept after the table is done")
-    if query.frames is not None:
+    if query.asof_over is not None:
         return "\n".join(lines)
     return "\n".join([*lines, *_endless(query)])
 
@@ -151,6 +151,7 @@ def _native(aggregate: Aggregate) -> str:
 
 def _endless(query: Spec) -> Iterator[str]:
     """What an operator keeps, for the same query on endless input."""
+    from windrow.engines.in_order.frame_words import held_in_words
     from windrow.slicing.time_kinds import Kind, Kinds
     from windrow.slicing.time_manager import FEW_KINDS, MOST_LAZY
 
@@ -178,7 +179,9 @@ def _endless(query: Spec) -> Iterator[str]:
         keeps = aggregate.monoid.keeps
         if keeps is not None and query.windows:
             yield f"  {result}: {FAMILIES[keeps].held}"
-    if query.rolling_over is not None:
+    if query.frames is not None:
+        yield from (f"  rolling: {each}" for each in held_in_words(query.frames))
+    elif query.rolling_over is not None:
         in_store = "a window a key in the store, O(log n) of it in memory, and rows not yet due"
         here = "the rows that later results reach back to, and rows not yet due"
         yield f"  rolling: {here if query.rolling_over.store is None else in_store}"

@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windrow.windows.timeline.durations import Duration
+from windrow.windows.timeline.integers import DAY_US
 from windrow.windows.timeline.moves import moved
 
 __all__ = [
+    "CALENDAR_SLACK",
     "Bound",
     "Closed",
     "RelativeFrame",
@@ -32,6 +34,10 @@ __all__ = [
 ]
 
 Closed = Literal["left", "right", "both", "neither"]
+
+#: by the calendar, a later point may reach back further than an earlier one: the last four days of a month
+#: may all be a month after one day, and clocks are turned; but no further than a point so much earlier
+CALENDAR_SLACK = 5 * DAY_US
 
 
 def includes_start(closed: Closed) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from support.small_chunks import small_chunks
+from windrow.engines.in_order.framed import FramedRows
 from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.rows import REVISION, OrderedRows
 from windrow.errors import AggregateError
@@ -25,6 +26,7 @@ from windrow.testing.strategies import (
     CONCATENATION,
     aggregates,
     pushes,
+    rolling_frame_queries,
     rolling_queries,
     streams,
     table_of,
@@ -56,6 +58,8 @@ def window_queries(draw: st.DrawFn, clock: Any, kind: str) -> wr.Query:
 
 
 def opened(query: wr.Query, **options: Any) -> OrderedRows:
+    if query.frames is not None:
+        return FramedRows(query, query.rolling_over, **options)
     if query.rolling_over is not None:
         return OrderedRows(query, "", query.rolling_over, **options)
     (name, window) = query.windows[0]
@@ -142,11 +146,20 @@ def test_rolling_in_order_of_time(clock: Any, data: st.DataObject) -> None:
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("kind", ["rolling", "Rows", "Delta", "Punctuation", "Threshold", "Policy"])
+@pytest.mark.parametrize("clock", CLOCKS)
+@settings(max_examples=examples(60))
+@given(data=st.data())
+def test_rolling_frames(clock: Any, data: st.DataObject) -> None:
+    check_stream(data.draw, data.draw(rolling_frame_queries(clock)), clock)
+
+
+@pytest.mark.parametrize("kind", ["rolling", "frames", "Rows", "Delta", "Punctuation", "Threshold", "Policy"])
 @settings(max_examples=examples(40))
 @given(data=st.data(), fewest=st.integers(1, 4), most=st.integers(1, 6))
 def test_rows_in_small_chunks(kind: str, data: st.DataObject, fewest: int, most: int) -> None:
-    queries = rolling_queries("integer") if kind == "rolling" else window_queries("integer", kind)
+    queries = {"rolling": rolling_queries, "frames": rolling_frame_queries}.get(
+        kind, lambda clock: window_queries(clock, kind)
+    )("integer")
     with small_chunks(fewest, most):
         check_stream(data.draw, data.draw(queries), "integer")
 

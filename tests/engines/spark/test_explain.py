@@ -50,7 +50,7 @@ def test_frames_of_rows_and_of_labels(spark: Any) -> None:
     assert "Spark's plan" not in asof
     stream = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
     with pytest.raises(NotImplementedError, match="not yet on streams of Spark"):
-        wr.query(time="ts").rolling("1h", "2h").agg(n=wr.count()).explain(stream)
+        wr.query(time="ts").asof("1h", "2h").agg(n=wr.count()).explain(stream)
 
 
 def test_why_an_aggregate_is_not_native(spark: Any) -> None:

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from support.budget import examples
 from windrow.testing import StreamOracle, assert_same_results
-from windrow.testing.strategies import operations, stream_queries, streams, table_of, windows
+from windrow.testing.strategies import (
+    operations,
+    rolling_frame_queries,
+    stream_queries,
+    streams,
+    table_of,
+    windows,
+)
 
 COUNTED = (
     "rows_in",
@@ -72,6 +79,15 @@ def test_any_query_on_any_stream(clock: Any, data: st.DataObject) -> None:
     query = data.draw(stream_queries(clock))
     rows = data.draw(streams(clock, null_times=True))
     calls = data.draw(operations(rows))
+    check(query, calls, clock, data.draw(st.integers(0, 8)))
+
+
+@pytest.mark.parametrize("clock", ["integer", "timestamp"])
+@settings(max_examples=examples(60))
+@given(st.data())
+def test_any_rolling_frames_on_any_stream(clock: Any, data: st.DataObject) -> None:
+    query = data.draw(stream_queries(clock, of=rolling_frame_queries(clock)))
+    calls = data.draw(operations(data.draw(streams(clock, null_times=True))))
     check(query, calls, clock, data.draw(st.integers(0, 8)))
 
 

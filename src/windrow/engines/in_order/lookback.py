@@ -1,32 +1,46 @@
-"""What the rolling results of new rows need of a log: the rows at the far edge of windows one by one, and of
-the stretch that all windows hold one partial per key.
+"""What the rolling results of new rows need of a log: the rows at the edges of windows one by one, and of the
+stretch that all windows hold one partial per key.
 
 New rows with times from t1 to t2 see (t - size, t] each. Rows in (t1 - size, t2 - size] are in some windows
-and not in others; rows after that and before the new ones are in all. With ``rows=n`` the same is true of
-each key by itself: of a key with m new rows its last n - m rows are in all windows, and m - 1 more in some.
-Cost: the chunks at the edge, and O(log chunks) wholes; by rows for each distance at which edges of keys lie.
+and not in others; rows after that and before the new ones are in all. Frames that end elsewhere have such a
+far edge, and a near one: rows that lie behind some windows and not behind others. With ``rows=n`` the same is
+true of each key by itself: of a key with m new rows its last n - m rows are in all windows, and m - 1 more in
+some.
+Cost: the chunks at the edges, and O(log chunks) wholes; by rows for each distance at which edges of keys lie.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from windrow.arrays import Mask
+from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import FANOUT, RowLog
 from windrow.engines.in_order.summaries import Whole, numbered
 from windrow.rows.keys import shared_keys
 from windrow.spec import Spec
 
-__all__ = ["Reach", "everything", "reach_by_rows", "reach_by_time"]
+__all__ = ["Reach", "Span", "everything", "reach_by_rows", "reach_by_time", "rows_between"]
 
 #: chunks in memory are read as wholes if they have so many times as many rows as there are beside them
 PAYS = 2
 #: windows of so few rows, for many keys, begin all over a log: it is read row by row
 FEW_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Span:
+    """Windows by time, [front, stop) each: their first and last front, their first and last stop."""
+
+    first_front: int
+    last_front: int
+    first_stop: int
+    last_stop: int
 
 
 @dataclass(frozen=True)
@@ -44,36 +58,68 @@ def everything(log: RowLog) -> Reach:
     return Reach(log.all(), sum(map(len, log.rows())))
 
 
-def _reach(edge: list[Held], tail: Held | None, middle: list[tuple[Whole, Mask | None]]) -> Reach:
-    parts = [*edge, *([] if tail is None else [tail])]
+def _reach(
+    edge: list[Held],
+    rest: list[Held],
+    middle: list[tuple[Whole, Mask | None]],
+) -> Reach:
+    parts = [*edge, *rest]
     return Reach(joined(parts) if parts else None, sum(map(len, edge)), tuple(middle))
 
 
 # -- by time -------------------------------------------------------------------------------------------------
 
 
-def reach_by_time(query: Spec, size: int, log: RowLog, new: Held) -> Reach:
-    """For new rows in order of time, all after those of the log."""
-    low, high = int(new.times[0]) - size, int(new.times[-1]) - size
-    out = bisect_right(log.chunks, low, key=lambda chunk: chunk.last)
-    inner = max(out, bisect_right(log.chunks, high, key=lambda chunk: chunk.first))
-    edge = [_after(chunk.rows, low) for chunk in log.chunks[out:inner]]
-    tail = None if log.tail is None else _after(log.tail, low)
-    others = sum(map(len, edge)) + (0 if tail is None else len(tail)) + len(new)
-    if not _pays(log, inner, others):
-        return _reach([*edge, *log.rows(inner)], tail, [])
-    nodes = log.cover(log.first + inner, log.end)
-    return _reach(edge, tail, [(log.whole(query, *node), None) for node in nodes])
+def reach_by_time(query: Spec, span: Span, log: RowLog, others: int) -> Reach:
+    """For windows over the rows of a log; so many ``others`` are read besides."""
+    first, last = _touched(log, span.first_front, span.last_stop)
+    inner = min(last, max(first, bisect_left(log.chunks, span.last_front, key=_first)))
+    behind = max(inner, bisect_left(log.chunks, span.first_stop, key=_last))
+    edge = _within(log.chunks[first:inner], span)
+    near, tail = _within(log.chunks[behind:last], span), _tail_within(log, span)
+    others += sum(map(len, [*edge, *near, *tail]))
+    if not _pays(log.chunks[inner:behind], others):
+        return _reach([*edge, *(chunk.rows for chunk in log.chunks[inner:behind]), *near], tail, [])
+    nodes = log.cover(log.first + inner, log.first + behind)
+    return _reach(edge, [*near, *tail], [(log.whole(query, *node), None) for node in nodes])
 
 
-def _after(rows: Held, time: int) -> Held:
-    begin = int(np.searchsorted(rows.times, time, "right"))
-    return rows.slice(begin, len(rows)) if begin else rows
+def rows_between(log: RowLog, front: int, stop: int) -> Held | None:
+    """The rows of a log with times in [front, stop), one by one; None: there are none."""
+    first, last = _touched(log, front, stop)
+    span = Span(front, front, stop, stop)
+    return _reach([], [*_within(log.chunks[first:last], span), *_tail_within(log, span)], []).rows
 
 
-def _pays(log: RowLog, begin: int, others: int) -> bool:
+def _touched(log: RowLog, front: int, stop: int) -> tuple[int, int]:
+    """The chunks, [first, last), that may have rows with times in [front, stop)."""
+    first = bisect_left(log.chunks, front, key=_last)
+    return first, max(first, bisect_left(log.chunks, stop, key=_first))
+
+
+def _first(chunk: Chunk) -> int:
+    return chunk.first
+
+
+def _last(chunk: Chunk) -> int:
+    return chunk.last
+
+
+def _tail_within(log: RowLog, span: Span) -> list[Held]:
+    return [] if log.tail is None else [_between(log.tail, span)]
+
+
+def _within(chunks: Sequence[Chunk], span: Span) -> list[Held]:
+    return [_between(chunk.rows, span) for chunk in chunks]
+
+
+def _between(rows: Held, span: Span) -> Held:
+    begin, end = np.searchsorted(rows.times, [span.first_front, span.last_stop]).tolist()
+    return rows if (begin, end) == (0, len(rows)) else rows.slice(begin, max(begin, end))
+
+
+def _pays(chunks: Sequence[Chunk], others: int) -> bool:
     """Whether chunks are better read as wholes: if they are not in memory, or are many rows."""
-    chunks = log.chunks[begin:]
     return bool(chunks) and (
         sum(chunk.count for chunk in chunks) > PAYS * others or not all(chunk.is_loaded for chunk in chunks)
     )
@@ -85,12 +131,16 @@ def _pays(log: RowLog, begin: int, others: int) -> bool:
 def reach_by_rows(query: Spec, count: int, log: RowLog, new: Held) -> Reach:
     """For new rows, all after those of the log, and their last ``count`` rows by key."""
     if not log.chunks:
-        return _reach([], log.tail, [])
+        return _reach([], _tail(log), [])
     walk = _Walk(query, log, new, count)
     if count <= FEW_ROWS and walk.keys > len(log.chunks) // 4:
         return everything(log)
     walk.run()
-    return _reach(walk.edge[::-1], log.tail, walk.middle[::-1])
+    return _reach(walk.edge[::-1], _tail(log), walk.middle[::-1])
+
+
+def _tail(log: RowLog) -> list[Held]:
+    return [] if log.tail is None else [log.tail]
 
 
 class _Walk:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.arrays import END_OF_TIME
 from windrow.engines.in_order.chunks import Chunk, cut, fewest_rows
 from windrow.engines.in_order.held_rows import Held, joined
 
@@ -35,6 +36,12 @@ class Waiting:
     @property
     def nbytes(self) -> int:
         return sum(part.nbytes for part in self.parts) + sum(chunk.nbytes for chunk in self.chunks)
+
+    @property
+    def first(self) -> int:
+        """The earliest time, or the end of time if there are no rows."""
+        firsts = [int(part.times[0]) for part in self.parts if len(part)]
+        return min([END_OF_TIME, *firsts, *(chunk.first for chunk in self.chunks)])
 
     def with_rows(self, rows: Held) -> Waiting:
         """With rows in any order."""

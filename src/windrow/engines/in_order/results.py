@@ -16,13 +16,12 @@ import pyarrow as pa
 from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.lookback import Reach
-from windrow.engines.in_order.summaries import fused, numbered
+from windrow.engines.in_order.middle import middle_of
 from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.strategy import Strategy, starts_behind
 from windrow.engines.result_tables import result_table
 from windrow.partials.aggregate import aggregate_columns
-from windrow.partials.partials import Partials
 from windrow.partials.ranges import RowRanges
 from windrow.partials.unseen import null_where_unseen
 from windrow.slicing.found import Ranges
@@ -88,36 +87,10 @@ def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reac
 def _over_middle(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: Reach) -> list[Any]:
     """The same over partials: those of single rows, and in each run the middle behind its rows at the
     edge."""
-    frame, runs = taken.frame, taken.frame.run_starts
-    aggregates = [aggregate for _, aggregate in query.aggregates]
-    single = Partials.of_rows(frame, aggregates, np.arange(len(frame) + 1), taken.unseen)
-    keys, middle = _middle(query, taken, reach)
-    edges = taken.leading_rows(reach.edge)
-    places = np.insert(np.arange(len(frame)), (runs[:-1] + edges)[keys], len(frame) + np.arange(len(keys)))
-    held = np.zeros(len(edges), np.int64)
-    held[keys] = middle.rows
-    fronts, stops = _fronts_and_stops(over, taken, chosen, held)
-    has = (held > 0).astype(np.int64)
-    mine = frame.keys[chosen]
-    before = (np.cumsum(has) - has)[mine]
-    assert ((fronts <= (runs[:-1] + edges)[mine]) | (has[mine] == 0)).all(), "a window without the middle"
-    partials = Partials.concat([single, middle]).take(places)
-    return partials.results(fronts + before, stops + before + has[mine], "sliding", query.min_count)
-
-
-def _middle(query: Spec, taken: Taken, reach: Reach) -> tuple[Ints, Partials]:
-    """The keys of the frame that are in the middle, sorted, and one partial for each."""
     frame = taken.frame
-    wholes = [whole for whole, _ in reach.middle]
-    codes, parts = [], []
-    for numbers, (whole, mask) in zip(
-        numbered(query.by, frame.key_table(), wholes), reach.middle, strict=True
-    ):
-        wanted = numbers < len(frame.key_rows)
-        places = np.flatnonzero(wanted if mask is None else wanted & mask)
-        codes.append(numbers[places])
-        parts.append(whole.partials.take(places))
-    return fused(np.concatenate(codes), parts)
+    middle = middle_of(query, taken, reach, frame.key_table(), frame.run_starts)
+    fronts, stops = _fronts_and_stops(over, taken, chosen, middle.held)
+    return middle.results(frame.keys[chosen], fronts, stops, query.min_count)
 
 
 def _fronts_and_stops(over: Rolling, taken: Taken, chosen: Ints, held: Ints) -> tuple[Ints, Ints]:

@@ -37,13 +37,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints, Mask
+from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Naming, Taken, take
 from windrow.engines.in_order.held_columns import HeldColumns
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import RowLog, packed_masks, unpacked_masks
-from windrow.engines.in_order.lookback import Reach, everything, reach_by_rows, reach_by_time
+from windrow.engines.in_order.lookback import Reach, Span, everything, reach_by_rows, reach_by_time
 from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns, rolling_columns
 from windrow.engines.in_order.summaries import Whole
@@ -198,7 +198,9 @@ class OrderedRows:
 
     def _reach(self, over: Rolling, new: Held) -> Reach:
         if over.size is not None:
-            return reach_by_time(self._query, over.size.units, self._log, new)
+            first, last, size = int(new.times[0]), int(new.times[-1]), over.size.units
+            span = Span(first - size + 1, last - size + 1, first + 1, last + 1)
+            return reach_by_time(self._query, span, self._log, len(new))
         assert over.rows is not None
         return reach_by_rows(self._query, over.rows, self._log, new)
 
@@ -233,6 +235,10 @@ class OrderedRows:
         order = pa.array(np.argsort(places))
         rows = new if len(places) == len(new) else new.take(np.sort(places))
         table = with_results(self._query, rows.table, [column.take(order) for column in columns])
+        return self._with_revisions(rows, table)
+
+    def _with_revisions(self, rows: Held, table: pa.Table) -> pa.Table:
+        """Results of rows, with how often each came out before, where that is counted."""
         return table.append_column(REVISION, pa.array(rows.revisions)) if self._counts_revisions else table
 
     # -- results in advance ----------------------------------------------------------------------------------
@@ -291,11 +297,11 @@ class OrderedRows:
     @property
     def rows(self) -> int:
         """How many rows are held."""
-        return len(self._log) + len(self._pending)
+        return len(self._log) + len(self.waiting)
 
     @property
     def nbytes(self) -> int:
-        return self._log.nbytes + self._pending.nbytes
+        return self._log.nbytes + self.waiting.nbytes
 
     @property
     def log(self) -> RowLog:
@@ -304,7 +310,7 @@ class OrderedRows:
 
     @property
     def waiting(self) -> Waiting:
-        """The pending rows."""
+        """Rows whose results are not out: the pending ones."""
         return self._pending
 
     @property
@@ -331,7 +337,7 @@ class OrderedRows:
     def state(self, with_chunks: bool = True) -> dict[str, Any]:
         """All that is held, as plain values, arrays and tables; without the rows in chunks for a caller
         that keeps them elsewhere."""
-        log, pending = self._log, self._pending
+        log, pending = self._log, self.waiting
         found: dict[str, Any] = {"passed": self._passed, "since": self._since, "added": self._added()}
         if with_chunks:
             context, waiting = log.all(), pending.all()
@@ -360,22 +366,19 @@ class OrderedRows:
         known = RowLog(tuple(log), state.get("first", 0), context, masks, added_after)
         known.check_invariants()
         self._log = known.with_tail(context)
-        self._pending = Waiting((), tuple(waiting))
-        if pending is not None:
-            self._pending = self._pending.with_rows(pending)
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
         self._since = whole("since", state["since"], -_NEVER, _NEVER)
-        self._check_waiting()
+        found = Waiting((), tuple(waiting))
+        self._set_waiting(found if pending is None else found.with_rows(pending))
 
     def check_passed(self, up_to: int) -> None:
         """Raise if rows were taken that were not due before a time."""
         require(self._passed <= up_to, f"rows were taken up to {self._passed}, and are due up to {up_to}")
 
-    def _check_waiting(self) -> None:
-        """Rows that wait come after those that were taken."""
-        firsts = [chunk.first for chunk in self._pending.chunks]
-        firsts += [int(part.times[0]) for part in self._pending.parts if len(part)]
-        require(min(firsts, default=_NEVER) >= self._passed, "rows that wait, and whose time has passed")
+    def _set_waiting(self, waiting: Waiting) -> None:
+        """Rows that wait, from a state: they come after those that were taken."""
+        self._pending = waiting
+        require(waiting.first >= min(self._passed, END_OF_TIME), "rows that wait, and whose time has passed")
 
     def _added(self) -> dict[str, int]:
         """How many rows had come when aggregates were added, for those of which held rows may not know."""

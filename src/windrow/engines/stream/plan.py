@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
+from windrow.engines.in_order.framed import FramedRows
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling
@@ -71,7 +72,7 @@ class Plan:
         names = [*query.by, "window"] if query.names_windows else [*query.by]
         if not query.is_rolling:
             names += ["window_start", "window_end"]
-        return [*names, *(name for name, _ in query.aggregates), *extra_columns(query)]
+        return [*names, *query.result_names, *extra_columns(query)]
 
     @cached_property
     def numbered(self) -> list[tuple[int, str, Window]]:
@@ -213,6 +214,9 @@ class Plan:
 
     def ordered_part(self, name: str, window: Any) -> OrderedRows:
         is_rolling = not isinstance(window, Window)
+        counts = is_rolling and self.counts_revisions
         if is_rolling and self.key_windows is not None:
-            return StoredRolling(self.query, window, self.key_windows, counts_revisions=self.counts_revisions)
-        return OrderedRows(self.query, name, window, counts_revisions=is_rolling and self.counts_revisions)
+            return StoredRolling(self.query, window, self.key_windows, counts_revisions=counts)
+        if is_rolling and window.frames is not None:
+            return FramedRows(self.query, window, counts_revisions=counts)
+        return OrderedRows(self.query, name, window, counts_revisions=counts)

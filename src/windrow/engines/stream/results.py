@@ -86,7 +86,7 @@ def _types(plan: Plan, state: State) -> dict[str, Any]:
         found |= {"window": pa.string()} if query.names_windows else {}
         edges = state.axis.edges(_NO_EDGES, _NO_EDGES)
         found |= {name: column.type for name, column in edges.items()}
-    found |= {name: result_type(aggregate, schema) for name, aggregate in query.aggregates}
+    found |= {name: result_type(aggregate, schema) for name, aggregate in query.result_columns}
     return found | {name: _EXTRA_TYPES[name] for name in extra_columns(query)}
 
 

@@ -24,7 +24,7 @@ from windrow.slicing.finder.moved_times import moved_times
 from windrow.windows.relative import Bound, RelativeFrame, RowFrame, TimeFrame
 from windrow.windows.timeline.durations import Duration
 
-__all__ = ["SeenRows"]
+__all__ = ["SeenRows", "bounds_at"]
 
 _NONE: Ints = np.zeros(0, np.int64)
 
@@ -87,9 +87,7 @@ class SeenRows:
         return self._found[known]
 
     def _searched(self, bound: Bound, keys: Ints, after: bool) -> Ints:
-        bounds = self.times if self.moments is None else self.moments
-        for offset in _summed(bound.offsets):
-            bounds = moved_times(bounds, offset, bound.timezone)
+        bounds = bounds_at(bound, self.times if self.moments is None else self.moments)
         out = np.empty(len(keys), np.int64)
         if self.fractions is None and self.point_fractions is None:
             bounds = bounds + 1 if after else bounds
@@ -101,6 +99,19 @@ class SeenRows:
         )
         _find_first(self.times, rows, self.runs, keys, bounds, points + 1 if after else points, out)
         return out
+
+
+def bounds_at(bound: Bound, times: Ints) -> Ints:
+    """An end of a frame for points at these times; none lies beyond the ends of time.
+
+    >>> bounds_at(
+    ...     Bound((Duration(-10, "integer"), Duration(3, "integer")), True), np.array([50, 60])
+    ... ).tolist()
+    [43, 53]
+    """
+    for offset in _summed(bound.offsets):
+        times = moved_times(times, offset, bound.timezone)
+    return times
 
 
 @kernel

@@ -23,7 +23,7 @@ from windrow.spec import Spec
 from windrow.testing.oracle.batch import check_columns
 from windrow.testing.oracle.folding import fold, key_of, place
 from windrow.testing.oracle.membership import Row
-from windrow.testing.oracle.stream_in_order import OrderedModel, RollingModel
+from windrow.testing.oracle.stream_in_order import FrameModel, OrderedModel, RollingModel
 from windrow.testing.oracle.stream_results import Model, Result, Watermark, allowance
 from windrow.testing.oracle.stream_sessions import SessionModel
 from windrow.testing.oracle.stream_windows import TimeModel
@@ -100,7 +100,8 @@ class StreamOracle:
         self._keys: list[tuple[Any, ...]] = []
         self._models = [_model(query, name, window) for name, window in query.windows]
         if query.rolling_over is not None:
-            self._models = [RollingModel(query, "", query.rolling_over)]
+            model = RollingModel if query.frames is None else FrameModel
+            self._models = [model(query, "", query.rolling_over)]
 
     # -- what an operator does -------------------------------------------------------------------------------
 
@@ -259,6 +260,8 @@ class StreamOracle:
         self.counts.windows_retracted += result.kind == "retracted"
 
     def _shown(self, model: Model, result: Result) -> dict[str, Any]:
+        if result.seen is not None:
+            return {**self._head(model, result), **result.seen, **self._tail(result)}
         is_retracted = result.kind == "retracted"
         names = [name for name, _ in self.query.aggregates]
         rows = sorted(result.rows, key=lambda row: place(self.query, row))

@@ -12,15 +12,18 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from windrow.spec import Spec
 from windrow.testing.oracle.folding import place, policy_frames, rolling_rows
 from windrow.testing.oracle.membership import Frame, Row, frames
+from windrow.testing.oracle.relative import seen_by_row
 from windrow.testing.oracle.stream_results import Kind, Model, Result, Watermark
 from windrow.windows import Delta, Policy
+from windrow.windows.relative import RelativeFrame, RowFrame, TimeFrame
 
-__all__ = ["OrderedModel", "RollingModel"]
+__all__ = ["FrameModel", "OrderedModel", "RollingModel"]
 
 
 class InOrder(Model):
@@ -138,3 +141,68 @@ class RollingModel(InOrder):
         self.times_out[row.arrival] += 1
         kind: Kind = "fired" if is_final else "speculative"
         return Result(kind, key, None, None, held, self.times_out[row.arrival] - 1, is_final, row)
+
+
+class FrameModel(RollingModel):
+    """The rolling results of frames: each comes out once no row that is still to come can be in a frame of
+    its row.
+
+    >>> import windrow as wr
+    >>> query = wr.query(time="ts").rolling(2, closed="both", shift=1).agg(n=wr.count())
+    >>> model = FrameModel(query, "", query.rolling_over)
+    >>> len(model.take(0, [Row(4, 0, {}), Row(3, 1, {})], 3))
+    2
+    >>> [[(result.row.time, result.seen) for result in model.results(watermark)] for watermark in (4, 5)]
+    [[], [(3, {'n': 2})]]
+    """
+
+    def results(self, watermark: Watermark) -> Iterator[Result]:
+        for key, rows in self.rows.items():
+            passed = self.passed(key, watermark)
+            for row in passed:
+                if row.arrival not in self.given and self._is_decided(row, passed, watermark):
+                    self.given.add(row.arrival)
+                    yield self._framed(key, row, passed, is_final=True)
+            if self.updates and key in self.touched:
+                yield from self._speculative(key, rows)
+        self.touched.clear()
+
+    def _is_decided(self, row: Row, passed: list[Row], watermark: Watermark) -> bool:
+        """Whether no row that is still to come can be in a frame; those come at the watermark or later."""
+        if watermark == math.inf:
+            return True
+        return not any(
+            passed.index(row) + frame.stop > len(passed)
+            if isinstance(frame, RowFrame)
+            else _reaches(frame, row, watermark - self.allowed)
+            for frame in self._frames
+        )
+
+    def _speculative(self, key: int, rows: list[Row]) -> Iterator[Result]:
+        ordered, since = self.in_order(rows), self.touched[key]
+        for row in ordered:
+            if row.arrival not in self.given and (row.time >= since or self._may_hold(row, since)):
+                yield self._framed(key, row, ordered, is_final=False)
+
+    def _may_hold(self, row: Row, since: int) -> bool:
+        """Whether a row at a time or later may be in a frame."""
+        return any(
+            frame.stop > 1 if isinstance(frame, RowFrame) else _reaches(frame, row, since)
+            for frame in self._frames
+        )
+
+    @property
+    def _frames(self) -> list[RelativeFrame]:
+        return [frame for _, frame in self.window.frames.named]
+
+    def _framed(self, key: int, row: Row, rows: list[Row], *, is_final: bool) -> Result:
+        found = self._result(key, row, [], is_final=is_final)
+        return replace(found, seen=seen_by_row(self.query, row, rows))
+
+
+def _reaches(frame: TimeFrame, row: Row, since: Watermark) -> bool:
+    """Whether the frame of a row goes on to a time."""
+    if frame.upper is None:
+        return True
+    end = frame.upper.at(row.time)
+    return end >= since if frame.upper.is_closed else end > since

@@ -38,6 +38,8 @@ class Result:
     revision: int
     is_final: bool
     row: Row | None = None
+    #: its results by name, where each row has several frames
+    seen: dict[str, Any] | None = None
 
 
 class Model(ABC):

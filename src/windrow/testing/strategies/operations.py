@@ -10,6 +10,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from windrow.query import Query
+from windrow.testing.strategies.frames import rolling_frame_queries
 from windrow.testing.strategies.queries import queries, rolling_queries
 from windrow.testing.strategies.streams import Clock, Row
 from windrow.testing.strategies.windows import length
@@ -23,17 +24,25 @@ Operation = tuple[Literal["push", "advance"], Any]
 
 @st.composite
 def stream_queries(
-    draw: st.DrawFn, clock: Clock = "integer", *, max_windows: int = 3, policies: bool = True
+    draw: st.DrawFn,
+    clock: Clock = "integer",
+    *,
+    max_windows: int = 3,
+    policies: bool = True,
+    of: st.SearchStrategy[Query] | None = None,
 ) -> Query:
     """Queries with a watermark delay or without, with allowed lateness or without, final or with updates.
+    ``of``: queries without these, to draw from.
 
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import stream_queries
     >>> find(stream_queries(), lambda query: query.allowed_lateness is not None).allowed_lateness.units
     1
     """
-    if draw(st.integers(0, 5)) == 5:
-        query = draw(rolling_queries(clock, policies=policies))
+    if of is not None:
+        query = draw(of)
+    elif draw(st.integers(0, 5)) == 5:
+        query = draw(st.one_of(rolling_queries(clock, policies=policies), rolling_frame_queries(clock)))
     else:
         query = draw(queries(clock, max_windows=max_windows, policies=policies))
     # Short delays make late rows, and long allowances make corrections of them

@@ -33,18 +33,13 @@ from windrow.rows.times import TimeAxis, read_times
 from windrow.slicing.finder.moved_times import moved_times
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
-from windrow.windows.relative import RelativeFrame, RowFrame
-from windrow.windows.timeline.integers import DAY_US
+from windrow.windows.relative import CALENDAR_SLACK, RelativeFrame, RowFrame
 
 __all__ = ["CLOCK", "LABEL", "FrameTask", "answer_batches"]
 
 #: the times of events and labels, as windows count them, and the columns of labels, null for events
 CLOCK = "__windrow_clock"
 LABEL = "__windrow_label"
-
-#: by the calendar, a later point may reach back further than an earlier one: the last four days of a month
-#: may all be a month after one day, and clocks are turned; but no further than a point so much earlier
-_CALENDAR_SLACK = 5 * DAY_US
 
 
 def answer_batches(
@@ -174,7 +169,7 @@ class FrameTask:
         if isinstance(frame, RowFrame):
             return max(begin, len(rows.events) + min(frame.front, 0))
         bounds = [bound for bound in (frame.lower, frame.upper) if bound is not None]
-        slack = _CALENDAR_SLACK if any(bound.is_calendar for bound in bounds) else 0
+        slack = CALENDAR_SLACK if any(bound.is_calendar for bound in bounds) else 0
         fronts, _ = rows.seen(np.array([last]), rows.times[-1:] - slack).ranges(frame)
         return int(fronts[0])
 

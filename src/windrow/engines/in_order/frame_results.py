@@ -1,0 +1,154 @@
+"""What rows see through their frames, of a log that holds all rows that have come: a column for each
+aggregate and frame.
+
+The rows that ask are *points*. By time their keys and times matter, and they need not be in the log
+themselves; by rows they are found in it by their arrival numbers. What lies in all frames of a size is read
+as partials by key where it is much, as for plain rolling (:mod:`windrow.engines.in_order.lookback`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.engines.in_order.context import Taken
+from windrow.engines.in_order.frame_bounds import span_of
+from windrow.engines.in_order.held_rows import Held
+from windrow.engines.in_order.log import RowLog
+from windrow.engines.in_order.lookback import Reach, Span, reach_by_time, rows_between
+from windrow.engines.in_order.middle import middle_of
+from windrow.errors import AggregateError
+from windrow.partials.aggregate import aggregate_columns
+from windrow.partials.ranges import RowRanges
+from windrow.partials.unseen import null_where_unseen
+from windrow.rows.keys import shared_keys
+from windrow.slicing.finder.relative import SeenRows
+from windrow.spec import Spec
+from windrow.state.checks import require
+from windrow.windows.relative import RelativeFrame, TimeFrame
+
+__all__ = ["columns_by_rows", "columns_by_time", "places_of"]
+
+#: makes a frame of rows that lie in order
+Framing = Callable[[Held | None], Taken]
+
+
+def _by_aggregate(found: Sequence[list[Any]]) -> list[Any]:
+    """Columns of each frame, as those of each aggregate."""
+    return [column for columns in zip(*found, strict=True) for column in columns]
+
+
+def _over_rows(query: Spec, taken: Taken, fronts: Ints, stops: Ints) -> list[Any]:
+    """A column for each aggregate, for ranges of a frame's rows."""
+    aggregates = [aggregate for _, aggregate in query.aggregates]
+    columns = aggregate_columns(taken.frame, aggregates, RowRanges(fronts, stops), query.min_count)
+    return null_where_unseen(columns, taken.unseen, fronts, stops)
+
+
+# -- by time -------------------------------------------------------------------------------------------------
+
+
+def columns_by_time(
+    query: Spec, frames: Sequence[TimeFrame], log: RowLog, points: Held, framing: Framing
+) -> list[Any]:
+    """The results of points, in their order."""
+    spans = [span_of(frame, points.times) for frame in frames]
+    reaches = [reach_by_time(query, span, log, len(points)) for span in spans]
+    if not any(reach.middle for reach in reaches):
+        return _by_aggregate(_over_one_stretch(query, frames, log, points, framing, spans))
+    pairs = zip(frames, reaches, strict=True)
+    try:
+        return _by_aggregate([_over_reach(query, frame, reach, points, framing) for frame, reach in pairs])
+    except (AggregateError, TypeError):
+        # over the rows themselves it works, or raises again and can name the row
+        return _by_aggregate(_over_one_stretch(query, frames, log, points, framing, spans))
+
+
+def _over_one_stretch(
+    query: Spec,
+    frames: Sequence[TimeFrame],
+    log: RowLog,
+    points: Held,
+    framing: Framing,
+    spans: Sequence[Span],
+) -> list[list[Any]]:
+    """The results of each frame, over rows that are read once for all of them."""
+    front, stop = min(span.first_front for span in spans), max(span.last_stop for span in spans)
+    taken = framing(rows_between(log, front, stop))
+    asked = _asked(query, taken, points)
+    found = [_over_rows(query, taken, *asked.seen(taken, frame)) for frame in frames]
+    return [asked.put_back(columns) for columns in found]
+
+
+def _over_reach(query: Spec, frame: TimeFrame, reach: Reach, points: Held, framing: Framing) -> list[Any]:
+    """The results of one frame, perhaps over partials."""
+    taken = framing(reach.rows)
+    asked = _asked(query, taken, points)
+    fronts, stops = asked.seen(taken, frame)
+    if not reach.middle:
+        return asked.put_back(_over_rows(query, taken, fronts, stops))
+    middle = middle_of(query, taken, reach, asked.key_values, asked.runs)
+    return asked.put_back(middle.results(asked.keys, fronts, stops, query.min_count))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Points by key and time, with numbers of keys that are those of a frame's rows, and more."""
+
+    keys: Ints
+    times: Ints
+    #: the place of each point in the order in which points were given
+    order: Ints
+    #: all keys, those of the frame first; and where the rows of each start, and the end
+    key_values: pa.Table
+    runs: Ints
+
+    def seen(self, taken: Taken, frame: TimeFrame) -> tuple[Ints, Ints]:
+        return SeenRows(taken.frame.times, self.runs, self.keys, self.times).ranges(frame)
+
+    def put_back(self, columns: list[Any]) -> list[Any]:
+        """Columns in the order in which points were given."""
+        places = np.empty(len(self.order), np.int64)
+        places[self.order] = np.arange(len(self.order))
+        return [column.take(pa.array(places)) for column in columns]
+
+
+def _asked(query: Spec, taken: Taken, points: Held) -> _Asked:
+    frame = taken.frame
+    values, (_, numbers) = shared_keys(query.by, [frame.key_table(), points.table])
+    count = max(len(frame.key_rows), int(numbers.max()) + 1)
+    runs = np.append(frame.run_starts, np.full(count - len(frame.key_rows), len(frame)))
+    order = np.lexsort([points.times, numbers])
+    return _Asked(numbers[order], points.times[order], order, values, runs)
+
+
+# -- by rows -------------------------------------------------------------------------------------------------
+
+
+def places_of(taken: Taken, points: Held) -> Ints:
+    """The positions of points among the rows of a frame."""
+    arrivals = taken.rows.arrivals[taken.places(np.arange(len(taken.frame)))]
+    order = np.argsort(arrivals)
+    found = np.minimum(np.searchsorted(arrivals, points.arrivals, sorter=order), len(order) - 1)
+    places = order[found]
+    require(bool((arrivals[places] == points.arrivals).all()), "rows that wait, and are not among the others")
+    return places
+
+
+def columns_by_rows(query: Spec, frames: Sequence[RelativeFrame], taken: Taken, places: Ints) -> list[Any]:
+    """The results of points at these positions of the frame, in this order."""
+    order = np.argsort(places)
+    asked = np.empty(len(order), np.int64)
+    asked[order] = np.arange(len(order))
+    seen, back = SeenRows(taken.frame.times, taken.frame.run_starts), pa.array(asked)
+    found = []
+    for frame in frames:
+        fronts, stops = seen.ranges(frame)
+        columns = _over_rows(query, taken, fronts[places[order]], stops[places[order]])
+        found.append([column.take(back) for column in columns])
+    return _by_aggregate(found)
