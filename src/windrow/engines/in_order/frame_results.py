@@ -20,7 +20,7 @@ from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.frame_bounds import span_of
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.log import RowLog
-from windrow.engines.in_order.lookback import Reach, Span, reach_by_time, rows_between
+from windrow.engines.in_order.lookback import Reach, Span, reach_by_rows, reach_by_time, rows_between
 from windrow.engines.in_order.middle import middle_of
 from windrow.errors import AggregateError
 from windrow.partials.aggregate import aggregate_columns
@@ -30,9 +30,9 @@ from windrow.rows.keys import shared_keys
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
 from windrow.state.checks import require
-from windrow.windows.relative import RelativeFrame, TimeFrame
+from windrow.windows.relative import RowFrame, TimeFrame
 
-__all__ = ["columns_by_rows", "columns_by_time", "places_of"]
+__all__ = ["columns_by_rows", "columns_by_time", "columns_of_last_rows", "places_of"]
 
 #: makes a frame of rows that lie in order
 Framing = Callable[[Held | None], Taken]
@@ -41,6 +41,13 @@ Framing = Callable[[Held | None], Taken]
 def _by_aggregate(found: Sequence[list[Any]]) -> list[Any]:
     """Columns of each frame, as those of each aggregate."""
     return [column for columns in zip(*found, strict=True) for column in columns]
+
+
+def _put_back(columns: list[Any], order: Ints) -> list[Any]:
+    """Columns of what was put into an order, as it was before."""
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return [column.take(pa.array(places)) for column in columns]
 
 
 def _over_rows(query: Spec, taken: Taken, fronts: Ints, stops: Ints) -> list[Any]:
@@ -113,9 +120,7 @@ class _Asked:
 
     def put_back(self, columns: list[Any]) -> list[Any]:
         """Columns in the order in which points were given."""
-        places = np.empty(len(self.order), np.int64)
-        places[self.order] = np.arange(len(self.order))
-        return [column.take(pa.array(places)) for column in columns]
+        return _put_back(columns, self.order)
 
 
 def _asked(query: Spec, taken: Taken, points: Held) -> _Asked:
@@ -140,15 +145,52 @@ def places_of(taken: Taken, points: Held) -> Ints:
     return places
 
 
-def columns_by_rows(query: Spec, frames: Sequence[RelativeFrame], taken: Taken, places: Ints) -> list[Any]:
+def columns_by_rows(query: Spec, frames: Sequence[RowFrame], taken: Taken, places: Ints) -> list[Any]:
     """The results of points at these positions of the frame, in this order."""
+    return _by_aggregate([_by_number(query, frame, taken, places) for frame in frames])
+
+
+def _by_number(query: Spec, frame: RowFrame, taken: Taken, places: Ints) -> list[Any]:
     order = np.argsort(places)
-    asked = np.empty(len(order), np.int64)
-    asked[order] = np.arange(len(order))
-    seen, back = SeenRows(taken.frame.times, taken.frame.run_starts), pa.array(asked)
-    found = []
-    for frame in frames:
-        fronts, stops = seen.ranges(frame)
-        columns = _over_rows(query, taken, fronts[places[order]], stops[places[order]])
-        found.append([column.take(back) for column in columns])
-    return _by_aggregate(found)
+    fronts, stops = SeenRows(taken.frame.times, taken.frame.run_starts).ranges(frame)
+    columns = _over_rows(query, taken, fronts[places[order]], stops[places[order]])
+    return _put_back(columns, order)
+
+
+def columns_of_last_rows(
+    query: Spec, frames: Sequence[RowFrame], log: RowLog, new: Held, framing: Framing
+) -> list[Any]:
+    """The results of new rows, in their order, where frames end with the row or right before it; what is in
+    all of them may be read as partials."""
+    reaches = [reach_by_rows(query, 1 - frame.front, log, new) for frame in frames]
+    if not any(reach.middle for reach in reaches):
+        widest = max(reaches, key=lambda reach: 0 if reach.rows is None else len(reach.rows))
+        taken = framing(widest.rows)
+        return columns_by_rows(query, frames, taken, _new_places(taken))
+    pairs = zip(frames, reaches, strict=True)
+    try:
+        return _by_aggregate([_over_last(query, frame, framing(reach.rows), reach) for frame, reach in pairs])
+    except (AggregateError, TypeError):
+        # over the rows themselves it works, or raises again and can name the row
+        taken = framing(log.all())
+        return columns_by_rows(query, frames, taken, _new_places(taken))
+
+
+def _over_last(query: Spec, frame: RowFrame, taken: Taken, reach: Reach) -> list[Any]:
+    """The results of one frame, perhaps over partials."""
+    places = _new_places(taken)
+    if not reach.middle:
+        return _by_number(query, frame, taken, places)
+    order, runs = np.argsort(places), taken.frame.run_starts
+    middle = middle_of(query, taken, reach, taken.frame.key_table(), runs)
+    keys = taken.frame.keys[places[order]]
+    fronts = np.maximum(runs[keys], places[order] + middle.held[keys] + frame.front)
+    stops = places[order] + frame.stop
+    return _put_back(middle.results(keys, fronts, stops, query.min_count), order)
+
+
+def _new_places(taken: Taken) -> Ints:
+    """The positions of new rows, in their order."""
+    found = np.empty(len(taken.news), np.int64)
+    found[taken.places(taken.news) - taken.context] = taken.news
+    return found

@@ -9,7 +9,8 @@ the far end of the widest frame on, by rows the last ones of each key.
 Invariant: rows that ask are those that were taken and whose results are not out. Results do not depend on how
 rows were cut into calls, and what raises leaves everything as it was.
 Cost by time: that of plain rolling for each size, and of rows that ask those are read that are complete now.
-By rows: one pass over the rows that are held.
+By rows the same, where frames end with the row or right before it; otherwise one pass over the rows that are
+held.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints, Mask
+from windrow.arrays import Mask
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.frame_bounds import (
     are_complete,
@@ -31,7 +32,12 @@ from windrow.engines.in_order.frame_bounds import (
     rows_ahead,
     rows_needed,
 )
-from windrow.engines.in_order.frame_results import columns_by_rows, columns_by_time, places_of
+from windrow.engines.in_order.frame_results import (
+    columns_by_rows,
+    columns_by_time,
+    columns_of_last_rows,
+    places_of,
+)
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import RowLog
 from windrow.engines.in_order.lookback import everything
@@ -42,7 +48,7 @@ from windrow.engines.in_order.trimming import after_time, without_dead_chunks
 from windrow.engines.result_tables import with_results
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require
-from windrow.windows.relative import RelativeFrame, TimeFrame
+from windrow.windows.relative import RelativeFrame, RowFrame, TimeFrame
 
 __all__ = ["FramedRows"]
 
@@ -112,28 +118,42 @@ class FramedRows(OrderedRows):
     ) -> tuple[pa.Table | None, RowLog, Waiting]:
         if new is None and not (closing and len(asking)):
             return None, self._log, asking
-        waiting = asking.all()
+        frames = self._row_frames
+        is_last = all(frame.stop in (0, 1) for frame in frames)
+        if is_last and new is not None and len(asking) == len(new):
+            columns = columns_of_last_rows(
+                self._query, frames, self._log, new, lambda rows: self._with_context(rows, new)
+            )
+            log = self._with_last_rows(self._with_context(self._log.tail, new), 0)
+            return self._answered(new, columns), log, Waiting()
+        return self._with_followers(new, asking, closing)
+
+    def _with_followers(
+        self, new: Held | None, asking: Waiting, closing: bool
+    ) -> tuple[pa.Table | None, RowLog, Waiting]:
+        """Rows that ask come out once enough rows of their key are behind them."""
+        waiting, reach = asking.all(), everything(self._log)
         assert waiting is not None
-        points, reach = self._in_order(waiting), everything(self._log)
         require(new is not None or reach.rows is not None, "rows that wait, and no others")
-        taken = self._with_context(reach.rows, new)
+        points, taken = self._in_order(waiting), self._with_context(reach.rows, new)
         places = places_of(taken, points)
-        complete = self._have_followers(taken, places) | closing
-        result, asking = None, Waiting()
+        ends = taken.frame.run_starts[1:][taken.frame.keys[places]]
+        complete = (places + rows_ahead(self._frames) < ends) | closing
+        result, rest = None, Waiting()
         if complete.any():
-            columns = columns_by_rows(self._query, self._frames, taken, places[complete])
+            columns = columns_by_rows(self._query, self._row_frames, taken, places[complete])
             result = self._answered(points.where(complete), columns)
         if not complete.all():
-            asking = asking.with_rows(points.where(~complete))
-        return result, self._last_rows(taken, reach.edge), asking
+            rest = rest.with_rows(points.where(~complete))
+        return result, self._with_last_rows(taken, reach.edge), rest
 
-    def _have_followers(self, taken: Taken, places: Ints) -> Mask:
-        """Which rows at these positions have as many rows of their key behind them as frames look ahead."""
-        ends = taken.frame.run_starts[1:][taken.frame.keys[places]]
-        return places + rows_ahead(self._frames) < ends
+    @property
+    def _row_frames(self) -> list[RowFrame]:
+        return [frame for frame in self._frames if isinstance(frame, RowFrame)]
 
-    def _last_rows(self, taken: Taken, edge: int) -> RowLog:
-        """The log with new rows, and without those that no later row needs."""
+    def _with_last_rows(self, taken: Taken, edge: int) -> RowLog:
+        """The log with new rows, and without those that no later row needs; ``edge`` of the rows that were
+        taken are in its chunks."""
         count = rows_needed(self._frames)
         log = self._log.with_tail(taken.rows.take(last_rows(taken, edge, count)))
         return log if log.end == self._log.end else without_dead_chunks(self._query, count, log)
@@ -165,7 +185,7 @@ class FramedRows(OrderedRows):
         if self._is_by_time:
             return self._seen(points, self._log if new is None else self._log.with_rows(new))
         taken = self._with_context(self._log.all(), new)
-        return columns_by_rows(self._query, self._frames, taken, places_of(taken, points))
+        return columns_by_rows(self._query, self._row_frames, taken, places_of(taken, points))
 
     def _changed(self, rows: Held, touched: pa.Table) -> Mask:
         """Which rows may have another result than before the touched rows came."""

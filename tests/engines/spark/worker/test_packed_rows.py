@@ -101,6 +101,41 @@ def test_results_in_advance_are_those_of_rows_that_have_come(over: Any) -> None:
     assert len(found) > len(settled)
 
 
+FRAMES: list[dict[str, Any]] = [
+    {"sizes": [40, 700], "closed": "left"},
+    {"sizes": [300], "closed": "both", "shift": 150},
+    {"sizes": [300], "shift": -400},
+    {"sizes": ["all"]},
+    {"rows": [7, 90]},
+    {"rows": 90, "closed": "left"},
+    {"rows": [7, 90], "shift": 30},
+    {"rows": 90, "shift": -30},
+]
+
+
+def framed(over: dict[str, Any], **settings: Any) -> Any:
+    sizes, options = over.get("sizes", []), {k: v for k, v in over.items() if k != "sizes"}
+    return wr.query(time="t", watermark=30, **settings).rolling(*sizes, **options)
+
+
+@pytest.mark.parametrize("over", FRAMES, ids=str)
+def test_rolling_frames_over_many_chunks_are_those_of_the_local_engine(over: Any) -> None:
+    query = framed(over, by="k").agg(**AGGREGATES)
+    rows = rows_of(800, 40, 30, seed=6)
+    with small_chunks(16, 64):
+        found, stream = final_results(query, rows, 100, 30)
+    expected = query.run(rows)
+    if "rows" in over and over.get("shift", 0) > 0:  # the last rows of a key wait for rows behind them
+        assert 0 < len(found) < len(expected)
+        given = {(row["t"], row["v"], row["s"], row["k"], row["hash_90"]) for row in found}
+        expected = [
+            r for r in expected.to_pylist() if (r["t"], r["v"], r["s"], r["k"], r["hash_90"]) in given
+        ]
+    assert_same_results(found, expected)
+    held = sum(len(entries.blocks) for entries in stream.entries.values())
+    assert held == 0 or "rows" in over or over["sizes"] == ["all"]
+
+
 def test_the_middle_is_read_as_partials_and_not_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     original = ordered_results.rolling_columns
@@ -202,8 +237,14 @@ def cost(query: Any, held: int, keys: int = 5) -> Any:
 
 
 def rolling(over: str, held: int) -> Any:
-    query = wr.query(time="t", by="k", watermark=0)
-    query = query.rolling(held) if over == "size" else query.rolling(rows=held // 5)
+    start = wr.query(time="t", by="k", watermark=0)
+    query = {
+        "size": lambda: start.rolling(held),
+        "rows": lambda: start.rolling(rows=held // 5),
+        "frames": lambda: start.rolling(held // 10, held, closed="left"),
+        "ahead": lambda: start.rolling(held // 2, shift=held // 2),
+        "rows before": lambda: start.rolling(rows=held // 5, closed="left"),
+    }[over]()
     return query.agg(total=wr.sum("v"), most=wr.max("v"))
 
 
@@ -216,6 +257,14 @@ def test_a_step_costs_the_same_however_long_the_window_is(over: str) -> None:
     assert long[2] < 25
     assert most[2] < 40
     assert most[:2].sum() < 500_000  # all rows are 4 MB
+
+
+@pytest.mark.parametrize("over", ["frames", "ahead", "rows before"])
+def test_a_step_of_frames_reads_and_writes_few_of_the_rows_that_are_held(over: str) -> None:
+    mean, most = cost(rolling(over, 20_000), 20_000)
+    assert mean[2] < 40
+    assert mean[:2].sum() < 250_000
+    assert most[:2].sum() < 400_000  # all rows are 800 kB, those that wait 400 kB more
 
 
 def test_windows_that_rows_decide_write_what_is_new() -> None:

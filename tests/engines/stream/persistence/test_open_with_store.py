@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.budget import examples
+from support.small_chunks import small_chunks
 from windrow.engines.stream.persistence.saved_operator import delete_operator, operators
 from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore, RocksDBStore, StateError, Store, WindowTaken
-from windrow.testing.strategies import operations, stream_queries, streams, table_of
+from windrow.testing.strategies import operations, rolling_frame_queries, stream_queries, streams, table_of
 
 
 class FailingStore(MemoryStore):
@@ -54,15 +55,26 @@ def counted(operator: Any) -> dict[str, Any]:
 
 
 @st.composite
-def streams_of(draw: Any) -> tuple[Any, str, list[Any]]:
+def streams_of(draw: Any, of: Any = lambda clock: None) -> tuple[Any, str, list[Any]]:
     clock = draw(st.sampled_from(["integer", "timestamp"]))
-    query = draw(stream_queries(clock))
+    query = draw(stream_queries(clock, of=of(clock)))
     return query, clock, draw(operations(draw(streams(clock, null_times=True))))
 
 
 @settings(max_examples=examples(15))
 @given(streams_of(), st.sampled_from([0, 300, 64 << 20]), st.sampled_from([None, "before", "after"]))
 def test_any_query_reopened_after_every_step(stream: Any, cache_bytes: int, fails: str | None) -> None:
+    check_reopened(stream, cache_bytes, fails)
+
+
+@settings(max_examples=examples(15))
+@given(streams_of(rolling_frame_queries), st.sampled_from([0, 300]), st.sampled_from([None, "after"]))
+def test_rolling_frames_in_chunks_reopened_after_every_step(stream: Any, cache: int, fails: Any) -> None:
+    with small_chunks(2, 4):
+        check_reopened(stream, cache, fails)
+
+
+def check_reopened(stream: Any, cache_bytes: int, fails: str | None) -> None:
     query, clock, calls = stream
     store, plain = FailingStore(), query.open()
     operator = query.open(store=store, cache_bytes=cache_bytes)
