@@ -80,3 +80,23 @@ def test_rolling_goes_on_from_its_checkpoint(source: Source, over: Any) -> None:
     expected = [row for row in query.run(every).to_pylist() if row["ts"] < passed]
     assert_same_results(found + rest, expected)
     assert counts["rows_late"] == 0
+
+
+def test_frames_that_look_ahead_go_on_from_their_checkpoint(source: Source) -> None:
+    start = wr.query(time="ts", by="region", order="seq", watermark=DELAY)
+    query = start.rolling("10m", "35m", closed="left", shift="5m").agg(n=wr.count(), order=IN_ORDER("len"))
+    source.write(BATCHES[:1])
+    found, _ = source.run(query.run)
+    source.write(BATCHES[1:3])
+    rest, counts = source.run(query.run)
+    every = pa.concat_tables(BATCHES[:3])
+    passed = max(time.as_py() for time in every["ts"]) - DELAY
+    ahead = timedelta(minutes=5)
+    expected = [row for row in query.run(every).to_pylist() if row["ts"] + ahead <= passed]
+    assert 0 < len(found) < len(expected)
+    assert_same_results(found + rest, expected)
+    assert counts["rows_late"] == 0
+    stream = source.spark.readStream.schema(SCHEMA).parquet(str(source.input))
+    text = query.explain(stream)
+    assert "35m: [t + 5m - 35m, t + 5m)" in text
+    assert "a result waits until the watermark has passed t + 5m" in text

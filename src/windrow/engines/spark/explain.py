@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm
+from windrow.engines.in_order.frame_words import held_in_words
 from windrow.engines.spark.frames import arrow_schema, ties_matter
 from windrow.engines.spark.plan import kept_type, native_form, plan_of
 from windrow.engines.spark.rolling.skew import why_not_split
@@ -33,10 +34,11 @@ _HELD = "the rows that one point may see, of the size 'all' those of a key"
 
 
 def explain(query: Spec, frame: DataFrame) -> str:
-    """The plan of a query on a batch DataFrame. Nothing runs."""
+    """The plan of a query on a DataFrame. Nothing runs."""
     check(query, frame)
     schema = arrow_schema(frame)
     of = _framed if query.frames is not None else _rolling if query.is_rolling else _windows
+    of = _framed_stream if of is _framed and frame.isStreaming else of
     lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
     if query.asof_over is not None:
@@ -85,6 +87,18 @@ def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
         f"  one pass over sorted batches, whatever the number of sizes; memory: {_HELD}",
         f"  hot keys: {_skew(query, frame)}",
         *rest,
+    ]
+
+
+def _framed_stream(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
+    """What rows see of their neighbours, on a stream."""
+    assert query.frames is not None
+    frames = [f"{ending}: {seen}" if ending else f"{seen}" for ending, seen in query.frames.named]
+    return [
+        "rolling on a stream: a result per row, over",
+        *(f"  {each}" for each in frames),
+        f"  shuffle: rows go to the bucket of their key ({_keys(query)}), which holds them in Spark's state",
+        *(f"  held: {each}" for each in held_in_words(query.frames)),
     ]
 
 

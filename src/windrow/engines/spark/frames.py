@@ -65,9 +65,7 @@ def arrow_schema(frame: DataFrame, names: Sequence[str] | None = None) -> pa.Sch
 
 def result_fields(query: Spec, schema: pa.Schema) -> list[StructField]:
     """The result columns, as Spark has them."""
-    sizes = 1 if query.frames is None else len(query.frames.named)
-    kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates for _ in range(sizes)]
-    return [spark_field(name, kind) for name, kind in zip(query.result_names, kinds, strict=True)]
+    return [spark_field(name, result_type(aggregate, schema)) for name, aggregate in query.result_columns]
 
 
 def spark_field(name: str, kind: Any) -> StructField:

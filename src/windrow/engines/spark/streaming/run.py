@@ -121,7 +121,7 @@ def _check_provider(session: SparkSession) -> None:
 
 def _results(query: Spec, source: pa.Schema) -> pa.Schema:
     if query.is_rolling:
-        added = [(name, result_type(aggregate, source)) for name, aggregate in query.aggregates]
+        added = [(name, result_type(aggregate, source)) for name, aggregate in query.result_columns]
         found = pa.schema([*source, *(pa.field(name, kind) for name, kind in added)])
     else:
         found = result_schema(query, source)
