@@ -11,8 +11,9 @@ import pytest
 
 import windrow as wr
 from support.asof_jobs import ASOF, labels, payments, write_payments
-from support.cli_jobs import GOOD, write_job
+from support.cli_jobs import GOOD, write_calls, write_job
 from windrow.cli.errors import JobError
+from windrow.cli.execution.local.files import read_batches
 from windrow.cli.job import read_job
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
@@ -174,22 +175,30 @@ def test_errors_name_the_key_and_its_line(
 
 
 STREAM = GOOD[: GOOD.index("[[window]]")], GOOD[GOOD.index("[agg]") :]
+
+
+def test_streams_refuse_labels_by_line(tmp_path: Path) -> None:
+    head, tail = STREAM
+    with pytest.raises(JobError, match=r"calls\.toml:4: \[source\] stream: as-of windows are for tables"):
+        read_job(write_job(tmp_path, f'{head}[asof]\nsize = "7d"\n\n{AT}{tail}'))
+
+
 ON_STREAMS = [
-    (f'[asof]\nsize = "7d"\n\n{AT}', ":4: [source] stream", "as-of windows are for tables that end"),
-    ('[rolling]\nsize = ["1h", "2h"]\n\n', ":21: [rolling] size", "one fixed length of time"),
-    ('[rolling]\nsize = "1h"\nclosed = "left"\n\n', ":22: [rolling] closed", "for tables that end"),
-    ("[rolling]\nrows = 3\nshift = 1\n\n", ":22: [rolling] shift", "for tables that end"),
-    ('[rolling]\nsize = "all"\n\n', ":21: [rolling] size", "for tables that end"),
+    'size = ["1h", "2h"]\nclosed = "left"',
+    'size = { hour = "1h", ever = "all" }\nclosed = "both"\nshift = "30m"',
+    "rows = [2, 5]\nshift = 1",
 ]
 
 
-@pytest.mark.parametrize(("table", "place", "hint"), ON_STREAMS)
-def test_streams_refuse_them_by_line(tmp_path: Path, table: str, place: str, hint: str) -> None:
-    head, tail = STREAM
-    with pytest.raises(JobError) as caught:
-        read_job(write_job(tmp_path, head + table + tail))
-    assert f"calls.toml{place}" in str(caught.value)
-    assert hint in str(caught.value)
+@pytest.mark.parametrize("text", ON_STREAMS)
+def test_streams_take_sizes_ends_and_shifts(tmp_path: Path, text: str) -> None:
+    write_calls(tmp_path)
+    job = write_job(tmp_path, f"{STREAM[0]}[rolling]\n{text}\n\n{STREAM[1]}")
+    query, rows = read_job(job).query, pa.concat_tables(read_batches(read_job(job).source, 1_000))
+    assert main(["run", str(job), "--engine", "local", "--quiet"]) == 0
+    (written,) = (tmp_path / "results").glob("part-*.parquet")
+    assert_same_results(pq.read_table(written), query.run(rows))
+    assert main(["replay", str(job), "--engine", "local", "--speed", "max", "--quiet"]) == 0
 
 
 def test_a_policy_takes_no_ends(tmp_path: Path) -> None:

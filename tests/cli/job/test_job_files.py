@@ -55,10 +55,11 @@ def test_every_kind_of_window(tmp_path: Path, window: str, expected: object) -> 
 
 
 @pytest.mark.parametrize("size", ["1mo", "all"])
-def test_rolling_of_no_fixed_length_is_refused(tmp_path: Path, size: str) -> None:
+def test_streams_roll_over_sizes_of_no_fixed_length(tmp_path: Path, size: str) -> None:
     head, tail = GOOD[: GOOD.index("[[window]]")], GOOD[GOOD.index("[agg]") :]
-    with pytest.raises(JobError, match="fixed length of time"):
-        read_job(write_job(tmp_path, f'{head}[rolling]\nsize = "{size}"\n\n{tail}'))
+    job = read_job(write_job(tmp_path, f'{head}[rolling]\nsize = "{size}"\n\n{tail}'))
+    assert job.source.is_stream
+    assert job.query.rolling_over == wr.query(time="ts").rolling(size).rolling_over
 
 
 def test_rolling_and_policies(tmp_path: Path) -> None:

@@ -40,10 +40,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _check_replayed(job: Job) -> None:
-    if job.query.frames is not None:
-        table = "rolling" if job.query.is_rolling else "asof"
+    if job.query.asof_over is not None:
         raise JobError(
-            f"{job.file}: [{table}]: a replay is a stream, and this is for tables that end: use windrow run"
+            f"{job.file}: [asof]: a replay is a stream, and this is for tables that end: use windrow run"
         )
 
 

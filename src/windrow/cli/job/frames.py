@@ -47,20 +47,10 @@ def with_asof(query: Query, fields: Fields) -> Query:
 
 def check_stream(query: Query, source: Source, data: dict[str, Any], places: Places) -> None:
     """Refuse on streams what only finite tables can do."""
-    if not source.is_stream or query.frames is None:
-        return
-    if query.asof_over is not None:
+    if source.is_stream and query.asof_over is not None:
         Fields(data["source"], places, "source", tuple(data["source"])).refuse(
             "stream", "as-of windows are for tables that end: take stream = true out, or [asof] and [at]"
         )
-    found = data["rolling"]
-    key = next((key for key in ("closed", "shift", "timezone") if key in found), None)
-    Fields(found, places, "rolling", ROLLING_KEYS).refuse(
-        key or ("rows" if "rows" in found else "size"),
-        "a stream rolls over one fixed length of time (size = '24h'), or over the last rows (rows = 100), up "
-        "to the row itself: several sizes, 'all', months, closed, shift and timezone are for tables that "
-        "end, without stream = true",
-    )
 
 
 def _ends(fields: Fields) -> dict[str, Any]:
