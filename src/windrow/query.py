@@ -258,19 +258,17 @@ class Query(Spec):
         (0, 1)
         """
         self._check_complete()
-        self._refuse_frames("open()")
-        from windrow.engines.stream import Operator
-
+        operator = self._operator("open()")
         rolling_store = self._rolling_store
         if rolling_store is not None and store not in (None, rolling_store):
             raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
         store = rolling_store if store is None else store
         if store is None:
-            return Operator(self, clock=clock, now=now, judge=judge)
+            return operator(self, clock=clock, now=now, judge=judge)
         from windrow.engines.stream.persistence.saved_operator import SavedOperator
 
         saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
-        return Operator(self, clock=clock, now=now, judge=judge, saved=saved)
+        return operator(self, clock=clock, now=now, judge=judge, saved=saved)
 
     def restore(
         self,
@@ -299,15 +297,13 @@ class Query(Spec):
         windrow.errors.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
         """
         self._check_complete()
-        self._refuse_frames("restore()")
+        operator = self._operator("restore()")
         if self._rolling_store is not None:
             raise ValueError(
                 "a snapshot has no windows of rolling(store=...): open(name=...) goes on from what is in the "
                 "store"
             )
-        from windrow.engines.stream import Operator
-
-        return Operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
+        return operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
 
     def explain(self, data: Any = None) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
@@ -340,6 +336,17 @@ class Query(Spec):
     def _check_complete(self) -> None:
         if not self.aggregates:
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
+
+    def _operator(self, where: str) -> type[Operator]:
+        """The operator that such a query runs on."""
+        if self.asof_over is not None:
+            from windrow.engines.serving import AsOfOperator
+
+            return AsOfOperator
+        self._refuse_frames(where)
+        from windrow.engines.stream import Operator
+
+        return Operator
 
     def _refuse_frames(self, where: str) -> None:
         """Refuse what only tables can do, for now: as-of windows."""

@@ -350,8 +350,6 @@ DAYS = START.asof("7d").agg(n=wr.count())
         (lambda: QUERY.run(EVENTS, at=LABELS, at_time="At", at_by="who"), UnknownColumn, "did you mean 'at'"),
         (lambda: QUERY.run(EVENTS, at=LABELS, at_time="at"), UnknownColumn, "table of labels has"),
         (lambda: QUERY.run(EVENTS, at=[{"at": 1}], **COLUMNS), TypeError, "not a table"),
-        (lambda: QUERY.open(), NotImplementedError, "not yet on open"),
-        (lambda: QUERY.restore(b""), NotImplementedError, "not yet on restore"),
     ],
 )  # fmt: skip
 def test_errors_name_the_input_and_the_remedy(build: Any, error: type[Exception], message: str) -> None:

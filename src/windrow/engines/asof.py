@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.engines.result_tables import with_results
 from windrow.names import check_columns
@@ -27,13 +28,20 @@ from windrow.rows.times import check_time_kind
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
 
-__all__ = ["run_asof", "seen_columns"]
+__all__ = ["run_asof", "seen_columns", "with_seen"]
 
 
 def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ...]) -> Any:
     """Evaluate an as-of query on events and labels; the result is the kind of table that the labels are."""
     events, _ = read_table(data)
     labels, back = read_table(at)
+    return back(with_seen(query, events, labels, at_time, at_by))
+
+
+def with_seen(
+    query: Spec, events: pa.Table, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
+) -> pa.Table:
+    """The labels with what each sees of the events."""
     require_columns(events, [c for _, a in query.aggregates for c in a.reads])
     check_flags(query, events.schema)
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")
@@ -44,7 +52,7 @@ def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ..
     frame.warn_of_rejected(query.time)
     points.warn_of_rejected(at_time)
     columns = [points.scattered(column) for column in seen_columns(query, frame, points)]
-    return back(with_results(query, labels, columns))
+    return with_results(query, labels, columns)
 
 
 def seen_columns(query: Spec, frame: Frame, points: Points | None = None) -> list[Any]:

@@ -23,7 +23,7 @@ from windrow.rows.keys import shared_keys
 from windrow.rows.sorting import counting_sort, stable_order
 from windrow.rows.times import TimeAxis, read_times
 
-__all__ = ["Points", "check_axes", "check_key_types", "fractions_of", "read_points"]
+__all__ = ["Points", "check_axes", "check_key_types", "fractions_of", "keys_like", "read_points"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,11 @@ def check_key_types(kind: Any, name: str, other: Any, at_name: str) -> None:
     """Refuse two key columns whose values cannot be compared."""
     if _shared_type(plain_type(kind), plain_type(other)) is None:
         raise _incomparable(kind, name, other, at_name, "no type holds both")
+
+
+def keys_like(kind: Any, name: str, keys: Any, at_name: str) -> Any:
+    """Keys of labels in a type whose values can be compared with keys of events of type ``kind``."""
+    return _of_one_type(plain_array(pa.chunked_array([], kind)), name, plain_array(keys), at_name)[1]
 
 
 def _incomparable(kind: Any, name: str, other: Any, at_name: str, reason: object) -> TypeError:

@@ -1,9 +1,10 @@
-"""Other ways into an operator than a table at a time: single events, and sources that are gone through."""
+"""Other ways into an operator than a table at a time: single events, and sources that are gone through; and
+labels, which ask what has come."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -68,6 +69,26 @@ class EventInput(ABC):
         with self._lock:
             self._check_open()
             self._events.add(time, key, values, self._state.columns)
+
+    def at(self, labels: Any, *, at_time: str | None = None, at_by: str | Sequence[str] | None = None) -> Any:
+        """What labels see of the events so far, for an as-of query: the labels with a column for each
+        aggregate and size, as ``query.run(events, at=labels)`` gives them for all events that were pushed. It
+        answers at once and changes nothing. ``at_time`` and ``at_by`` are as for ``run``, and the result is
+        the kind of table that the labels are.
+
+        >>> import pandas as pd, windrow as wr
+        >>> calls = wr.query(time="t", by="who").asof(10).agg(n=wr.count()).open()
+        >>> calls.push(pd.DataFrame({"t": [3, 8], "who": ["ann", "ann"]})).num_rows
+        0
+        >>> calls.at(pd.DataFrame({"who": ["ann", "bob"], "now": [9, 9]}), at_time="now")["n"].tolist()
+        [2, 0]
+
+        Labels that may look at events which are not kept any more are refused: those before the watermark,
+        where there is one.
+        """
+        raise TypeError(
+            "at(labels) is for as-of windows: use .asof('7d') in place of .window(...) or .rolling(...)"
+        )
 
     def flush(self) -> pa.Table:
         """Push the events that wait, as one push; the results that are due."""

@@ -117,6 +117,8 @@ class Plan:
         timed: list[Any] = [window for _, _, window in self.numbered]
         if self.query.rolling_over is not None:
             timed.append(self.query.rolling_over)
+        if self.query.asof_over is not None:
+            timed.append(self.query.asof_over)
         waits = (self.query.watermark, self.query.allowed_lateness)
         kinds = [each.uses_integer_time for each in timed]
         kinds += [wait.kind == "integer" for wait in waits if wait is not None and wait.amount]

@@ -32,6 +32,7 @@ from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
 
 __all__ = [
+    "KIND",
     "Elsewhere",
     "check_order",
     "read_places",
@@ -43,7 +44,7 @@ __all__ = [
     "snapshot_value",
 ]
 
-_KIND = "operator"
+KIND = "operator"
 #: no operator has had more windows added to it
 _MOST_NUMBERS = 1 << 20
 
@@ -64,7 +65,7 @@ class Elsewhere(Protocol):
 
 def snapshot_of(plan: Plan, state: State) -> bytes:
     """All of it as bytes."""
-    return pack(_KIND, snapshot_value(plan, state))
+    return pack(KIND, snapshot_value(plan, state))
 
 
 def snapshot_value(plan: Plan, state: State, *, whole: bool = True) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def _ledger(ledger: Ledger) -> list[Any]:
 
 def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
     """The state of a snapshot, for a query that it fits."""
-    return restored_value(plan, unpack(_KIND, snapshot), None)
+    return restored_value(plan, unpack(KIND, snapshot), None)
 
 
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:

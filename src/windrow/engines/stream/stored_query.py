@@ -32,6 +32,7 @@ def described(query: Spec) -> dict[str, Any]:
             "emit": query.emit,
             "idle_timeout": _shown(query.idle_timeout),
             "rolling": _rolling(query),
+            **({} if query.asof_over is None else {"asof": query.asof_over.arguments}),
         },
         "windows": {name: repr(window) for name, window in query.windows},
         "aggregates": {name: _told(aggregate) for name, aggregate in query.aggregates},

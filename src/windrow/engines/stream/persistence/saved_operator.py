@@ -1,8 +1,9 @@
 """The entries of an operator in a key-value store: its header, and its blocks of slices.
 
 Keys are ``q``, the length of the operator's name, the name, and then ``h`` (header), ``o`` and ``g`` (the
-fence, :mod:`windrow.engines.stream.persistence.fence`) or ``b`` and the name of a block; windows of
-:mod:`windrow.swag` have keys that begin with ``w``.
+fence, :mod:`windrow.engines.stream.persistence.fence`) or ``b`` and the name of a block; those of the events
+of as-of queries are in :mod:`windrow.engines.serving.event_records`. Windows of :mod:`windrow.swag` have keys
+that begin with ``w``.
 
 A step is one atomic write of the header and of the blocks that changed. These have names of their own for
 each write, and those that they replace are deleted by the step after: whether a write that failed has reached
@@ -20,7 +21,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from windrow.engines.kinds.rolling_in_store import StoredFold
 from windrow.engines.stream.persistence.fence import Fence
@@ -37,6 +38,8 @@ __all__ = ["Loaded", "SavedOperator", "StoreEntries", "delete_operator", "operat
 _MOST_AT_ONCE = 16 << 20
 _DELETED_AT_ONCE = 1024
 _OPERATORS = b"q"
+#: what the keys of events of as-of queries have behind the operator's name
+_EVENTS = (b"e", b"f", b"s")
 
 #: writes items, deletes keys, if guards hold, all at once
 Write = Callable[[Sequence[Item], Sequence[bytes], Sequence[Guard]], None]
@@ -128,7 +131,14 @@ class StoreEntries:
     def delete_unknown(self, known: set[str]) -> None:
         """Delete blocks that no header lists."""
         kept = {self._blocks + name.encode() for name in known}
-        some = [key for key in self.store.scan(self._blocks) if key not in kept]
+        self._delete([key for key in self.store.scan(self._blocks) if key not in kept])
+
+    def delete_events(self) -> None:
+        """Delete the events of an as-of query."""
+        for letter in _EVENTS:
+            self._delete(list(self.store.scan(self.place + letter)))
+
+    def _delete(self, some: Sequence[bytes]) -> None:
         for start in range(0, len(some), _DELETED_AT_ONCE):
             self.store.write([], some[start : start + _DELETED_AT_ONCE], guards=self.fence.guards)
 
@@ -139,6 +149,7 @@ class StoreEntries:
 
     def delete_rest(self) -> None:
         self.delete_unknown(set())
+        self.delete_events()
         self.store.write([], [self.fence.owner_key], guards=self.fence.guards)
 
 
@@ -209,6 +220,14 @@ class Loaded:
             self.forget(name)
 
 
+class StoredBeside(Protocol):
+    """What is stored with every step, in the same write, and is changed in place."""
+
+    def write(self, puts: Sequence[Item], deletes: Sequence[bytes], guards: Sequence[Guard]) -> None: ...
+
+    def settle(self) -> None: ...
+
+
 class SavedOperator:
     """The state of an operator in a store: loaded once, saved after every step."""
 
@@ -223,7 +242,7 @@ class SavedOperator:
         self.name = name
         self.entries = StoreEntries(store, name, sync=sync)
         self.loaded = Loaded(cache_bytes)
-        self._windows: KeyWindows | None = None
+        self._windows: StoredBeside | None = None
         self._state = StoredState(self.entries, self.loaded)
 
     def with_windows(self, plan: Plan) -> Plan:
@@ -238,10 +257,15 @@ class SavedOperator:
             )
         fold = StoredFold(query, over)
         entries = self.entries
-        self._windows = KeyWindows(
+        windows = KeyWindows(
             entries.store, self.name, fold, sync=entries.sync, check_owner=entries.fence.check_stored
         )
-        return replace(plan, key_windows=self._windows)
+        self._windows = windows
+        return replace(plan, key_windows=windows)
+
+    def store_beside(self, beside: StoredBeside) -> None:
+        """From now on, store this with every step."""
+        self._windows = beside
 
     def open(self, plan: Plan) -> tuple[Plan, State] | None:
         """What is stored under the name, once no one else can write; a query that is refused changes

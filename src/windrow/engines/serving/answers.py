@@ -1,0 +1,72 @@
+"""Labels answered from events that are kept: those that labels may see are looked up, and the rest is what
+``run`` does with tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.engines.asof import with_seen
+from windrow.engines.serving.asked import Asked
+from windrow.engines.serving.retention import Retention
+from windrow.engines.serving.step import EventLog, judged_at, plain_schema
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+from windrow.engines.stream.watermark_values import shown_watermark
+from windrow.names import check_columns
+from windrow.rows.columns import needed_columns
+from windrow.rows.points import check_axes
+from windrow.rows.selection import filter_rows
+from windrow.rows.times import TimeAxis, read_times
+from windrow.spec import Spec
+
+__all__ = ["answered"]
+
+
+def answered(
+    plan: Plan, state: State, log: EventLog, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
+) -> pa.Table:
+    """The labels with what each sees of the events."""
+    query = plan.query
+    check_columns([at_time, *at_by], labels.column_names, "the table of labels")
+    if state.columns is None:
+        return with_seen(query, _no_events(query, labels, at_time, at_by), labels, at_time, at_by)
+    schema = plain_schema(state)
+    axis, times, missing = read_times(labels.column(at_time), at_time)
+    check_axes(TimeAxis(schema.field(query.time).type), query.time, axis, at_time)
+    timed = labels
+    if missing is not None:
+        timed, times = filter_rows(labels, ~missing), times[~missing]
+    _refuse_old(plan, state, timed, times, at_time, at_by)
+    events = schema.empty_table()
+    if len(times):
+        events = log.seen(Asked.of(query, schema, timed, times, at_by), schema)
+    return with_seen(query, events, labels, at_time, at_by)
+
+
+def _refuse_old(
+    plan: Plan, state: State, labels: pa.Table, times: Any, at_time: str, at_by: tuple[str, ...]
+) -> None:
+    """Refuse labels that may see events which are not kept any more."""
+    old = Retention.of(plan.query).too_old(times, judged_at(plan, state))
+    if old.any():
+        place = int(np.argmax(old))
+        values = ", ".join(f"{name}={labels.column(name)[place].as_py()!r}" for name in (*at_by, at_time))
+        raise ValueError(
+            f"{int(old.sum())} of {len(old)} labels look further back than events are kept, the first is "
+            f"{values}: the watermark is {shown_watermark(state)!r}, and labels before it are not sure to be "
+            f"answered. Leave them out, give allowed_lateness= to keep events for longer, or leave out "
+            f"watermark= to keep all"
+        )
+
+
+def _no_events(query: Spec, labels: pa.Table, at_time: str, at_by: tuple[str, ...]) -> pa.Table:
+    """A table without rows, of what can be known of events before the first has come."""
+    known = dict(zip(query.by, at_by, strict=True)) | {query.time: at_time}
+    kinds = {
+        name: labels.schema.field(known[name]).type if name in known else pa.null()
+        for name in needed_columns(query)
+    }
+    return pa.schema(kinds).empty_table()
