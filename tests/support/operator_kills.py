@@ -2,10 +2,10 @@
 
     python operator_kills.py rocksdb|redis|server FOLDER KILLS
 
-Run by test_operator_kills.py in a process of its own. Children take steps with three operators on one
-store (time windows with corrections and sessions; rolling; rolling over windows in the store) and report each
-step that has returned, with a digest of its results and counts. ``server``: one child goes on while the Redis
-server is killed and started again.
+Run by test_operator_kills.py in a process of its own. Children take steps with four operators on one store
+(time windows with corrections and sessions; rolling; rolling over windows in the store; an as-of query, whose
+results are those of labels) and report each step that has returned, with a digest of its results and counts.
+``server``: one child goes on while the Redis server is killed and started again.
 
 What is held against an operator that never stopped, and ends this with an error if it is broken:
 
@@ -75,6 +75,7 @@ def opened(store: Store | None, sync: bool) -> dict[str, Any]:
         "windows": windows,
         "rolling": events.rolling(60),
         "stored": events.rolling(rows=15, store=store),
+        "asof": events.asof(30, 60),
     }
     where = {} if store is None else {"store": store, "sync": sync}
     return {name: query.agg(**every).open(name=name, **where) for name, query in queries.items()}
@@ -86,6 +87,15 @@ def digest(operator: Any, results: pa.Table) -> str:
     return hashlib.sha256(repr((results.to_pylist(), counts)).encode()).hexdigest()[:24]
 
 
+def stepped(operator: Any, step: int) -> pa.Table:
+    """The results of a step; those of labels, where these are asked for."""
+    results = operator.push(rows(step))
+    if operator.query.asof_over is None:
+        return results
+    now = operator.metrics.watermark
+    return operator.at(pa.table({"t": [now, now + 5, now + 20, now], "k": ["a", "b", "c", None]}))
+
+
 class Uninterrupted:
     """What operators give that never stop, step by step."""
 
@@ -95,10 +105,8 @@ class Uninterrupted:
 
     def at(self, step: int) -> dict[str, str]:
         while len(self._digests) <= step:
-            table = rows(len(self._digests))
-            self._digests.append(
-                {name: digest(each, each.push(table)) for name, each in self._operators.items()}
-            )
+            number, operators = len(self._digests), self._operators.items()
+            self._digests.append({name: digest(each, stepped(each, number)) for name, each in operators})
         return self._digests[step]
 
 
@@ -123,7 +131,7 @@ def run(
         for name in sorted(taken, key=lambda each: taken[each]):
             may_go()
             step, operator = taken[name], operators[name]
-            results = operator.push(rows(step))
+            results = stepped(operator, step)
             say(f"step {name} {step} {digest(operator, results)}")
             taken[name] += 1
     store.close()

@@ -114,9 +114,7 @@ def test_labels_from_the_watermark_on_are_answered_whatever_was_dropped(query: w
     assert metrics.rows_in == 240 == metrics.rows_aggregated + metrics.rows_late
     if "all" not in repr(query):
         assert metrics.rows_held < 90
-        with pytest.raises(
-            ValueError, match=r"1 of 2 labels look further back .* user='a', ts=3: the"
-        ):
+        with pytest.raises(ValueError, match=r"1 of 2 labels look further back .* user='a', ts=3: the"):
             op.at(pa.table({"ts": [80, 3], "user": ["b", "a"]}))
 
 

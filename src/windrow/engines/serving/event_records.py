@@ -179,9 +179,11 @@ class Records:
         return (place[len(self._records) :] for place in self._store.scan(self._records))
 
     def read(self, keys: Sequence[bytes]) -> list[Record]:
-        """The records of keys; one without anything for keys that have none. One round trip."""
-        places = [self.place(key) for key in keys]
-        found = self._store.get_many(places)
+        """The records of keys; one without anything for keys that have none. One round trip, with which the
+        fence is read, too: what another operator, or another step, has stored is an error."""
+        places, fence = [self.place(key) for key in keys], self._fence
+        owner, known, *found = self._store.get_many([fence.owner_key, fence.key, *places])
+        fence.check_read(owner, known)
         pairs = zip(places, found, strict=True)
         return [Record() if data is None else self._unpacked(place, data) for place, data in pairs]
 

@@ -114,7 +114,12 @@ class Fence:
 
     def check_stored(self) -> None:
         """Raise if the store is not as this operator has left it."""
-        if self._token is not None and not self._is_own(*self._found()):
+        if self._token is not None:
+            self.check_read(*self._found())
+
+    def check_read(self, owner: bytes | None, fence: bytes | None) -> None:
+        """The same for the values of both keys, for callers who have read them with what they are about."""
+        if self._token is not None and not self._is_own(owner, fence):
             raise self.refusal()
 
     def check_step(self) -> None:
