@@ -58,6 +58,15 @@ def test_an_operator_goes_on_from_its_store_and_leaves_nothing_behind(store: Sto
     assert not held(store)
 
 
+def test_an_operator_of_rows_without_a_time_alone_is_opened_again() -> None:
+    store = MemoryStore()
+    QUERY.open(store=store).push(events(0, 2).set_column(0, "t", pa.nulls(2, pa.int64())))
+    op = QUERY.open(store=store)
+    assert op.at(ASKED)["total_all"].to_pylist() == [None] * 4
+    op.push(events(0, 30))
+    assert op.at(ASKED).equals(QUERY.run(events(0, 30), at=ASKED))
+
+
 # -- what is read --------------------------------------------------------------------------------------------
 
 
@@ -83,7 +92,7 @@ def test_a_look_up_reads_the_keys_that_are_asked_and_the_blocks_that_they_see() 
     store.reads.clear()
     assert op.at(pa.table({"t": [200], "k": [0]}))["n"].to_pylist() == [5]
     # two keys of the fence and the record; then blocks of four, which hold times from 190 to 200
-    assert store.reads == [3, 3]
+    assert store.reads == [3, 2]
     store.reads.clear()
     op.at(pa.table({"t": [200, 200, 210], "k": [70, 9_999, 70]}))
     assert store.reads == [4]

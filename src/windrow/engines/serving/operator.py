@@ -61,7 +61,7 @@ class AsOfOperator(Operator):
         if self._saved is not None:
             entries, cache = self._saved.entries, Loaded(self._saved.loaded.most_bytes)
             self._log = StoredEvents(query, entries, cache)
-            if self._state.columns is not None:
+            if self._log.columns:
                 _check_columns(query, self._log.columns)
             self._saved.store_beside(self._log)
 
