@@ -1,7 +1,7 @@
 """Windows on key-value stores: what a slide costs beside AMTA and DABA in memory, and how often a store is
-asked.
+asked; and how long a label of an as-of query waits for its answer.
 
-    python bench/stores.py [--quick] [--only slide|trips]
+    python bench/stores.py [--quick] [--only slide|trips|lookups] [--keys 1000000]
 
 Redis is measured if redis-server is on the PATH: on loopback, started and stopped here. Stores are in a
 temporary folder (TMPDIR says where). Windows are fed from Python, one value at a time. Bulk evictions, memory
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from common import Settings, heading, power, progress, table, verdict
+from sections.lookups import measure_lookups
 
 import windrow as wr
 from windrow.state import MemoryStore
@@ -23,7 +24,7 @@ from windrow.swag.amta import AMTA
 from windrow_experiments.mta.stores import Places, ended, places
 from windrow_experiments.mta.windows import stored
 
-SECTIONS = ("slide", "trips")
+SECTIONS = ("slide", "trips", "lookups")
 
 
 def kinds(where: Places) -> dict[str, Callable[[Any], Any]]:
@@ -117,11 +118,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller windows, half a minute")
     parser.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be given again")
+    parser.add_argument("--keys", type=int, help="of lookups; 1,000,000, with --quick 10,000")
     options = parser.parse_args()
     settings = Settings(quick=options.quick)
+    sections = {
+        "slide": lambda where: measure_slide(settings, where),
+        "trips": lambda where: measure_trips(settings, where),
+        "lookups": lambda where: measure_lookups(settings, where, options.keys),
+    }
     with places() as where:
         for name in options.only or SECTIONS:
-            globals()[f"measure_{name}"](settings, where)
+            sections[name](where)
         for what in where.missing:
             progress(f"left out: {what}")
 

@@ -390,6 +390,14 @@ def test_explain_says_what_a_label_sees() -> None:
     assert lines[2:4] == ["  1d: [t - 1h - 24h, t - 1h)", "  ever: all before t - 1h"]
     assert "TwoStacksLite over rows" in lines[4]
     assert "one pass for each of 2 sizes" in lines[4]
+    assert lines[-2] == "  events: all, since there is no watermark"
+    bounded = wr.query(time="ts", watermark="1h")
+    for query, kept in (
+        (bounded.asof("1d"), "those that a label at the watermark or later can see"),
+        (bounded.asof("1d", "all"), "all, since labels look at all before"),
+        (bounded.asof(rows=[2, 5]), "the last 5 of a key before the watermark, and those from it on"),
+    ):
+        assert f"open() keeps:\n  events: {kept}\n" in query.agg(n=wr.count()).explain()
     text = wr.query(time="ts").rolling(rows=3, closed="left").agg(n=wr.count()).explain()
     assert text.splitlines()[1:3] == ["rolling: a result per row, over", "  rows [i - 3, i)"]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_algorithm
 from windrow.engines.found_windows import members_of, window_groups
+from windrow.engines.serving.retention import Retention
 from windrow.monoids.base import Aggregate
 from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
@@ -60,6 +61,7 @@ have partials of their own)
         lines += _rolling(query, query.rolling_over)
     lines.append("state: none is kept after the table is done")
     if query.asof_over is not None:
+        lines += _served(query)
         return "\n".join(lines)
     return "\n".join([*lines, *_endless(query)])
 
@@ -76,6 +78,21 @@ def _framed(query: Spec, frames: Frames) -> Iterator[str]:
         how = how if aggregate.inputs else _COUNTED
         passes = f"; one pass for each of {len(frames.named)} sizes" if len(frames.named) > 1 else ""
         yield f"  {name} = {aggregate!r}: {how}{passes}"
+
+
+def _served(query: Spec) -> Iterator[str]:
+    """What an operator keeps of events."""
+    retention = Retention.of(query)
+    yield "on endless input, open() keeps:"
+    if query.watermark is None:
+        yield "  events: all, since there is no watermark"
+    elif retention.keeps_all:
+        yield "  events: all, since labels look at all before"
+    elif retention.rows:
+        yield f"  events: the last {retention.rows} of a key before the watermark, and those from it on"
+    else:
+        yield "  events: those that a label at the watermark or later can see"
+    yield "  at(labels) reads the events of the keys that are asked, as far as their labels look"
 
 
 def _rolling(query: Spec, over: Rolling) -> Iterator[str]:

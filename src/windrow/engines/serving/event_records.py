@@ -111,12 +111,14 @@ class Record:
 
     def check_invariants(self) -> None:
         """Of a record that comes from a store."""
+        whole("number of the next block", self.following, 0, 2**62)
+        if self.numbers is _NONE:
+            return
         for name in _BLOCKS:
             check_column(f"{name} of blocks", getattr(self, name), len(self.numbers))
         check_numbers("numbers of blocks", self.numbers, 0, self.following - 1)
         check_numbers("events of blocks", self.counts, 1, 2**62)
         check_numbers("times of blocks", np.concatenate([self.lows, self.highs]), START_OF_TIME, END_OF_TIME)
-        whole("number of the next block", self.following, 0, 2**62)
 
 
 class Records:
@@ -188,7 +190,8 @@ class Records:
         return [Record() if data is None else self._unpacked(place, data) for place, data in pairs]
 
     def packed(self, key: bytes, record: Record) -> bytes:
-        blocks = [getattr(record, name) for name in _BLOCKS]
+        # most keys have none
+        blocks = [getattr(record, name) for name in _BLOCKS] if len(record.numbers) else []
         version, data = self._rows_out(record.rows)
         return pack(_RECORD, [version, data, blocks, record.following], self.place(key))
 
@@ -197,7 +200,8 @@ class Records:
             version, rows, blocks, following = unpack(_RECORD, data, place)
             table = self._rows_in(version, rows) if rows else None
             times = _NONE if table is None else self._times(table)
-            found = Record(table, times, following=following, **dict(zip(_BLOCKS, blocks, strict=True)))
+            listed = dict(zip(_BLOCKS, blocks, strict=True)) if blocks else {}
+            found = Record(table, times, following=following, **listed)
             found.check_invariants()
         return found
 

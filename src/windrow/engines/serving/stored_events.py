@@ -179,17 +179,19 @@ class StoredEvents:
 
     def settle(self) -> None:
         """The step is stored."""
-        for key, record in self._changed.items():
-            self.cache.put(_name(key), record)
         self._records.settle()
-        self._puts, self._deletes, self._changed = {}, set(), {}
+        self._end()
 
     def undo(self) -> None:
         """The step has failed: what is stored is what there is."""
-        for key in self._changed:
-            self.cache.forget(_name(key))
         self._sweep, self._swept = None, START_OF_TIME
         self._records.undo()
+        self._end()
+
+    def _end(self) -> None:
+        # records that were changed are parts of the table that was pushed, and would keep all of it in memory
+        for key in self._changed:
+            self.cache.forget(_name(key))
         self._puts, self._deletes, self._changed = {}, set(), {}
 
 

@@ -150,13 +150,6 @@ def _find_first(
         out[i] = place
 
 
-def bounds_at(bound: Bound, times: Ints) -> Ints:
-    """Where this end lies for points at these times."""
-    for offset in _summed(bound.offsets):
-        times = moved_times(times, offset, bound.timezone)
-    return times
-
-
 def _summed(offsets: Sequence[Duration]) -> Iterator[Duration]:
     """Neighbours of a fixed length as one, so that a sum is cut off at the ends of time and not its parts."""
     for is_calendar, group in itertools.groupby(offsets, lambda each: each.is_calendar):
