@@ -83,7 +83,7 @@ LANES = (
             Stop(("engines.stream.prefolded",), "slices, packed by bucket of keys"),
             Stop(("engines.spark.worker.streaming.step",), "the operator, state in Spark's", shuffled=True),
             Stop(("engines.stream.advance",), "what is due is combined"),
-            Stop(("engines.spark.worker.streaming.unpack_task",), "a streaming DataFrame"),
+            Stop(("engines.spark.worker.streaming.result_rows",), "a streaming DataFrame"),
         ),
     ),
 )

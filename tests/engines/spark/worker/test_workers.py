@@ -25,3 +25,15 @@ def test_what_the_first_tasks_loaded_is_set_aside_and_nothing_after_them() -> No
     # in a process of its own: this one must not keep its garbage
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True", "True"]
+
+
+def test_spark_asks_for_the_variables_of_a_stream_without_loading_the_engine() -> None:
+    # in a Python that is started for it, and for which the first micro-batch waits
+    program = """
+import sys
+import pyspark.sql.streaming.stateful_processor_api_client
+import windrow.engines.spark.streaming.processor
+print(sorted({"numba", "numpy", "pyarrow"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]"]

@@ -1,4 +1,8 @@
-"""The stateful processor that Spark calls for each bucket: entries in Spark's state, timers, rows out."""
+"""The stateful processor that Spark calls for each bucket: entries in Spark's state, timers, rows out.
+
+The engine is loaded when the first rows come. Before a stream starts, Spark asks the processor for its
+variables, in a Python of their own, and the stream waits for it.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +10,47 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, LongType, StringType, StructField, StructType
 
 from windrow.engines.spark.worker.lifetime import task_ended
-from windrow.engines.spark.worker.streaming.pack_task import REJECTED
-from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
-from windrow.engines.spark.worker.streaming.wire import write_rows
 from windrow.errors import CorruptState
 
-__all__ = ["ENTRIES", "FENCE", "HEADER", "STEPPED", "BucketProcessor"]
+__all__ = ["ENTRIES", "FENCE", "HEADER", "ROWS", "BucketProcessor", "stepped_type"]
 
 #: the variable of Spark's state: a map of blobs by name
 ENTRIES = "entries"
 #: the names of the entries that are not blocks
 HEADER, FENCE = "header", "fence"
+#: the column of what a step gives that holds rows, as a list; the others are counts
+ROWS = "rows"
 #: the property of Spark's tasks that says of which stream they are: the same after every restart
 _QUERY_ID = "sql.streaming.queryId"
 
-#: what a step gives, as Spark has it: results or late rows as a blob, and counts
-STEPPED = "bucket int, kind string, blob binary, " + ", ".join(f"{name} long" for name in COUNTED)
-#: rows of results that leave as one blob: a step of very many keys gives very many
-_MOST_ROWS = 1 << 18
-_NO_COUNTS = (0,) * len(COUNTED)
 # as text, Spark would be asked to parse them in each task
 _NAME = StructType([StructField("name", StringType())])
 _VALUE = StructType([StructField("value", BinaryType())])
 
 
-class BucketProcessor(StatefulProcessor):
-    """Keys of one bucket share one state, so that many keys cost few calls."""
+def stepped_type(results: StructType) -> StructType:
+    """What a step gives, as Spark has it."""
+    from windrow.engines.spark.worker.streaming.step import COUNTED
 
-    def __init__(self, payload: bytes, schema: bytes, buckets: int) -> None:
+    counts = [StructField(name, LongType()) for name in COUNTED]
+    return StructType([StructField(ROWS, ArrayType(results)), *counts])
+
+
+class BucketProcessor(StatefulProcessor):
+    """Keys of one bucket share one state, so that many keys cost few calls. ``results``: the type of rows
+    that come out."""
+
+    def __init__(self, payload: bytes, schema: bytes, results: StructType, buckets: int) -> None:
         self._payload = payload
         self._buckets = buckets
         self._schema_bytes = schema
+        self._results = results
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -51,11 +58,12 @@ class BucketProcessor(StatefulProcessor):
         self._stepped: set[int] = set()
         # one variable: each costs a task milliseconds before it starts
         self._entries = handle.getMapState(ENTRIES, _NAME, _VALUE)
-        self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
         context = TaskContext.get()  # there is none where Spark only asks for the variables
         self._query_id = None if context is None else context.getLocalProperty(_QUERY_ID)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
+        from windrow.engines.spark.worker.streaming.pack_task import REJECTED
+
         blobs: list[bytes] = []
         rejected: Counter[str] = Counter()
         for row in rows:
@@ -72,32 +80,35 @@ class BucketProcessor(StatefulProcessor):
     def _step(
         self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
     ) -> Iterator[Row]:
+        import pyarrow as pa
+
+        from windrow.engines.spark.compat import arrow_type
+        from windrow.engines.spark.worker.streaming.result_rows import lists_of_rows
+        from windrow.engines.spark.worker.streaming.step import COUNTED, step
+
         self._stepped.add(bucket)
-        entries = _SparkEntries(self, bucket)
+        schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
         about = (watermark_ms, rejected, self._buckets, self._query_id)
-        stepped = step(self._payload, self._schema, entries, blobs, *about)
+        stepped = step(self._payload, schema, _SparkEntries(self, bucket), blobs, *about)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if stepped.has_moved:
             self._handle.registerTimer(max(watermark_ms, 0) + 1)
-        yield _row(bucket, "counts", None, stepped.counts)
-        tables = {"results": stepped.results} | ({} if stepped.late is None else {"late": stepped.late})
-        for kind, table in tables.items():
-            for start in range(0, table.num_rows, _MOST_ROWS):
-                yield _row(bucket, kind, write_rows(table.slice(start, _MOST_ROWS)), _NO_COUNTS)
+        yield Row(**{ROWS: None}, **dict(zip(COUNTED, stepped.counts, strict=True)))
+        kind = arrow_type(ArrayType(self._results), "UTC")  # what Spark makes of it here, in any session
+        for rows in lists_of_rows(kind, stepped.results, stepped.late):
+            yield Row(**{ROWS: rows}, **dict.fromkeys(COUNTED, 0))
 
     def close(self) -> None:
         task_ended()
-
-
-def _row(bucket: int, kind: str, blob: bytes | None, counts: tuple[int, ...]) -> Row:
-    return Row(bucket=bucket, kind=kind, blob=blob, **dict(zip(COUNTED, counts, strict=True)))
 
 
 class _SparkEntries:
     """The entries of one bucket in Spark's state."""
 
     def __init__(self, processor: BucketProcessor, bucket: int) -> None:
+        from windrow.engines.spark.worker.streaming.step import bucket_place
+
         self.place = bucket_place(bucket)
         self._entries = processor._entries
 

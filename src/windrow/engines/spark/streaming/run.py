@@ -1,4 +1,4 @@
-"""A query on a streaming DataFrame: packed by bucket, stepped with state, unpacked.
+"""A query on a streaming DataFrame: packed by bucket, stepped with state; Spark unfolds the results.
 
 Spark's watermark is made of clocks (see ``pack_task``) and judges no row: rows are judged by windrow, with
 the watermark of the micro-batch before, as Spark judges them for its own windows.
@@ -21,7 +21,6 @@ from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_PAIRS
-from windrow.engines.spark.worker.streaming.unpack_task import unpack_batches
 from windrow.engines.stream.watermark import delay_ms
 from windrow.result_names import LATE, extra_columns
 from windrow.rows.columns import needed_columns
@@ -45,7 +44,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions
 
     check_streams(frame.sparkSession)
-    from windrow.engines.spark.streaming.processor import STEPPED, BucketProcessor
+    from windrow.engines.spark.streaming.processor import ROWS, BucketProcessor, stepped_type
 
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
@@ -69,18 +68,12 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     delay = f"{delay_ms(query.watermark)} milliseconds"
     timed = blobs.withWatermark("clock", delay).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
-    stepped = timed.groupBy("bucket").transformWithState(
-        BucketProcessor(payload, encoded, len(buckets)), STEPPED, mode, "eventTime"
-    )
+    results = _spark_schema(query, rows, _results(query, source))
+    processor = BucketProcessor(payload, encoded, results, len(buckets))
+    stepped = timed.groupBy("bucket").transformWithState(processor, stepped_type(results), mode, "eventTime")
     totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
     sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
-    observed = stepped.observe(METRICS, *sums)
-    results = _results(query, source)
-
-    def unpack(batches: Iterable[Any]) -> Iterator[Any]:
-        return unpack_batches(results, batches)
-
-    return mapped(observed, unpack, _spark_schema(query, rows, results))
+    return stepped.observe(METRICS, *sums).select(functions.inline(ROWS))
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:

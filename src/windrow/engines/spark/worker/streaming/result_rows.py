@@ -1,0 +1,64 @@
+"""What a step gives, as Spark takes it: results, and late rows, as lists of structs that Spark unfolds.
+
+Spark makes Arrow of what a stateful function gives, value by value. A value that is Arrow's already it copies
+as a whole: a list of ten thousand rows costs what one value costs, and no Python is needed behind the step.
+Invariant: a list has exactly the type that is asked for; Arrow takes no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.engines.spark.worker.chunks import conformed
+from windrow.result_names import LATE
+
+__all__ = ["lists_of_rows"]
+
+#: rows of a list: Spark holds a list whole, beside the rows that it makes of it
+MOST_ROWS = 1 << 14
+
+
+def lists_of_rows(kind: Any, results: pa.Table, late: pa.Table | None, most: int = MOST_ROWS) -> list[Any]:
+    """Lists of the type ``kind``, whose structs have the columns of results, and of late rows where these are
+    handed back.
+
+    >>> kind = pa.list_(pa.struct({"key": pa.string(), "n": pa.int64()}))
+    >>> [each.as_py() for each in lists_of_rows(kind, pa.table({"key": ["a"], "n": [1]}), None)]
+    [[{'key': 'a', 'n': 1}]]
+    """
+    fields = list(kind.value_type)
+    found = list(_lists(kind, _result_columns(fields, results), results.num_rows, most))
+    if late is not None:
+        found += _lists(kind, _late_columns(fields, late), late.num_rows, most)
+    return found
+
+
+def _result_columns(fields: list[Any], table: pa.Table) -> list[Any]:
+    names = set(table.column_names)
+    return [
+        _flat(conformed(table.column(field.name), field.type))
+        if field.name in names
+        else pa.nulls(table.num_rows, field.type)
+        for field in fields
+    ]
+
+
+def _late_columns(fields: list[Any], table: pa.Table) -> list[Any]:
+    (kind,) = (field.type for field in fields if field.name == LATE)
+    members = [_flat(conformed(table.column(member.name), member.type)) for member in kind]
+    late = pa.StructArray.from_arrays(members, fields=list(kind))
+    return [late if field.name == LATE else pa.nulls(table.num_rows, field.type) for field in fields]
+
+
+def _lists(kind: Any, columns: list[Any], count: int, most: int) -> Iterator[Any]:
+    rows = pa.StructArray.from_arrays(columns, fields=list(kind.value_type))
+    for start in range(0, count, most):
+        some = rows.slice(start, most)
+        yield pa.ListArray.from_arrays(pa.array([0, len(some)], pa.int32()), some, type=kind)[0]
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
