@@ -228,6 +228,8 @@ class Query(Spec):
         name: str = "operator",
         sync: bool = False,
         cache_bytes: int = 64 << 20,
+        history: Any = None,
+        history_until: Any = None,
     ) -> Operator:
         """An operator for endless input: push rows, get results as the watermark passes them.
 
@@ -244,6 +246,11 @@ class Query(Spec):
         is there already is taken up; see docs/state.md. It is stored before a step's results are handed
         over, with ``sync`` as safely as the store can. Of slices at most ``cache_bytes`` stay in memory.
 
+        ``history`` is a table of the rows before: the operator begins with the state that they lead to, and
+        gives no results for them, which :meth:`run` over the same table does. ``history_until``, a time,
+        makes the cut exact: rows of the table from then on, and rows before it that are pushed, are left out.
+        See docs/history.md.
+
         >>> import pyarrow as pa, windrow as wr
         >>> op = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count()).open()
         >>> op.push(pa.table({"t": [1, 8, 11]})).num_rows
@@ -256,6 +263,10 @@ class Query(Spec):
         [0, 1]
         >>> op.push(pa.table({"t": [7]})).num_rows, op.metrics.rows_late
         (0, 1)
+        >>> days = wr.query(time="t", watermark=0).window(wr.Sliding(30, slide=10)).agg(n=wr.count())
+        >>> op = days.open(history=pa.table({"t": [3, 14, 18, 21]}), history_until=20)
+        >>> op.push(pa.table({"t": [18, 21, 30]}))["n"].to_pylist()  # 18 was in history
+        [4]
         """
         self._check_complete()
         operator = self._operator("open()")
@@ -263,12 +274,15 @@ class Query(Spec):
         if rolling_store is not None and store not in (None, rolling_store):
             raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
         store = rolling_store if store is None else store
-        if store is None:
-            return operator(self, clock=clock, now=now, judge=judge)
-        from windrow.engines.stream.persistence.saved_operator import SavedOperator
+        saved = None
+        if store is not None:
+            from windrow.engines.stream.persistence.saved_operator import SavedOperator
 
-        saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
-        return operator(self, clock=clock, now=now, judge=judge, saved=saved)
+            saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
+        found = operator(self, clock=clock, now=now, judge=judge, saved=saved)
+        if history is not None or history_until is not None:
+            found.begin_with(history, history_until)
+        return found
 
     def restore(
         self,

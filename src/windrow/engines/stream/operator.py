@@ -22,10 +22,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.arrays import END_OF_TIME
+from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.event_input import EventInput, one_at_a_time
 from windrow.engines.stream.events import Events
+from windrow.engines.stream.history import check_cut, with_history
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
@@ -35,10 +36,11 @@ from windrow.engines.stream.snapshot import restored, snapshot_of
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
 from windrow.engines.stream.watermark import Judge, check_judge, idle_watermark
-from windrow.engines.stream.watermark_values import is_integer_time, moment_of, shown_watermark
+from windrow.engines.stream.watermark_values import is_integer_time, moment_of, read_moment, shown_watermark
 from windrow.engines.stream.window_changes import with_window, without_window
 from windrow.rows.keys import Keys
 from windrow.rows.tables import read_table
+from windrow.rows.times import TimeAxis
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 from windrow.values import with_fields
@@ -109,6 +111,28 @@ class Operator(EventInput):
         operator._events.put_back(state.events)
         operator._state = with_fields(state, events=())
         return operator
+
+    @one_at_a_time
+    def begin_with(self, history: Any, until: Any = None) -> None:
+        """Take a table of what was before, without results; ``query.open(history=...)`` calls this. State that
+        was found in a store has it already. None: only the cut is given."""
+        self._check_open()
+        table = None if history is None else read_table(history)[0]
+        kind = self._plan.counts_integers
+        if table is not None and self.query.time in table.column_names:
+            kind = TimeAxis(table.schema.field(self.query.time).type).is_integer
+        cut = START_OF_TIME if until is None else read_moment(until, kind, "history_until", self.query.time)
+        if self._state.columns is not None:
+            check_cut(self._state, cut)
+            return
+        try:
+            with one_step():
+                tables = [] if table is None else [table]
+                found = with_history(self._plan, self._state, tables, cut, self._now, self._judge)
+                self._take(*found)
+        except BaseException:
+            self._undo()
+            raise
 
     @property
     def query(self) -> Spec:

@@ -65,6 +65,10 @@ def read_rows(
         arrivals = arrivals[np.asarray(valid)]
         rejected["no_time"] = table.num_rows - len(arrivals)
     rows = Rows(timed, read_moments(state.axis, column, plan.query.time), arrivals)
+    if state.history_until > START_OF_TIME:
+        known = rows.times < state.history_until
+        rejected["in_history"] = int(known.sum())
+        rows = rows.where(~known)
     if plan.query.max_ahead is not None and now is not None and len(rows):
         ahead = too_far_ahead(plan.query, state.axis, rows.times, now, state.largest)
         rejected["too_far_ahead"] = int(ahead.sum())

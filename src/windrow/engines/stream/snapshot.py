@@ -94,6 +94,7 @@ def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
         "sessions": {part.number: _session(part) for part in state.sessions},
         "ordered": {number: rows.state(whole) for number, rows in state.ordered.items()},
         **({"events": list(state.events)} if state.events else {}),
+        **({"history_until": state.history_until} if state.history_until > START_OF_TIME else {}),
     }
 
 
@@ -243,6 +244,9 @@ class _Reader:
             late=LateRows(tuple(stored["late"])),
             counts=Counts(**stored["counts"]),
             events=tuple(stored.get("events", ())),
+            history_until=whole(
+                "history_until", stored.get("history_until", START_OF_TIME), START_OF_TIME, END_OF_TIME
+            ),
         )
         state.check_invariants()
         return state

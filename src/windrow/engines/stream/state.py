@@ -74,6 +74,8 @@ class State:
     advanced_by_integer: bool | None = None
     #: how much of int64 the sizes of the values of one key can fill at most, which integer results must fit
     reach: float = 0.0
+    #: rows before this time were taken from history: where they come again, they are left out
+    history_until: int = START_OF_TIME
     late: LateRows = field(default_factory=LateRows)
     counts: Counts = field(default_factory=Counts)
     #: events that wait, in a state that is on its way to a snapshot or from one

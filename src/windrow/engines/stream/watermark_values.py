@@ -12,7 +12,7 @@ from windrow.engines.stream.state import State
 from windrow.rows.times import TimeAxis
 from windrow.windows.timeline.times import to_us
 
-__all__ = ["is_integer_time", "moment_of", "shown_watermark"]
+__all__ = ["is_integer_time", "moment_of", "read_moment", "shown_moment", "shown_watermark"]
 
 
 def is_integer_time(watermark: Any) -> bool:
@@ -21,13 +21,26 @@ def is_integer_time(watermark: Any) -> bool:
 
 def moment_of(watermark: Any, plan: Plan, state: State) -> int:
     """A watermark that the user gives, as the query counts time."""
-    axis, is_integer = state.axis, is_integer_time(watermark)
+    axis = state.axis
     asked = plan.counts_integers if axis is None else axis.is_integer
     asked = state.advanced_by_integer if asked is None else asked
-    if asked not in (None, is_integer):
-        wanted = "an integer" if asked else "a datetime or ISO 8601 text"
-        raise TypeError(f"watermark {watermark!r}: column {plan.query.time!r} asks for {wanted}")
-    moment = int(watermark) if is_integer else to_us(watermark, "watermark")
+    return read_moment(watermark, asked, "watermark", plan.query.time)
+
+
+def read_moment(value: Any, asks_integer: bool | None, what: str, column: str) -> int:
+    """A time that the user gives, as the query counts it; None: times may be of either kind.
+
+    >>> read_moment("1970-01-01T00:00:01", False, "history_until", "ts")
+    1000000
+    >>> read_moment(5, False, "history_until", "ts")
+    Traceback (most recent call last):
+    TypeError: history_until 5: column 'ts' asks for a datetime or ISO 8601 text
+    """
+    is_integer = is_integer_time(value)
+    if asks_integer not in (None, is_integer):
+        wanted = "an integer" if asks_integer else "a datetime or ISO 8601 text"
+        raise TypeError(f"{what} {value!r}: column {column!r} asks for {wanted}")
+    moment = int(value) if is_integer else to_us(value, what)
     return max(START_OF_TIME, min(moment, END_OF_TIME - 1))
 
 
@@ -35,14 +48,14 @@ def shown_watermark(state: State) -> Any:
     """The watermark as a value of the time column; None before there is one, and after the last."""
     if not START_OF_TIME < state.watermark < END_OF_TIME:
         return None
-    return _shown(state.watermark, state.axis)
+    return shown_moment(state.watermark, state.axis)
 
 
-def _shown(watermark: int, axis: TimeAxis | None) -> Any:
-    """A number where Python has no such time."""
+def shown_moment(moment: int, axis: TimeAxis | None) -> Any:
+    """A time as a value of the time column; a number where Python has no such time."""
     if axis is None:
-        return watermark
+        return moment
     try:
-        return axis.column(np.array([watermark]))[0].as_py()
+        return axis.column(np.array([moment]))[0].as_py()
     except (OverflowError, ValueError):
-        return watermark
+        return moment

@@ -1,0 +1,83 @@
+"""What was before: the rows of a finite table, taken into a state that is new, without results.
+
+The state is that of an operator which has had these rows pushed, all of them together, so that none is late.
+What was due is left out: it comes out of ``query.run`` over the same table. With ``until``, a time, the cut is
+exact: the state has taken the rows before it and no others, the watermark stands there, and rows from before
+it that come again are rejected as ``in_history``.
+
+Cost: that of one push; memory for the slices or rows of all of history before those that no window needs any
+more are dropped, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import START_OF_TIME
+from windrow.engines.stream.advance import advanced, without_dead_keys
+from windrow.engines.stream.intake import with_time
+from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.state import State
+from windrow.engines.stream.step import pushed
+from windrow.engines.stream.watermark import Judge, reached
+from windrow.engines.stream.watermark_values import shown_moment
+from windrow.errors import ChangedQuery
+from windrow.rows.selection import filter_rows
+from windrow.rows.times import TimeAxis, read_moments
+from windrow.values import with_fields
+
+__all__ = ["check_cut", "settled", "with_history"]
+
+
+def with_history(
+    plan: Plan,
+    state: State,
+    tables: Iterable[pa.Table],
+    until: int,
+    now: Callable[[], float],
+    judge: Judge,
+) -> tuple[Plan, State]:
+    """The state that has taken the rows before ``until`` of these tables, and gives nothing for them."""
+    parts = (_before(table, plan.query.time, until) for table in tables)
+    plan, state, _ = pushed(plan, state, parts, now, judge)
+    watermark = max(reached(plan.query, state, judge), until)
+    return plan, settled(plan, state, watermark, until)
+
+
+def settled(plan: Plan, state: State, watermark: int, until: int) -> State:
+    """The state once all of history is in it: what the watermark has passed is gone, and was not emitted."""
+    if watermark > state.watermark:
+        state, _ = advanced(plan, state, watermark)
+    counts = with_fields(state.counts, windows_fired=0, windows_corrected=0, windows_retracted=0)
+    return without_dead_keys(with_fields(state, history_until=until, counts=counts, late=LateRows()))
+
+
+def check_cut(state: State, until: int) -> None:
+    """Raise unless the rows that a state has taken from history end at this time."""
+    if state.history_until != until:
+        was, is_ = (_shown(moment, state.axis) for moment in (state.history_until, until))
+        raise ChangedQuery(
+            f"the state has taken history until {was}, and history_until is {is_}: rows between would be "
+            f"counted twice, or not at all. Give history_until as it was"
+        )
+
+
+def _shown(moment: int, axis: TimeAxis | None) -> str:
+    return "its end, without a cut" if moment == START_OF_TIME else str(shown_moment(moment, axis))
+
+
+def _before(table: pa.Table, time: str, until: int) -> pa.Table:
+    """The rows before a time, and those without one, which are counted elsewhere."""
+    if until == START_OF_TIME or time not in table.column_names:
+        return table
+    _, column, valid = with_time(table, time)
+    early = read_moments(TimeAxis(column.type), column, time).times < until
+    if valid is not None:
+        wanted = np.ones(table.num_rows, np.bool_)
+        wanted[np.asarray(valid)] = early
+        early = wanted
+    return table if early.all() else filter_rows(table, early)

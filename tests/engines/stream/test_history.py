@@ -1,0 +1,114 @@
+"""An operator that begins with history: what it gives is what one operator gives that had those rows pushed,
+without what came out of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+from support.budget import examples
+from windrow.errors import ChangedQuery, UnknownColumn
+from windrow.state import MemoryStore
+from windrow.testing import StreamOracle, assert_same_results
+from windrow.testing.strategies import operations, stream_queries, streams, table_of
+
+QUERY = wr.query(time="t", by="k", watermark=0).window(wr.Sliding(30, slide=10)).agg(n=wr.count())
+PAST = pa.table({"t": [3, 14, 18, 21, 18], "k": ["a", "a", "a", "a", "b"]})
+LIVE = pa.table({"t": [18, 21, 30], "k": ["a", "a", "a"]})
+
+
+def of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("has_cut", [True, False])
+@settings(max_examples=examples(120))
+@given(st.data())
+def test_history_and_live_rows_are_one_stream(has_cut: bool, data: st.DataObject) -> None:
+    query = data.draw(stream_queries())
+    rows = data.draw(streams(null_times=True))
+    split = data.draw(st.integers(0, len(rows)))
+    times = [row["ts"] for row in rows if row["ts"] is not None]
+    cut = data.draw(st.integers(min(times, default=0) - 2, max(times, default=0) + 2)) if has_cut else None
+    past, calls = rows[:split], data.draw(operations(rows[split:]))
+
+    def is_past(row: dict[str, Any]) -> bool:
+        return cut is None or row["ts"] is None or row["ts"] < cut
+
+    oracle = StreamOracle(query)
+    oracle.push([row for row in past if is_past(row)])
+    if cut is not None:
+        oracle.advance(cut)
+    given_ = {} if cut is None else {"history_until": cut}
+    operator = query.open(history=table_of(past, "integer"), **given_)
+    after = data.draw(st.integers(0, 8))
+    for number, (name, argument) in enumerate([*calls, ("finish", None)]):
+        if name == "push":
+            new = [row for row in argument if cut is None or row["ts"] is None or row["ts"] >= cut]
+            expected, found = oracle.push(new), operator.push(table_of(argument, "integer"))
+        elif name == "advance":
+            expected, found = oracle.advance(argument), operator.advance(argument)
+        else:
+            expected, found = oracle.finish(), operator.finish()
+        assert_same_results(found, expected)
+        if number == after and name != "finish":
+            operator = query.restore(operator.snapshot())
+
+
+def test_rows_of_history_that_come_again_are_counted_and_left_out() -> None:
+    operator = QUERY.open(history=PAST, history_until=20)
+    assert of(operator.push(LIVE)) == [("a", 0, 30, 4), ("b", 0, 30, 1)]
+    assert operator.metrics.rejected == {"in_history": 1}
+    assert operator.metrics.rows_in == 4 + 3
+
+
+def test_windows_before_the_cut_come_out_of_the_batch_and_the_others_out_of_the_stream() -> None:
+    cut = 20
+    early = [
+        row
+        for row in of(QUERY.run(PAST.filter(pa.array([t < cut for t in PAST["t"].to_pylist()]))))
+        if row[2] <= cut
+    ]
+    operator = QUERY.open(history=PAST, history_until=cut)
+    later = of(operator.push(LIVE)) + of(operator.finish())
+    everything = pa.table({"t": [3, 14, 18, 18, 21, 30], "k": ["a", "a", "a", "b", "a", "a"]})
+    assert sorted(early + later) == sorted(of(QUERY.run(everything)))
+
+
+def test_a_store_takes_history_once() -> None:
+    store = MemoryStore()
+    first = QUERY.open(store=store, history=PAST, history_until=20)
+    first.push(LIVE.slice(1, 1))
+    again = QUERY.open(store=store, history=PAST, history_until=20)
+    assert of(again.push(LIVE)) == [("a", 0, 30, 5), ("b", 0, 30, 1)]
+    with pytest.raises(ChangedQuery, match="history until 20, and history_until is 25"):
+        QUERY.open(store=store, history=PAST, history_until=25)
+
+
+def test_a_failing_history_leaves_nothing_in_a_store() -> None:
+    store = MemoryStore()
+    with pytest.raises(UnknownColumn, match="no column 't'"):
+        QUERY.open(store=store, history=PAST.rename_columns(["u", "k"]), history_until=20)
+    assert of(QUERY.open(store=store).push(LIVE)) == [("a", 0, 30, 2)]
+
+
+def test_the_cut_is_a_time_of_the_column() -> None:
+    with pytest.raises(TypeError, match="history_until '2024-05-01': column 't' asks for an integer"):
+        QUERY.open(history=PAST, history_until="2024-05-01")
+    times = pa.table({"t": pa.array([0, 3_600], pa.timestamp("s")), "k": ["a", "a"]})
+    hours = wr.query(time="t", by="k").window(wr.Tumbling("2h")).agg(n=wr.count())
+    operator = hours.open(history=times, history_until="1970-01-01T01:00")
+    operator.push(times)
+    assert operator.finish()["n"].to_pylist() == [2]
+    assert operator.metrics.rejected == {"in_history": 1}
+
+
+def test_a_cut_alone_leaves_out_rows_before_it() -> None:
+    operator = QUERY.open(history_until=20)
+    operator.push(LIVE)
+    assert operator.metrics.rejected == {"in_history": 1}
