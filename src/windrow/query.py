@@ -161,6 +161,8 @@ class Query(Spec):
         at_time: str | None = None,
         at_by: str | Sequence[str] | None = None,
         threads: int | None = None,
+        history: Any = None,
+        history_until: Any = None,
     ) -> Any:
         """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
 
@@ -180,11 +182,25 @@ class Query(Spec):
         default those of the query. The result is the kind of table that ``at`` is: all its rows and columns
         in their order, and the aggregates. A label without events has null (a count: 0), one without a time
         null, with a warning.
+
+        For a stream of Spark's, ``history`` is a DataFrame of the rows before: the stream begins with the
+        state that they lead to, computed in batch. ``history_until`` is as in :meth:`open`.
         """
         self._check_complete()
         from windrow.engines.spark import is_in_spark_task, is_spark_frame
         from windrow.threads import thread_count, using_threads
 
+        if history is not None or history_until is not None:
+            if not (is_spark_frame(data) and data.isStreaming):
+                raise TypeError(
+                    "history= and history_until= are for endless input, streams of Spark's and open(): a "
+                    "table is taken whole, so put the rows before into it, or leave them out"
+                )
+            if history is not None and not is_spark_frame(history):
+                raise TypeError(
+                    f"history of a stream of Spark's is a DataFrame of Spark's, and not a "
+                    f"{type(history).__name__}: make one with spark.createDataFrame(...)"
+                )
         count = thread_count(threads, default=1 if is_in_spark_task() else None)
         given = (at, at_time, at_by)
         if self.asof_over is not None or any(each is not None for each in given):
@@ -212,7 +228,7 @@ class Query(Spec):
 
             if is_streaming(data):
                 self._refuse_frames("streams of Spark")
-            return run_on_spark(self, data)
+            return run_on_spark(self, data, history, history_until)
         from windrow.engines.local import run
 
         with using_threads(count):

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
+from windrow.engines.spark.worker.streaming.history_task import history_entries
 from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
 from windrow.errors import CorruptState
@@ -48,23 +52,43 @@ class DictEntries:
     def delete_block(self, name: str) -> None:
         del self.blocks[name]
 
+    def put(self, name: str, data: bytes) -> None:
+        """An entry by the name that it has in Spark's state."""
+        {HEADER: self.set_header, FENCE: self.set_fence}.get(name, lambda _: self.set_block(name, data))(data)
+
+
+def of_bucket(batch: pa.RecordBatch, bucket: int) -> pa.RecordBatch:
+    return batch.filter(pc.equal(batch.column("bucket"), bucket))
+
 
 class PackedStream:
     """What Spark does with a query: micro-batches, each judged by the watermark of the one before."""
 
     def __init__(self, query: Any, schema: pa.Schema, query_id: str | None = None) -> None:
-        self.query_id = query_id
+        self.query_id, self.since = query_id, START_OF_TIME
         self.query, self.schema = query, schema
         self.entries = {bucket: DictEntries(bucket_place(bucket)) for bucket in BUCKETS}
         self.late: list[Any] = []
         self.counts = dict.fromkeys(COUNTED, 0)
+
+    def begin_with(self, past: pa.Table, until: int = START_OF_TIME) -> None:
+        """The state that history leads to, in Arrow batches of few rows."""
+        payload, self.since = packed(self.query), until
+        batches = list(pack_batches(payload, self.schema, BUCKETS, past.to_batches(max_chunksize=3), 4))
+        for bucket in BUCKETS:
+            mine = [of_bucket(batch, bucket) for batch in batches]
+            for entries in history_entries(payload, self.schema, len(BUCKETS), until, mine):
+                for entry in entries.to_pylist():
+                    self.entries[bucket].put(entry["name"], entry["value"])
 
     def batch(self, table: pa.Table, watermark_ms: int) -> list[Any]:
         """One micro-batch, in two Arrow batches; results as dicts."""
         payload = packed(self.query)
         rows: list[Any] = []
         for part in (table.slice(0, 3), table.slice(3)):
-            for packed_batch in pack_batches(payload, self.schema, BUCKETS, part.to_batches()):
+            for packed_batch in pack_batches(
+                payload, self.schema, BUCKETS, part.to_batches(), since=self.since
+            ):
                 rows += packed_batch.to_pylist()
         results: list[Any] = []
         for bucket in BUCKETS:
@@ -75,7 +99,7 @@ class PackedStream:
                     for reason in REJECTED
                 }
                 entries = self.entries[bucket]
-                told = (watermark_ms, rejected, len(BUCKETS), self.query_id)
+                told = (watermark_ms, rejected, len(BUCKETS), self.query_id, self.since)
                 stepped = step(payload, self.schema, entries, blobs, *told)
                 results += stepped.results.to_pylist()
                 self.late += [] if stepped.late is None else stepped.late.to_pylist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-def run(query: Spec, frame: DataFrame) -> DataFrame:
-    """The results of a query on a DataFrame, as a lazy DataFrame; of a stream, as a stream."""
+def run(
+    query: Spec, frame: DataFrame, history: DataFrame | None = None, history_until: Any = None
+) -> DataFrame:
+    """The results of a query on a DataFrame, as a lazy DataFrame; of a stream, as a stream, which may begin
+    with history."""
     check(query, frame)
     prepare_workers(frame.sparkSession, frame.isStreaming)
     if frame.isStreaming:
         from windrow.engines.spark.streaming.run import run_stream
 
-        return run_stream(query, frame)
+        return run_stream(query, frame, history, history_until)
     if query.is_rolling:
         return roll(query, frame)
     from windrow.engines.spark.windows.run import windowed

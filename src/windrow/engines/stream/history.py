@@ -1,9 +1,9 @@
 """What was before: the rows of a finite table, taken into a state that is new, without results.
 
-The state is that of an operator which has had these rows pushed, all of them together, so that none is late.
-What was due is left out: it comes out of ``query.run`` over the same table. With ``until``, a time, the cut is
-exact: the state has taken the rows before it and no others, the watermark stands there, and rows from before
-it that come again are rejected as ``in_history``.
+The state is that of an operator which has had these rows pushed, all together, so that none is late. What was
+due is left out: it comes out of ``query.run`` over the same table. With ``until``, a time, the cut is exact:
+the state has taken the rows before it and no others, the watermark stands there, and rows from before it that
+come again are rejected as ``in_history``.
 
 Cost: that of one push; memory for the slices or rows of all of history before those that no window needs any
 more are dropped, at the end.

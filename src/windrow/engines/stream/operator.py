@@ -114,8 +114,8 @@ class Operator(EventInput):
 
     @one_at_a_time
     def begin_with(self, history: Any, until: Any = None) -> None:
-        """Take a table of what was before, without results; ``query.open(history=...)`` calls this. State that
-        was found in a store has it already. None: only the cut is given."""
+        """Take a table of what was before, without results; ``query.open(history=...)`` calls this. State
+        that was found in a store has it already. None: only the cut is given."""
         self._check_open()
         table = None if history is None else read_table(history)[0]
         kind = self._plan.counts_integers

@@ -16,14 +16,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import ArrayType, BinaryType, LongType, StringType, StructField, StructType
 
 from windrow.engines.spark.worker.lifetime import task_ended
+from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.errors import CorruptState
 
 __all__ = ["ENTRIES", "FENCE", "HEADER", "ROWS", "BucketProcessor", "stepped_type"]
 
 #: the variable of Spark's state: a map of blobs by name
 ENTRIES = "entries"
-#: the names of the entries that are not blocks
-HEADER, FENCE = "header", "fence"
 #: the column of what a step gives that holds rows, as a list; the others are counts
 ROWS = "rows"
 #: the property of Spark's tasks that says of which stream they are: the same after every restart
@@ -44,10 +43,11 @@ def stepped_type(results: StructType) -> StructType:
 
 class BucketProcessor(StatefulProcessor):
     """Keys of one bucket share one state, so that many keys cost few calls. ``results``: the type of rows
-    that come out."""
+    that come out. ``since``: where history ended that the state begins with."""
 
-    def __init__(self, payload: bytes, schema: bytes, results: StructType, buckets: int) -> None:
+    def __init__(self, payload: bytes, schema: bytes, results: StructType, buckets: int, since: int) -> None:
         self._payload = payload
+        self._since = since
         self._buckets = buckets
         self._schema_bytes = schema
         self._results = results
@@ -72,6 +72,10 @@ class BucketProcessor(StatefulProcessor):
             rejected.update({reason: row[reason] or 0 for reason in REJECTED})
         return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected)
 
+    def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: N802
+        """An entry of the state that history leads to, in the first micro-batch."""
+        self._entries.updateValue((initialState.name,), (initialState.value,))
+
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802
         if key[0] in self._stepped:
             return iter(())
@@ -88,7 +92,7 @@ class BucketProcessor(StatefulProcessor):
 
         self._stepped.add(bucket)
         schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
-        about = (watermark_ms, rejected, self._buckets, self._query_id)
+        about = (watermark_ms, rejected, self._buckets, self._query_id, self._since)
         stepped = step(self._payload, schema, _SparkEntries(self, bucket), blobs, *about)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.

@@ -17,6 +17,7 @@ from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
+from windrow.engines.spark.streaming.history import cut_of, history_state
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, REJECTED, pack_batches
@@ -39,8 +40,10 @@ METRICS = "windrow"
 _EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
 
-def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
-    """The results as a streaming DataFrame."""
+def run_stream(
+    query: Spec, frame: DataFrame, history: DataFrame | None = None, history_until: Any = None
+) -> DataFrame:
+    """The results as a streaming DataFrame, which begins with the state of history."""
     from pyspark.sql import functions
 
     check_streams(frame.sparkSession)
@@ -52,6 +55,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     warn_of_partitions(frame.sparkSession, 5)
     session = frame.sparkSession
     buckets = even_buckets(bucket_count(session, True), bucket_count(session, bool(query.by)))
+    since = cut_of(query, source, history_until)
     judged = rows
     if query.max_ahead is not None:
         # the time of the micro-batch, which is the same when it is repeated
@@ -60,7 +64,7 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     payload, encoded = packed(query), bytes(source.serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
-        return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
+        return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches, since=since)
 
     counts = [f"{reason} long" for reason in REJECTED]
     blobs = mapped(judged, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
@@ -69,8 +73,13 @@ def run_stream(query: Spec, frame: DataFrame) -> DataFrame:
     timed = blobs.withWatermark("clock", delay).select("bucket", "blob", *REJECTED)
     mode = "Update" if query.emit == "update" else "Append"
     results = _spark_schema(query, rows, _results(query, source))
-    processor = BucketProcessor(payload, encoded, results, len(buckets))
-    stepped = timed.groupBy("bucket").transformWithState(processor, stepped_type(results), mode, "eventTime")
+    processor = BucketProcessor(payload, encoded, results, len(buckets), since)
+    initial = None
+    if history is not None:
+        initial = history_state(query, rows, history, buckets, since).groupBy("bucket")
+    stepped = timed.groupBy("bucket").transformWithState(
+        processor, stepped_type(results), mode, "eventTime", initial
+    )
     totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
     sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
     return stepped.observe(METRICS, *sums).select(functions.inline(ROWS))

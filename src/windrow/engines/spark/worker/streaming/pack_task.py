@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import START_OF_TIME, Ints
 from windrow.engines.spark.worker.chunks import chunked
 from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.streaming.buckets import places_of
@@ -40,7 +40,7 @@ LARGEST_INTEGER = 1 << 53
 #: rows that are folded at once
 FOLD_ROWS = 1 << 18
 #: why rows stay here
-REJECTED = ("no_time", "out_of_reach", "too_far_ahead")
+REJECTED = ("no_time", "out_of_reach", "in_history", "too_far_ahead")
 PACKED = pa.schema(
     [
         ("bucket", pa.int32()),
@@ -53,13 +53,20 @@ _NONE = (None,) * len(REJECTED)
 
 
 def pack_batches(
-    payload: bytes, schema: pa.Schema, buckets: list[int], batches: Iterable[Any], rows: int = FOLD_ROWS
+    payload: bytes,
+    schema: pa.Schema,
+    buckets: list[int],
+    batches: Iterable[Any],
+    rows: int = FOLD_ROWS,
+    *,
+    since: int = START_OF_TIME,
 ) -> Iterator[Any]:
-    """What mapInArrow runs. ``buckets``: the numbers by which Spark spreads buckets evenly."""
+    """What mapInArrow runs. ``buckets``: the numbers by which Spark spreads buckets evenly. ``since``: rows
+    before this time were taken from history."""
     plan, state = begin(payload, schema)
     assert state.axis is not None
     for table in chunked(batches, rows):
-        table, largest, rejected = _accepted(plan, table)
+        table, largest, rejected = _accepted(plan, table, since)
         found: list[Any] = []
         if largest is not None:
             pack = _rows if sends_rows(plan.query) else _folded
@@ -72,7 +79,7 @@ def pack_batches(
         yield _batch(found)
 
 
-def _accepted(plan: Plan, table: pa.Table) -> tuple[pa.Table, int | None, Counter[str]]:
+def _accepted(plan: Plan, table: pa.Table, since: int) -> tuple[pa.Table, int | None, Counter[str]]:
     """The rows that windows may take, the largest of their times, and why others may not."""
     column = table.column(plan.query.time)
     reasons: list[tuple[str, npt.NDArray[np.bool_]]] = []
@@ -80,6 +87,8 @@ def _accepted(plan: Plan, table: pa.Table) -> tuple[pa.Table, int | None, Counte
         reasons.append(("no_time", np.asarray(column.is_null())))
     times, beyond = _times(plan, column)
     reasons.append(("out_of_reach", beyond))
+    if since > START_OF_TIME:
+        reasons.append(("in_history", times < since))
     if AHEAD in table.column_names:
         reasons.append(("too_far_ahead", np.asarray(table.column(AHEAD).fill_null(False))))
         table = table.drop_columns([AHEAD])

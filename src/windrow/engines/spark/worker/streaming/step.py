@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.worker.streaming.buckets import SPREAD
 from windrow.engines.spark.worker.streaming.fenced import BucketEntries, FencedEntries
 from windrow.engines.spark.worker.streaming.wire import begin, read_folded, read_rows, sends_rows
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
+from windrow.engines.stream.history import check_cut
 from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.persistence.stored_state import Entries, StoredState
 from windrow.engines.stream.plan import Plan
@@ -27,7 +29,7 @@ from windrow.engines.stream.step import take_table
 from windrow.engines.stream.watermark import watermark_of
 from windrow.slicing.limits import one_step
 
-__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step"]
+__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step", "take_blobs"]
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
@@ -74,17 +76,20 @@ def step(
     rejected: Mapping[str, int],
     buckets: int,
     query_id: str | None = None,
+    since: int = START_OF_TIME,
 ) -> Stepped:
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
-    many keys are spread, which must never change. ``query_id``: of which stream this is, if that is known."""
+    many keys are spread, which must never change. ``query_id``: of which stream this is, if that is known.
+    ``since``: where history ended that the state begins with."""
     fresh, nothing = begin(payload, schema)
     fenced = FencedEntries(entries)
     bucket = kept_by(fenced, buckets, query_id)
     loaded = bucket.load(fresh, fenced.check_header)
-    plan, state = loaded or (fresh, nothing)
+    plan, state = loaded or (fresh, replace(nothing, history_until=since))
+    check_cut(state, since)
     before = state.counts
-    plan, state, due = _taken(plan, state, blobs)
+    plan, state, due = take_blobs(plan, state, blobs)
     state = _with_rejected(state, Counter(rejected))
     assert state.axis is not None
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
@@ -109,7 +114,8 @@ def kept_by(entries: Entries, buckets: int, query_id: str | None = None) -> Stor
     return StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD}, owner=query_id)
 
 
-def _taken(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:
+def take_blobs(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:
+    """The state after rows, or slices, at the same watermark, and corrections that are due."""
     if not blobs:
         return plan, state, Due()
     if sends_rows(plan.query):

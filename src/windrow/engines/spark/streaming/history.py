@@ -1,0 +1,73 @@
+"""The state that a stream begins with, computed in batch from a DataFrame of what was before.
+
+History goes through the same folding as the stream's rows and is sorted by bucket; each bucket's state is
+made by one task: the entries that the stream's first micro-batch puts into Spark's state. Nothing runs before
+the stream starts. Where the stream goes on from its checkpoint, Spark does not look at history again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.arrays import START_OF_TIME
+from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
+from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.worker.streaming.history_task import history_entries
+from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
+from windrow.engines.stream.watermark_values import read_moment
+from windrow.names import check_columns
+from windrow.rows.times import TimeAxis
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["cut_of", "history_state"]
+
+
+def cut_of(query: Spec, schema: pa.Schema, until: Any) -> int:
+    """Where history ends, as the query counts time."""
+    if until is None:
+        return START_OF_TIME
+    axis = TimeAxis(schema.field(query.time).type)
+    return read_moment(until, axis.is_integer, "history_until", query.time)
+
+
+def history_state(
+    query: Spec, rows: DataFrame, history: DataFrame, buckets: list[int], until: int
+) -> DataFrame:
+    """The entries of all buckets: bucket, name, value. ``rows``: the stream's, with the columns it needs."""
+    past = _like(rows, history)
+    if until > START_OF_TIME:
+        past = past.where(f"{microseconds(query.time, arrow_schema(past))} < BIGINT('{until}')")
+    payload, encoded, count = packed(query), bytes(arrow_schema(past).serialize()), len(buckets)
+
+    def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
+
+    def settle(batches: Iterable[Any]) -> Iterator[Any]:
+        return history_entries(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), count, until, batches)
+
+    counts = [f"{reason} long" for reason in REJECTED]
+    blobs = mapped(past, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
+    together = blobs.select("bucket", "clock", "blob").repartition("bucket").sortWithinPartitions("bucket")
+    return mapped(together, settle, "bucket int, name string, value binary")
+
+
+def _like(rows: DataFrame, history: DataFrame) -> DataFrame:
+    """The columns of history that the stream has, which must be of the same types."""
+    if history.isStreaming:
+        raise ValueError("history is a stream: give a DataFrame that is not, such as spark.read.load(path)")
+    check_columns(rows.columns, history.columns, "history")
+    past = history.select(*map(column, rows.columns))
+    was, is_ = arrow_schema(past), arrow_schema(rows)
+    for name in rows.columns:
+        if was.field(name).type != is_.field(name).type:
+            raise TypeError(
+                f"column {name!r} is of type {was.field(name).type} in history and of type "
+                f"{is_.field(name).type} in the stream: cast one of them"
+            )
+    return past

@@ -1,0 +1,7 @@
+"""The names of a bucket's entries that are not blocks of slices or chunks of rows."""
+
+from __future__ import annotations
+
+__all__ = ["FENCE", "HEADER"]
+
+HEADER, FENCE = "header", "fence"

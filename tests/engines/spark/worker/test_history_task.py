@@ -1,0 +1,71 @@
+"""The state that history leads to, as a stream of buckets goes on from it: without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow as wr
+from support.budget import examples
+from support.packed_stream import PackedStream, without_delay
+from windrow.errors import ChangedQuery
+from windrow.testing import assert_same_results
+from windrow.testing.strategies import stream_queries, streams, table_of
+from windrow.windows import parse_duration
+
+QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Sliding(20, slide=5)).agg(n=wr.count())
+
+
+def final(results: list[Any]) -> list[Any]:
+    kept = [row for row in results if row.get("is_final", True) and not row.get("retracted")]
+    return [{name: value for name, value in row.items() if name != "revision"} for row in kept]
+
+
+@pytest.mark.parametrize("has_cut", [True, False])
+@settings(max_examples=examples(80))
+@given(st.data())
+def test_a_stream_goes_on_from_history(has_cut: bool, data: st.DataObject) -> None:
+    query = replace(data.draw(stream_queries(policies=False)), watermark=parse_duration(3))
+    rows = data.draw(streams(null_times=True, min_size=4, span=25))
+    split = data.draw(st.integers(1, len(rows)))
+    past = [row for row in rows[:split] if row["ts"] is not None]
+    cut = data.draw(st.integers(-5, 25))
+    stream = PackedStream(query, table_of([]).schema)
+    if has_cut:
+        stream.begin_with(table_of([row for row in past if row["ts"] < cut]), cut)
+        operator = without_delay(query).open(history=table_of(past), history_until=cut)
+    else:
+        stream.begin_with(table_of(past))
+        operator = without_delay(query).open(history=table_of(past))
+        reached = max((row["ts"] for row in past), default=0) - 3
+        operator.advance(reached) if reached > 0 else None
+    watermark = 0
+    for batch in (rows[split : split + 3], rows[split + 3 :], []):
+        found = stream.batch(table_of(batch), watermark)
+        expected = operator.push(table_of(batch)).to_pylist() if batch else []
+        expected += operator.advance(watermark).to_pylist() if watermark > 0 else []
+        assert_same_results(final(found), final(expected))
+        watermark += data.draw(st.integers(1, 30))
+
+
+def test_another_cut_than_before_is_refused() -> None:
+    row = dict.fromkeys(table_of([]).column_names)
+    rows = table_of([row | {"ts": ts, "key": "a"} for ts in (3, 12, 17)])
+    stream = PackedStream(QUERY, rows.schema)
+    stream.begin_with(rows, 15)
+    stream.since = 16
+    with pytest.raises(ChangedQuery, match="history until 15, and history_until is 16"):
+        stream.batch(rows, 0)
+
+
+def test_rows_before_the_cut_are_counted() -> None:
+    row = dict.fromkeys(table_of([]).column_names)
+    rows = table_of([row | {"ts": ts, "key": "a"} for ts in (3, 12, 17)])
+    stream = PackedStream(QUERY, rows.schema)
+    stream.begin_with(rows.slice(0, 2), 15)
+    assert [row["n"] for row in stream.batch(rows, 20)] == [3]
+    assert (stream.counts["rows_in"], stream.counts["rows_rejected"]) == (3, 2)
