@@ -1,0 +1,88 @@
+"""A stream of Spark's that begins with history: the state is computed in batch, and goes on as one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from support.stream_source import Source
+from windrow.testing import assert_same_results
+
+SCHEMA = "ts timestamp, key string, v long, s string"
+START = datetime(2024, 5, 1, tzinfo=UTC)
+CUT = START + timedelta(minutes=25)
+
+
+def rows_of(minutes: list[float], first: int) -> pa.Table:
+    return pa.table(
+        {
+            "ts": pa.array(
+                [START + timedelta(minutes=minute) for minute in minutes], pa.timestamp("us", "UTC")
+            ),
+            "key": [f"key {(first + k) % 3}" for k in range(len(minutes))],
+            "v": [(first + k) % 17 for k in range(len(minutes))],
+            "s": [f"<{first + k}>" for k in range(len(minutes))],
+        }
+    )
+
+
+#: half an hour, out of order, of which the last five minutes come again from the live source
+PAST = rows_of([(7 * k) % 60 / 2 for k in range(60)], 0)
+AGAIN = PAST.filter(pa.array([ts.as_py() >= CUT - timedelta(minutes=5) for ts in PAST["ts"]]))
+LIVE = [AGAIN, rows_of([30 + k / 4 for k in range(40)], 60), rows_of([38 + k / 2 for k in range(60)], 100)]
+
+
+@pytest.fixture
+def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
+    with Source.in_folder(spark, tmp_path, SCHEMA) as found:
+        yield found
+
+
+def expected(query: Any) -> list[Any]:
+    """What an operator with the same history gives up to Spark's last watermark."""
+    operator = query.open(judge="spark", history=PAST, history_until=CUT)
+    found = [row for table in LIVE for row in operator.push(table).to_pylist()]
+    return found + operator.push(LIVE[0].slice(0, 0)).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda start: start.window(
+            slide=wr.Sliding("40m", slide="5m"), visit=wr.Session("4m"), five=wr.Rows(5)
+        ),
+        lambda start: start.rolling("20m"),
+    ],
+    ids=["windows", "rolling"],
+)
+def test_a_stream_goes_on_from_history(source: Source, make: Any) -> None:
+    start = wr.query(time="ts", by="key", watermark="3 minutes")
+    query = make(start).agg(n=wr.count(), total=wr.sum("v"), text=wr.concat("s"))
+    past = source.spark.createDataFrame(PAST.to_pandas(), SCHEMA)
+    source.write(LIVE[:2])
+    first, counts = source.run(lambda live: query.run(live, history=past, history_until=CUT))
+    assert counts["rows_rejected"] == 10
+    source.write(LIVE[2:])
+    rest, _ = source.run(lambda live: query.run(live, history=past, history_until=CUT))
+    assert_same_results([*first, *rest], expected(query))
+
+
+def test_what_is_not_a_history(spark: Any, source: Source) -> None:
+    query = wr.query(time="ts", by="key", watermark="3 minutes").window(wr.Tumbling("5m")).agg(n=wr.count())
+    live = spark.readStream.schema(SCHEMA).parquet(str(source.input))
+    with pytest.raises(ValueError, match="history is a stream"):
+        query.run(live, history=live)
+    with pytest.raises(
+        TypeError, match="history of a stream of Spark's is a DataFrame of Spark's, and not a Table"
+    ):
+        query.run(live, history=PAST)
+    with pytest.raises(TypeError, match=r"column 'ts' is of type .* in history and of type .* in the stream"):
+        query.run(live, history=spark.range(3).selectExpr("id AS ts", "'a' AS key"))
+    with pytest.raises(TypeError, match="are for endless input"):
+        query.run(spark.range(3).selectExpr("id AS ts", "'a' AS key"), history_until=3)
