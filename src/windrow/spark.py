@@ -13,15 +13,21 @@ from __future__ import annotations
 from windrow.engines.spark.observed import counted
 from windrow.engines.spark.session import SETTINGS, DefaultPartitions, session
 from windrow.engines.spark.streaming.checkpoint import check_checkpoint
+from windrow.engines.spark.streaming.copies import fork, rescale
 from windrow.engines.spark.streaming.inspect import inspect_state
 from windrow.engines.spark.streaming.late import sink_both, split_late
+from windrow.engines.spark.streaming.verify import Verified, check_state
 
 __all__ = [
     "SETTINGS",
     "DefaultPartitions",
+    "Verified",
     "check_checkpoint",
+    "check_state",
     "counted",
+    "fork",
     "inspect_state",
+    "rescale",
     "session",
     "sink_both",
     "split_late",

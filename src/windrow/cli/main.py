@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from collections.abc import Sequence
 
 from windrow.cli.errors import USAGE
 
 __all__ = ["main", "parser"]
+
+#: what ``windrow state`` can do
+STATE_ACTIONS = ("show", "save", "check", "fork", "rescale")
 
 _ABOUT = """\
 windrow aggregates windows over event data: a job file says where rows come
@@ -50,13 +54,33 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("--spark", action="store_true", help="start Spark and show its plan, too")
     new = commands.add_parser("new", help="make a commented job file and sample data to start from")
     new.add_argument("folder", help="the folder to make")
-    state = commands.add_parser("state", help="show what a stream keeps in its checkpoint")
-    state.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
-    state.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
-    state.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
-    _conf(state, "a setting of Spark's; NAME=env:VARIABLE for a secret")
+    _state(commands.add_parser("state", help="show, save, verify, copy or rescale what a stream keeps"))
     _bench(commands.add_parser("bench", help="run the papers' experiments again, in a clone of windrow"))
     return top
+
+
+def _state(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    def action(name: str, about: str) -> argparse.ArgumentParser:
+        found = actions.add_parser(name, help=about, description=about)
+        found.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
+        _conf(found, "a setting of Spark's; NAME=env:VARIABLE for a secret")
+        return found
+
+    show = action("show", "show the slices that a stream keeps (ACTION may be left out)")
+    show.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
+    show.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
+    save = action("save", "write all slices to a file")
+    save.add_argument("file", metavar="FILE", help="the file to write: .parquet, .csv or .jsonl")
+    action("check", "read all of the state and verify it")
+    fork = action("fork", "copy the checkpoint of a stopped stream; another one goes on from the copy")
+    fork.add_argument("--to", required=True, metavar="FOLDER", help="where the copy goes")
+    rescale = action("rescale", "copy a checkpoint with its state in another number of partitions")
+    rescale.add_argument("--to", required=True, metavar="FOLDER", help="where the copy goes")
+    rescale.add_argument(
+        "--partitions", required=True, type=int, help="spark.sql.shuffle.partitions from now on"
+    )
 
 
 def _bench(command: argparse.ArgumentParser) -> None:
@@ -128,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
     top = parser()
     try:
-        options = top.parse_args(arguments)
+        options = top.parse_args(_with_action(sys.argv[1:] if arguments is None else list(arguments)))
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     if options.version:
@@ -140,6 +164,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         top.print_help()
         return USAGE
     return _guarded(options)
+
+
+def _with_action(arguments: list[str]) -> list[str]:
+    """``windrow state CHECKPOINT`` shows it.
+
+    >>> _with_action(["state", "point", "--json"]), _with_action(["state", "check", "point"])
+    (['state', 'show', 'point', '--json'], ['state', 'check', 'point'])
+    """
+    if arguments[:1] != ["state"] or len(arguments) < 2 or arguments[1] in (*STATE_ACTIONS, "-h", "--help"):
+        return arguments
+    return ["state", "show", *arguments[1:]]
 
 
 def _guarded(options: argparse.Namespace) -> int:

@@ -1,12 +1,14 @@
-"""``windrow state``: what a stream keeps, read from its checkpoint."""
+"""``windrow state``: what a stream keeps in its checkpoint, shown, saved, verified, copied and rescaled."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from windrow.cli.commands.reading import conf_of
 from windrow.cli.errors import JobError
@@ -27,12 +29,13 @@ def execute(options: argparse.Namespace) -> int:
             f"{checkpoint}: this is not the checkpoint of a stream with state, which has a folder 'state': "
             f"name the folder that is checkpoint in [sink] of the job, once the job has run"
         )
-    table = _read(checkpoint, conf)
-    if options.json:
-        from windrow.cli.show.moments import plain_rows
+    return _ACTIONS[options.action](options, conf)
 
-        for row in plain_rows(table):
-            print(json_text(row))
+
+def _show(options: argparse.Namespace, conf: Sequence[Setting]) -> int:
+    table = _on_spark(conf, lambda spark: _slices(options.checkpoint, spark))
+    if options.json:
+        _write_lines(table, sys.stdout)
         return 0
     from windrow.cli.show.tables import text_table
 
@@ -41,14 +44,104 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(checkpoint: str, conf: Sequence[Setting]) -> Any:
+def _save(options: argparse.Namespace, conf: Sequence[Setting]) -> int:
+    path = Path(options.file)
+    if path.suffix not in (".parquet", ".csv", ".jsonl"):
+        raise JobError(f"{options.file}: give a name that ends in .parquet, .csv or .jsonl")
+    if not path.absolute().parent.is_dir():
+        raise JobError(f"{options.file}: there is no folder {str(path.parent)!r}: make it first")
+    table = _on_spark(conf, lambda spark: _slices(options.checkpoint, spark))
+    part = path.with_name(f".{path.name}.part")
+    try:
+        _write(table, part, path.suffix)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    say(f"{table.num_rows:,} slices in {options.file}")
+    return 0
+
+
+def _write(table: Any, path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, path)
+    elif suffix == ".csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, path)
+    else:
+        with path.open("w") as file:
+            _write_lines(table, file)
+
+
+def _write_lines(table: Any, file: TextIO) -> None:
+    from windrow.cli.show.moments import plain_rows
+
+    for row in plain_rows(table):
+        print(json_text(row), file=file)
+
+
+def _check(options: argparse.Namespace, conf: Sequence[Setting]) -> int:
+    def check(spark: Any) -> Any:
+        from windrow.spark import check_state
+
+        return check_state(options.checkpoint, spark)
+
+    found = _on_spark(conf, check)
+    say(f"in order: {found.entries:,} entries of {found.buckets:,} buckets, {found.nbytes:,} bytes")
+    return 0
+
+
+def _fork(options: argparse.Namespace, _: Sequence[Setting]) -> int:
+    from windrow.engines.spark.streaming.copies import fork
+
+    with _naming_mistakes():
+        fork(options.checkpoint, options.to)
+    say(f"{options.to} goes on from where {options.checkpoint} is now")
+    return 0
+
+
+def _rescale(options: argparse.Namespace, conf: Sequence[Setting]) -> int:
+    def change(spark: Any) -> Any:
+        from windrow.spark import rescale
+
+        with _naming_mistakes():
+            return rescale(options.checkpoint, options.partitions, options.to, spark)
+
+    buckets = _on_spark(conf, change)
+    say(
+        f"{options.to} holds the state in {options.partitions:,} partitions, and {options.checkpoint} is as "
+        f"it was. To go on from it, name it as checkpoint in [sink], and set in [spark.conf] "
+        f'"spark.sql.shuffle.partitions" = {options.partitions} and "spark.windrow.buckets" = {buckets}'
+    )
+    return 0
+
+
+@contextmanager
+def _naming_mistakes() -> Iterator[None]:
+    """What is wrong with the folders is wrong with the command."""
+    try:
+        yield
+    except (FileExistsError, ValueError) as error:
+        raise JobError(str(error)) from error
+
+
+_ACTIONS = {"show": _show, "save": _save, "check": _check, "fork": _fork, "rescale": _rescale}
+
+
+def _on_spark(conf: Sequence[Setting], work: Callable[[Any], Any]) -> Any:
     from windrow.cli.execution.spark.failures import guarded
     from windrow.cli.execution.spark.session import open_session
 
     with open_session(_no_job(conf)) as spark:
-        from windrow.spark import inspect_state
+        return guarded(work, spark)
 
-        return guarded(inspect_state, checkpoint, spark)
+
+def _slices(checkpoint: str, spark: Any) -> Any:
+    from windrow.spark import inspect_state
+
+    return inspect_state(checkpoint, spark)
 
 
 def _no_job(conf: Sequence[Setting]) -> Job:

@@ -33,6 +33,7 @@ __all__ = [
     "observed",
     "optimized_plan",
     "parallelism",
+    "repartition_state",
     "set_setting",
     "setting",
 ]
@@ -220,3 +221,14 @@ def _in_zone(kind: Any, zone: str) -> Any:
         )
         return pa.map_(key, item)
     return kind
+
+
+def repartition_state(session: SparkSession, checkpoint: str, partitions: int) -> None:
+    """Spark's own repartitioning of state, which came with 4.2 and is not in Spark Connect."""
+    manager = getattr(session, "_streamingCheckpointManager", None)
+    if manager is None:
+        raise NotImplementedError(
+            f"state is spread over other partitions by Spark itself, from PySpark 4.2 on and not over Spark "
+            f"Connect: this session has PySpark {session.version}"
+        )
+    manager.repartition(checkpoint, partitions)

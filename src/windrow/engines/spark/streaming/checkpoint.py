@@ -11,9 +11,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from windrow.engines.spark.compat import condition_of
-from windrow.engines.spark.worker.streaming.step import bucket_place, kept_by
+from windrow.engines.spark.compat import condition_of, setting
+from windrow.engines.spark.worker.streaming.step import BUCKETS, bucket_place, kept_by
 from windrow.engines.spark.worker.streaming.wire import on_spark
+from windrow.engines.stream.persistence.stored_state import read_header
 from windrow.engines.stream.plan import Plan
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.spec import Spec
@@ -21,8 +22,19 @@ from windrow.spec import Spec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["bucket_count", "check_checkpoint", "entries_of", "operators_of", "running_session"]
+__all__ = [
+    "BUCKETS_SETTING",
+    "bucket_count",
+    "buckets_of",
+    "check_checkpoint",
+    "entries_of",
+    "operators_of",
+    "running_session",
+]
 
+#: into how many buckets keys are spread, where that is not the number of partitions
+BUCKETS_SETTING = "spark.windrow.buckets"
+_MOST_BUCKETS = 100_000
 #: what Spark's reader says where no micro-batch was completed
 _NOTHING_YET = "STDS_COMMITTED_BATCH_UNAVAILABLE"
 
@@ -55,8 +67,27 @@ def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -
 
 
 def bucket_count(session: SparkSession, has_keys: bool) -> int:
-    """Over how many buckets a stream of this Spark session spreads its keys."""
-    return int(str(session.conf.get("spark.sql.shuffle.partitions"))) if has_keys else 1
+    """Over how many buckets a stream of this Spark session spreads its keys: ``spark.windrow.buckets``, or
+    one for each partition of a shuffle. State stays in its bucket for as long as a stream lives."""
+    if not has_keys:
+        return 1
+    given = setting(session, BUCKETS_SETTING)
+    if given is None:
+        return int(str(session.conf.get("spark.sql.shuffle.partitions")))
+    if not given.isdigit() or not 0 < int(given) <= _MOST_BUCKETS:
+        raise ValueError(f"{BUCKETS_SETTING}={given!r}: give a whole number from 1 to {_MOST_BUCKETS:,}")
+    return int(given)
+
+
+def buckets_of(checkpoint: str, spark: SparkSession) -> int | None:
+    """Over how many buckets a stream has spread its keys; None: it has completed nothing yet."""
+    from windrow.engines.spark.streaming.processor import HEADER
+
+    for operator in operators_of(checkpoint, spark):
+        for bucket, _, data in entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'").take(1):
+            marks = read_header(bytes(data), bucket_place(bucket)).get("marks", {})
+            return int(marks.get(BUCKETS, 1))
+    return None
 
 
 def running_session(spark: SparkSession | None) -> SparkSession:

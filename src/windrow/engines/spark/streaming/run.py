@@ -54,7 +54,8 @@ def run_stream(
     _check(query, frame)
     warn_of_partitions(frame.sparkSession, 5)
     session = frame.sparkSession
-    buckets = even_buckets(bucket_count(session, True), bucket_count(session, bool(query.by)))
+    count = bucket_count(session, bool(query.by))
+    buckets = even_buckets(count, count)
     since = cut_of(query, source, history_until)
     judged = rows
     if query.max_ahead is not None:

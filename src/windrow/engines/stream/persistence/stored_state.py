@@ -40,7 +40,15 @@ from windrow.slicing.slices import HeldSlices
 from windrow.state.checks import check_sorted, making_sense, require, whole
 from windrow.state.codec import checksum_of, pack, unpack
 
-__all__ = ["Cache", "Entries", "StoredState", "is_of_rows", "read_block", "read_header"]
+__all__ = [
+    "Cache",
+    "Entries",
+    "StoredState",
+    "check_entries",
+    "is_of_rows",
+    "read_block",
+    "read_header",
+]
 
 _HEADER = "header"
 _BLOCK = "block"
@@ -60,6 +68,27 @@ def read_block(data: bytes, place: bytes, name: str) -> dict[str, Any]:
 def _context(place: bytes, name: str) -> bytes:
     """What an entry is bound to."""
     return b"%b\0%b" % (place, name.encode())
+
+
+def check_entries(header: bytes, place: bytes, entries: Mapping[str, bytes]) -> None:
+    """Raise unless the entries that a header lists are there, whole, and those that belong to it."""
+    stored = read_header(header, place)
+    with making_sense("the header"):
+        sums = dict(zip(sorted(_listed(stored)), stored["sums"].tolist(), strict=True))
+    for name, checksum in sums.items():
+        if name not in entries:
+            raise CorruptState(f"entry {name!r} of {place.decode()} is missing: it was deleted, or lost")
+        _verified(_ROWS if is_of_rows(name) else _BLOCK, name, entries[name], place, checksum)
+
+
+def _verified(kind: str, name: str, data: bytes, place: bytes, checksum: int) -> dict[str, Any]:
+    value: dict[str, Any] = unpack(kind, data, _context(place, name))
+    if checksum_of(data) != checksum:
+        raise CorruptState(
+            f"{kind} {name} is not the one that belongs to its header: one of them was put back to an "
+            f"older state, or exchanged. Put back all entries together"
+        )
+    return value
 
 
 class Entries(Protocol):
@@ -141,6 +170,8 @@ class StoredState:
     cache: Cache | None = None
     #: settings of the place where state is kept that must not change, by name
     marks: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: what to do where they have changed
+    remedy: str = "Make it as it was"
     #: the id of whom the state belongs to, which the header then has; None: it is not known
     owner: str | None = None
     #: the blocks that are stored, by number
@@ -226,7 +257,7 @@ class StoredState:
         names = [name for name in {**stored, **self.marks} if stored.get(name) != self.marks.get(name)]
         changed = [f"{name} was {stored.get(name)}, is {self.marks.get(name)}" for name in names]
         if changed:
-            raise ChangedQuery(f"the state was kept in another way: {', '.join(changed)}. Make it as it was")
+            raise ChangedQuery(f"the state was kept in another way: {', '.join(changed)}. {self.remedy}")
 
     def _check_owner(self, stored: Any) -> None:
         """State without an owner is of an earlier version, and has one from its next header on."""
@@ -296,13 +327,7 @@ class StoredState:
         return found
 
     def _unpacked(self, kind: str, name: str, data: bytes) -> dict[str, Any]:
-        value: dict[str, Any] = unpack(kind, data, _context(self.entries.place, name))
-        if checksum_of(data) != self._sums[name]:
-            raise CorruptState(
-                f"{kind} {name} is not the one that belongs to its header: one of them was put back to an "
-                f"older state, or exchanged. Put back all entries together"
-            )
-        return value
+        return _verified(kind, name, data, self.entries.place, self._sums[name])
 
     # -- entries of rows -------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from windrow.engines.stream.persistence.stored_state import Entries
 from windrow.errors import CorruptState
 from windrow.state.codec import checksum_of
 
-__all__ = ["BucketEntries", "FencedEntries"]
+__all__ = ["BucketEntries", "FencedEntries", "header_checksum"]
 
 
 class BucketEntries(Entries, Protocol):
@@ -52,7 +52,7 @@ class FencedEntries:
     def check_header(self, data: bytes) -> None:
         """Raise unless this header, which can be read, is that of the last step."""
         fence = self._entries.fence()
-        if fence is not None and fence != _checksum(data):
+        if fence is not None and fence != header_checksum(data):
             raise CorruptState(
                 "the header of a bucket is not that of its last step: it was put back to an older state by "
                 "itself, or exchanged. Put back all of the checkpoint together"
@@ -60,8 +60,9 @@ class FencedEntries:
 
     def set_header(self, data: bytes) -> None:
         self._entries.set_header(data)
-        self._entries.set_fence(_checksum(data))
+        self._entries.set_fence(header_checksum(data))
 
 
-def _checksum(header: bytes) -> bytes:
+def header_checksum(header: bytes) -> bytes:
+    """What a fence says of its header."""
     return checksum_of(header).to_bytes(4, "big")

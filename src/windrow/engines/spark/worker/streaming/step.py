@@ -51,6 +51,10 @@ COUNTED = (
 
 #: name of the number of buckets, which follows from the setting
 BUCKETS = "number of buckets, that of spark.sql.shuffle.partitions,"
+_REMEDY = (
+    "Make it as it was; spark.windrow.buckets sets the number of buckets, too, and windrow state rescale "
+    "that of the partitions they lie in"
+)
 #: version of the key-to-bucket hash, checked against stored state
 SPREADING = "windrow's way to spread keys"
 
@@ -111,7 +115,8 @@ def bucket_place(bucket: int) -> bytes:
 
 def kept_by(entries: Entries, buckets: int, query_id: str | None = None) -> StoredState:
     """The state of a bucket among so many, of a stream that may have an id."""
-    return StoredState(entries, marks={BUCKETS: buckets, SPREADING: SPREAD}, owner=query_id)
+    marks = {BUCKETS: buckets, SPREADING: SPREAD}
+    return StoredState(entries, marks=marks, remedy=_REMEDY, owner=query_id)
 
 
 def take_blobs(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, State, Due]:
