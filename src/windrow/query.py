@@ -286,6 +286,9 @@ class Query(Spec):
         """
         self._check_complete()
         operator = self._operator("open()")
+        has_history = history is not None or history_until is not None
+        if has_history and self.asof_over is not None:
+            raise TypeError("history= is for windows: push history to the operator of an as-of query")
         rolling_store = self._rolling_store
         if rolling_store is not None and store not in (None, rolling_store):
             raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
@@ -296,7 +299,7 @@ class Query(Spec):
 
             saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
         found = operator(self, clock=clock, now=now, judge=judge, saved=saved)
-        if history is not None or history_until is not None:
+        if has_history:
             found.begin_with(history, history_until)
         return found
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
 from support.stream_source import Source
+from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
 SCHEMA = "ts timestamp, key string, v long, s string"
@@ -44,26 +46,18 @@ def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
         yield found
 
 
-def expected(query: Any) -> list[Any]:
-    """What an operator with the same history gives up to Spark's last watermark."""
+def expected(query: Any, closes: bool = False) -> list[Any]:
+    """What an operator with the same history gives up to Spark's last watermark, or to the end."""
     operator = query.open(judge="spark", history=PAST, history_until=CUT)
     found = [row for table in LIVE for row in operator.push(table).to_pylist()]
-    return found + operator.push(LIVE[0].slice(0, 0)).to_pylist()
+    found += operator.push(LIVE[0].slice(0, 0)).to_pylist()
+    return found + operator.finish().to_pylist() if closes else found
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda start: start.window(
-            slide=wr.Sliding("40m", slide="5m"), visit=wr.Session("4m"), five=wr.Rows(5)
-        ),
-        lambda start: start.rolling("20m"),
-    ],
-    ids=["windows", "rolling"],
-)
-def test_a_stream_goes_on_from_history(source: Source, make: Any) -> None:
+def test_a_stream_goes_on_from_history(source: Source) -> None:
     start = wr.query(time="ts", by="key", watermark="3 minutes")
-    query = make(start).agg(n=wr.count(), total=wr.sum("v"), text=wr.concat("s"))
+    windows = start.window(slide=wr.Sliding("40m", slide="5m"), visit=wr.Session("4m"), five=wr.Rows(5))
+    query = windows.agg(n=wr.count(), total=wr.sum("v"), text=wr.concat("s"))
     past = source.spark.createDataFrame(PAST.to_pandas(), SCHEMA)
     source.write(LIVE[:2])
     first, counts = source.run(lambda live: query.run(live, history=past, history_until=CUT))
@@ -71,6 +65,58 @@ def test_a_stream_goes_on_from_history(source: Source, make: Any) -> None:
     source.write(LIVE[2:])
     rest, _ = source.run(lambda live: query.run(live, history=past, history_until=CUT))
     assert_same_results([*first, *rest], expected(query))
+
+
+JOB = """\
+[source]
+format = "parquet"
+path = "input"
+stream = true
+options = { maxFilesPerTrigger = 1 }
+schema = { ts = "timestamp", key = "string", v = "long", s = "string" }
+[history]
+format = "parquet"
+path = "past.parquet"
+until = 2024-05-01T00:25:00Z
+[events]
+time = "ts"
+by = "key"
+watermark = "3 minutes"
+[rolling]
+size = "20m"
+[agg]
+n = "count()"
+text = "concat(s)"
+[sink]
+format = "parquet"
+path = "results"
+checkpoint = "point"
+trigger = "available_now"
+[spark]
+master = "local[2]"
+"""
+
+
+def test_a_job_goes_on_from_history_on_both_engines(source: Source) -> None:
+    folder = source.folder
+    pq.write_table(PAST, folder / "past.parquet")
+    source.write(LIVE)
+    (folder / "job.toml").write_text(JOB)
+    (folder / "local.toml").write_text(JOB.replace('"results"', '"local"'))
+    assert main(["check", str(folder / "local.toml"), "--engine", "local"]) == 0
+    assert main(["run", str(folder / "local.toml"), "--engine", "local", "--quiet"]) == 0
+    assert main(["run", str(folder / "job.toml"), "--quiet"]) == 0
+    query = wr.query(time="ts", by="key", watermark="3 minutes").rolling("20m")
+    whole = expected(query.agg(n=wr.count(), text=wr.concat("s")), closes=True)
+    assert_same_results(results(folder / "local"), whole)
+    assert_same_results(results(folder / "results"), expected(query.agg(n=wr.count(), text=wr.concat("s"))))
+
+
+def results(folder: Path) -> list[Any]:
+    """As Spark or the local engine wrote them; Spark's times have no zone."""
+    tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
+    rows = [row for table in tables for row in table.to_pylist()]
+    return [row | {"ts": row["ts"].replace(tzinfo=UTC)} for row in rows]
 
 
 def test_what_is_not_a_history(spark: Any, source: Source) -> None:

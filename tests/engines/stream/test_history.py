@@ -112,3 +112,8 @@ def test_a_cut_alone_leaves_out_rows_before_it() -> None:
     operator = QUERY.open(history_until=20)
     operator.push(LIVE)
     assert operator.metrics.rejected == {"in_history": 1}
+
+
+def test_as_of_queries_take_history_as_events() -> None:
+    with pytest.raises(TypeError, match="push history to the operator"):
+        wr.query(time="t", by="k").asof(5).agg(n=wr.count()).open(history=PAST)

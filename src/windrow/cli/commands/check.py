@@ -38,7 +38,7 @@ def execute(options: argparse.Namespace) -> int:
             rows, origin = _first_rows(job, source, options.rows)
             tables.append(tried_expressions(job, source, rows, origin, options.engine))
         _check_laws(job, tables[0][0])
-        _dry_run(job, *tables)
+        _dry_run(job, *tables[: 1 if job.labels is None else 2])
         _check_checkpoint(job)
     except JobFailed as error:
         raise JobError(f"{options.job}: {error}") from error
@@ -51,6 +51,8 @@ def _described(job: Job) -> str:
     source = job.source.format
     if job.labels is not None:
         windows, source = "as-of windows", f"{source} and labels of {job.labels.source.format}"
+    if job.history is not None:
+        source = f"{source} with history of {job.history.source.format}"
     return f"{windows}, {_counted(len(query.aggregates), 'aggregate')}, {source} to {job.sink.format}"
 
 
@@ -60,7 +62,7 @@ def _counted(count: int, what: str) -> str:
 
 def _first_rows(job: Job, source: Source, count: int) -> tuple[Any, str]:
     """Rows of a source, or made-up rows of its schema, or none."""
-    of = "the source" if source is job.source else "[at]"
+    of = "the source" if source is job.source else f"[{source.table}]"
     if source.format in FILE_FORMATS and "://" not in str(source.path):
         from windrow.cli.execution.local.files import check_readable, list_files, read_batches
 

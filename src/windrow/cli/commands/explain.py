@@ -43,6 +43,11 @@ def _lines(job: Job) -> Iterator[str]:
     yield f"time: {query.time}" + (f", by {', '.join(query.by)}" if query.by else "")
     if job.labels is not None:
         yield from _labels(job, job.labels)
+    if job.history is not None:
+        past, until = job.history.source, job.history.until
+        ends = "" if until is None else f", rows before {until}"
+        yield f"history: {past.format}{_at(past.path)}{_options(past.options)}{ends}"
+        yield from _derived(job, past)
     if source.is_stream and query.watermark is not None:
         yield f"watermark: {query.watermark} behind the largest time seen; {_late(job)}"
     yield f"to: {sink.format}{_at(sink.path)}{_options(sink.options)}"

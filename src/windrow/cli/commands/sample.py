@@ -65,6 +65,11 @@ gap = "1m"
 # time = "decided_at"
 # by = ["region"]
 
+# [history]                 # of a stream: rows before it, of which its state is made when it first starts
+# format = "parquet"
+# path = "archive"
+# until = 2024-05-01T00:00:00Z   # the stream's rows from before it are left out
+
 [agg]                       # result column = aggregate(column, ...)
 longest = "max(len)"
 ties = "max_count(len)"

@@ -9,7 +9,17 @@ from typing import Any, Literal
 from windrow.cli.job.secrets import Setting
 from windrow.query import Query
 
-__all__ = ["FILE_FORMATS", "KAFKA_COLUMNS", "Job", "Labels", "Sink", "Source", "SparkSettings", "ValueFormat"]
+__all__ = [
+    "FILE_FORMATS",
+    "KAFKA_COLUMNS",
+    "History",
+    "Job",
+    "Labels",
+    "Sink",
+    "Source",
+    "SparkSettings",
+    "ValueFormat",
+]
 
 #: formats that the local engine reads and writes, and that a report can read back
 FILE_FORMATS = ("parquet", "csv", "json")
@@ -73,6 +83,18 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class History:
+    """The rows before a stream, and the time before which they are; None: they end where they end."""
+
+    source: Source
+    until: Any
+
+    def arguments(self, table: Any) -> dict[str, Any]:
+        """What ``Query.run`` and ``Query.open`` are given besides."""
+        return {"history": table, "history_until": self.until}
+
+
+@dataclass(frozen=True)
 class Sink:
     """Where results go."""
 
@@ -110,6 +132,8 @@ class Job:
     spark: SparkSettings
     #: of as-of windows; None: there are none
     labels: Labels | None = None
+    #: of a stream; None: it begins with nothing
+    history: History | None = None
 
     @property
     def name(self) -> str:
@@ -118,8 +142,9 @@ class Job:
 
     @property
     def sources(self) -> list[Source]:
-        """All tables that are read: that of events, and that of labels if there is one."""
-        return [self.source] if self.labels is None else [self.source, self.labels.source]
+        """All tables that are read: that of events, and those of labels and of history if there are any."""
+        beside = [each.source for each in (self.labels, self.history) if each is not None]
+        return [self.source, *beside]
 
     @property
     def settings(self) -> tuple[Setting, ...]:

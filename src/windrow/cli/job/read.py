@@ -12,6 +12,7 @@ from windrow.cli.errors import JobError
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
 from windrow.cli.job.frames import check_stream
+from windrow.cli.job.history import read_history
 from windrow.cli.job.labels import read_labels
 from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
 from windrow.cli.job.places import Places, placed
@@ -27,7 +28,7 @@ from windrow.windows import parse_duration
 
 __all__ = ["read_job"]
 
-_TABLES = ("source", "events", "window", "rolling", "asof", "at", "agg", "sink", "spark")
+_TABLES = ("source", "events", "window", "rolling", "asof", "at", "history", "agg", "sink", "spark")
 _EVENTS = (
     "time",
     "by",
@@ -116,6 +117,7 @@ def _job(
     asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
     check_stream(asked, source, data, places)
     labels = read_labels(asked, data, places, file)
+    history = read_history(asked, source, data, places, file)
     if source.is_stream and asked.watermark is None:
         events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
     _check_columns(asked, source, events)
@@ -128,7 +130,7 @@ def _job(
     )
     sink = _sink(sink_fields, source, file)
     _check_output(asked, source, labels, sink, sink_fields, events)
-    return Job(file, source, asked, sink, spark, labels)
+    return Job(file, source, asked, sink, spark, labels, history)
 
 
 def _keys(text: str) -> tuple[str, ...]:

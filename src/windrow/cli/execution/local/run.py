@@ -38,6 +38,9 @@ from windrow.engines.stream.metrics import Metrics
 
 __all__ = ["guarded", "run_batches", "run_local"]
 
+#: rows of history that are read at a time
+_HISTORY_ROWS = 65_536
+
 
 def run_local(
     job: Job, record: Record, reporter: Reporter, rows: int = 65_536, overwrite: bool = False
@@ -103,6 +106,15 @@ def _label_arguments(job: Job, rows: int) -> dict[str, Any]:
     return job.labels.arguments(_joined(list(tables), "[at]"))
 
 
+def _history_arguments(job: Job) -> dict[str, Any]:
+    """What an operator begins with."""
+    if job.history is None:
+        return {}
+    source = job.history.source
+    tables = DerivedRows(job, source).of(read_batches(source, _HISTORY_ROWS))
+    return job.history.arguments(_joined(list(tables), "[history]"))
+
+
 def run_batches(
     job: Job,
     batches: Iterable[Iterable[pa.Table]],
@@ -114,7 +126,7 @@ def run_batches(
     """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark
     does; then the end. Stopped in between, no file of results stays: it would pass for all of them.
     ``derived`` counts the rows that were left out of the micro-batches."""
-    operator = job.query.open(judge="spark")
+    operator = guarded(job.query.open, judge="spark", **_history_arguments(job))
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:

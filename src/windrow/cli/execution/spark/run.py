@@ -47,7 +47,7 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
 
 
 def read_source(job: Job, spark: SparkSession, of: Source | None = None) -> DataFrame:
-    """The rows of the job's source, or of its labels, as the query sees them."""
+    """The rows of the job's source, of its labels or of its history, as the query sees them."""
     source = job.source if of is None else of
     reader: Any = spark.readStream if source.is_stream else spark.read
     reader = reader.format(source.format).options(**{o.name: o.value for o in source.options})
@@ -99,7 +99,10 @@ def _write(job: Job, result: DataFrame) -> None:
 def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType]:
     """The running stream, and the schema of its results."""
     sink = job.sink
-    result = job.query.run(frame)
+    past = {}
+    if job.history is not None:
+        past = job.history.arguments(read_source(job, frame.sparkSession, job.history.source))
+    result = job.query.run(frame, **past)
     writer = result.writeStream.format(sink.format).queryName(job.name.replace("-", "_"))
     writer = writer.options(**{o.name: o.value for o in sink.options})
     writer = writer.outputMode("update" if job.query.emit == "update" else "append")

@@ -1,0 +1,52 @@
+"""``[history]``: the rows before a stream, from which its state is made. They are read as ``[source]`` is."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+from windrow.cli.errors import JobError
+from windrow.cli.job.fields import Fields
+from windrow.cli.job.formats import known_columns
+from windrow.cli.job.model import History, Source
+from windrow.cli.job.places import Places
+from windrow.cli.job.source import check_time, read_source
+from windrow.names import check_columns
+from windrow.query import Query
+from windrow.rows.columns import needed_columns
+
+__all__ = ["HISTORY_KEYS", "read_history"]
+
+HISTORY_KEYS = ("format", "path", "options", "schema", "columns", "where", "until")
+
+
+def read_history(
+    query: Query, source: Source, data: dict[str, Any], places: Places, file: Path
+) -> History | None:
+    """The history of a job; None: it has none."""
+    if "history" not in data:
+        return None
+    if not source.is_stream:
+        raise JobError(
+            f"{places.at('history')}: history is for streams: write stream = true in [source], or take "
+            f"[history] out and read its rows with those of [source]"
+        )
+    fields = Fields(data["history"], places, "history", HISTORY_KEYS)
+    found = History(read_source(fields, file), _until(fields))
+    names = known_columns(found.source)
+    if names:
+        fields.checked("", check_columns, needed_columns(query), names, "history")
+        check_time(found.source, query.time, fields)
+    return found
+
+
+def _until(fields: Fields) -> Any:
+    """Where history ends: a time of TOML's, a text, or a number; None: where its rows do."""
+    value = fields.data.get("until")
+    if value is None or (isinstance(value, (str, int, dt.datetime)) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, dt.date):
+        return dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC)
+    fields.refuse("until", f"{value!r} is not a time: give one such as 2024-05-01T00:00:00Z, or a number")
+    return None
