@@ -15,11 +15,15 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["fast_codes", "text_word", "text_words"]
+__all__ = ["code_numbers", "fast_codes", "hash_word", "text_word", "text_words", "words_of"]
 
 #: types of offsets, by the number of a type: types themselves are slow to look up
 _OFFSETS: dict[int, Any] = {kind.id: np.int32 for kind in (pa.string(), pa.binary())}
 _OFFSETS |= {kind.id: np.int64 for kind in (pa.large_string(), pa.large_binary())}
+_SIGNED, _UNSIGNED = ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
+_NUMBERS = {
+    pa.type_for_alias(name).id for name in (*_SIGNED, *_UNSIGNED, "date32", "date64", "timestamp[us]")
+}
 
 
 def fast_codes(column: Any) -> tuple[Any, Ints] | None:
@@ -32,13 +36,31 @@ def fast_codes(column: Any) -> tuple[Any, Ints] | None:
     buffers = _text_buffers(column)
     if buffers is not None:
         return _code_texts(*buffers)
-    if not len(column) or column.null_count:
+    if not len(column) or column.null_count or column.type.id not in _NUMBERS:
         return None
-    kind, is_ = column.type, pa.types
-    if is_.is_integer(kind) or is_.is_date(kind) or is_.is_timestamp(kind):
-        numbers = column.to_numpy(zero_copy_only=False)
-        return _code_numbers(numbers.view(np.int64) if numbers.dtype.kind == "M" else numbers)
-    return None
+    return code_numbers(_bits(column))
+
+
+def words_of(column: Any) -> tuple[Any, bool]:
+    """A word for each value of an array without nulls, and whether values are equal where their words are:
+    words of texts of more than seven bytes are hashes, and some types have none.
+
+    >>> words_of(pa.array([3, 5]))
+    (array([3, 5], dtype=uint64), True)
+    """
+    buffers = _text_buffers(column)
+    if buffers is not None:
+        words, longest = _words(*buffers)
+        return words, bool(longest <= _SHORT)
+    if column.type.id not in _NUMBERS or column.null_count:
+        return np.zeros(len(column), np.uint64), not len(column)
+    return _bits(column).astype(np.int64, copy=False).view(np.uint64), True
+
+
+def _bits(column: Any) -> Any:
+    """The integers that numbers, dates or timestamps are."""
+    numbers = column.to_numpy(zero_copy_only=False)
+    return numbers.view(np.int64) if numbers.dtype.kind == "M" else numbers
 
 
 def text_words(column: Any, rows: Ints) -> list[Any] | None:
@@ -51,9 +73,10 @@ def text_words(column: Any, rows: Ints) -> list[Any] | None:
     buffers = _text_buffers(column)
     if buffers is None:
         return None
-    words, has_longer = _words(*buffers, rows)
+    words, longest = _words(*buffers)
+    words = words[rows]
     found: list[Any] = words.tolist()
-    if has_longer:
+    if longest > _SHORT:
         places = np.flatnonzero(words >> np.uint64(63))
         for place, text in zip(places.tolist(), _texts_at(column.type, *buffers, rows[places]), strict=True):
             found[place] = text
@@ -122,14 +145,14 @@ def _rehashed(hashes: Any, found: int, size: int) -> Any:
 
 
 @kernel
-def _mixed(word: Any) -> Any:
+def hash_word(word: Any) -> Any:
     word = np.uint64(word)
     mixed = (word ^ (word >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(32))
 
 
 @kernel
-def _code_numbers(numbers: Any) -> Any:
+def code_numbers(numbers: Any) -> Any:
     count = len(numbers)
     table, hashes = np.full(_FIRST_SIZE, -1, np.int32), np.empty(count, np.uint64)
     codes, firsts = np.empty(count, np.int32), np.empty(count, np.int64)
@@ -139,7 +162,7 @@ def _code_numbers(numbers: Any) -> Any:
         if i > 0 and numbers[i] == numbers[i - 1]:
             codes[i] = codes[i - 1]
             continue
-        mixed = _mixed(numbers[i])
+        mixed = hash_word(numbers[i])
         place = mixed & last
         code = table[place]
         while code >= 0 and numbers[firsts[code]] != numbers[i]:
@@ -197,15 +220,15 @@ def _word(data: Any, begin: int, length: int) -> Any:
 
 
 @kernel
-def _words(offsets: Any, data: Any, rows: Ints) -> Any:
-    """The word of some texts, and whether one is longer than a word."""
-    words, longest = np.empty(len(rows), np.uint64), np.int64(0)
-    for i in range(len(rows)):
-        begin = np.int64(offsets[rows[i]])
-        length = np.int64(offsets[rows[i] + 1]) - begin
+def _words(offsets: Any, data: Any) -> Any:
+    """The word of each text, and how long the longest text is."""
+    words, longest = np.empty(len(offsets) - 1, np.uint64), np.int64(0)
+    for i in range(len(words)):
+        begin = np.int64(offsets[i])
+        length = np.int64(offsets[i + 1]) - begin
         words[i] = _word(data, begin, length)
         longest = max(longest, length)
-    return words, longest > _SHORT
+    return words, longest
 
 
 @kernel
@@ -223,7 +246,7 @@ def _code_texts(offsets: Any, data: Any) -> Any:
         if i > 0 and word == before and length <= _SHORT:
             codes[i] = codes[i - 1]
             continue
-        mixed = _mixed(word)
+        mixed = hash_word(word)
         place = mixed & last
         code = table[place]
         while code >= 0:

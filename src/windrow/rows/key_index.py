@@ -19,6 +19,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.rows.key_codes import text_word, text_words
 from windrow.rows.key_values import canonical_array
+from windrow.rows.word_index import WordIndex
 
 __all__ = ["KeyIndex", "appended", "distinct_values"]
 
@@ -31,6 +32,8 @@ class KeyIndex:
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
         self._known: pa.Table | None = None
+        #: the same for keys that are one word each
+        self.words = WordIndex()
 
     def numbers(self, known: pa.Table, asked: list[Any]) -> tuple[Ints, list[int]]:
         """The number of each value, and the places of those that are not among the known keys: they get the
@@ -48,6 +51,7 @@ class KeyIndex:
 
     def follow(self, known: pa.Table | None, longer: pa.Table) -> None:
         """Keys that were added to the known ones; an index of other keys stays what it is."""
+        self.words.follow(known, longer)
         if self._known is known:
             self._known = longer
 

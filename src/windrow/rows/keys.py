@@ -26,7 +26,7 @@ from windrow.rows.key_values import canonical_array, canonical_value, holds_floa
 from windrow.rows.pieces import take_in_pieces
 from windrow.rows.sorting import are_sorted, first_rows, numbered_in_range, rank_keys
 from windrow.state.checks import require
-from windrow.threads import even_pieces, in_threads
+from windrow.threads import even_pieces, in_threads, is_one_piece
 
 __all__ = [
     "KeyRuns",
@@ -227,13 +227,33 @@ class Keys:
     def with_rows(self, table: pa.Table) -> tuple[Keys, tuple[Any, Ints], Ints]:
         """With the keys of a table's rows; numbers of their own for these keys, and a row of each; and their
         numbers here, in the same order."""
-        codes, rows = encoded_keys(self.by, table)
-        columns = {name: plain_array(table.column(name)) for name in self.by}
-        keys, numbers = self.with_values(columns, rows)
+        found = self._by_words(table)
+        if found is None:
+            codes, rows = encoded_keys(self.by, table)
+            columns = {name: plain_array(table.column(name)) for name in self.by}
+            keys, numbers = self.with_values(columns, rows)
+        else:
+            keys, codes, rows, numbers = found
         if len(numbers) > 1 and not are_sorted(numbers[:0], numbers):
             order = np.argsort(numbers)
             codes, rows, numbers = rank_keys(codes, order), rows[order], numbers[order]
         return keys, (codes, rows), numbers
+
+    def _by_words(self, table: pa.Table) -> tuple[Keys, Any, Ints, Ints] | None:
+        """With the keys of rows that are looked up as words; None: they are not words, or not looked up."""
+        known, count = self.values, table.num_rows
+        if known is None or len(self.by) > 1 or not count or not is_one_piece(count):
+            return None
+        column = table.column(self.by[0])
+        if column.type != known.schema.types[0]:
+            return None
+        column = plain_array(column)
+        found = self._index.words.numbers(known, column)
+        if found is None or not found[3]:
+            return None if found is None else (self, *found[:3])
+        codes, rows, numbers, _ = found
+        added = pa.table([column.take(pa.array(rows[numbers >= len(self)]))], schema=known.schema)
+        return self._grown(appended(known, added)), codes, rows, numbers
 
     def with_values(self, new: Mapping[str, Any], rows: Ints | None = None) -> tuple[Keys, Ints]:
         """With the key values that stand in these rows of arrays by column (None: in all), distinct ones, and

@@ -134,7 +134,8 @@ class _Listed:
         return np.concatenate([[self.low], self.edges])[numbers]
 
     def ends(self, numbers: Ints) -> Ints:
-        return np.append(self.edges, END_OF_TIME)[numbers]
+        found: Ints = _ends_in(self.edges, numbers)
+        return found
 
 
 def _in_pieces(number: Callable[[Ints, Any], None], times: Ints) -> Any:
@@ -167,6 +168,15 @@ def _number_uniform(times: Ints, base: int, period: int, found: Any) -> None:
         number = np.int64(distance * inverse)
         rest = distance - number * period
         found[i] = number + np.int64(rest >= period) - np.int64(rest < 0)
+
+
+@kernel
+def _ends_in(edges: Ints, numbers: Ints) -> Ints:
+    """The edges with these numbers; after the last of them there is the end of time."""
+    found = np.empty(len(numbers), np.int64)
+    for i in range(len(numbers)):
+        found[i] = edges[numbers[i]] if numbers[i] < len(edges) else END_OF_TIME
+    return found
 
 
 @kernel
