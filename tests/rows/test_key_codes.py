@@ -79,6 +79,29 @@ def test_keys_that_come_again_have_their_numbers(values: Any) -> None:
     assert len(set(shown)) == len(shown)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.timestamp("s")])
+@given(data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_rows_of_tables_have_the_numbers_of_their_keys(kind: Any, data: st.DataObject) -> None:
+    texts = st.text(alphabet="ab\x00é", max_size=9)
+    some = texts if kind == pa.string() else st.integers(-3, 3).map(lambda n: n << 40)
+    tables = st.lists(
+        st.tuples(st.lists(some | st.none(), min_size=1, max_size=9), st.booleans()), max_size=9
+    )
+    keys, known = Keys(("k",)), dict[Any, int]()
+    for values, is_kept in data.draw(tables):
+        table = pa.table({"k": pa.array(values, kind)})
+        tried = dict(known)
+        wanted = [tried.setdefault(value, len(tried)) for value in values]
+        grown, (codes, rows), numbers = keys.with_rows(table)
+        assert numbers[codes].tolist() == wanted
+        assert numbers.tolist() == sorted({*wanted})
+        assert [wanted[row] for row in rows] == numbers.tolist()
+        if is_kept:  # the others are those of a push that failed
+            keys, known = grown, tried
+            assert len(keys) == len(known)
+
+
 def test_keys_of_a_push_that_was_given_up_are_forgotten() -> None:
     def added(keys: Keys, *names: str) -> tuple[Keys, list[int]]:
         keys, numbers = keys.with_values({"k": pa.array(names)})

@@ -128,8 +128,8 @@ def _gather_texts(offsets: Any, data: Any, rows: Ints) -> Any:
 _NOTHING = np.frombuffer(b"", np.uint8)
 #: texts of up to so many bytes are a number of 64 bits, with their length
 _SHORT = 7
-#: places of the table at first; it is kept at most half full
-_FIRST_SIZE = 256
+#: places of the table at first, for few rows and for many; it is kept at most half full
+_FEW_ROWS, _FIRST_SIZE, _LARGER_SIZE = 1024, 256, 4096
 
 
 @kernel
@@ -154,8 +154,8 @@ def hash_word(word: Any) -> Any:
 @kernel
 def code_numbers(numbers: Any) -> Any:
     count = len(numbers)
-    table, hashes = np.full(_FIRST_SIZE, -1, np.int32), np.empty(count, np.uint64)
-    codes, firsts = np.empty(count, np.int32), np.empty(count, np.int64)
+    table = np.full(_FIRST_SIZE if count <= _FEW_ROWS else _LARGER_SIZE, -1, np.int32)
+    hashes, codes, firsts = np.empty(count, np.uint64), np.empty(count, np.int32), np.empty(count, np.int64)
     last = np.uint64(len(table) - 1)
     found = 0
     for i in range(count):
@@ -234,8 +234,8 @@ def _words(offsets: Any, data: Any) -> Any:
 @kernel
 def _code_texts(offsets: Any, data: Any) -> Any:
     count = len(offsets) - 1
-    table, words = np.full(_FIRST_SIZE, -1, np.int32), np.empty(count, np.uint64)
-    hashes = np.empty(count, np.uint64)
+    table = np.full(_FIRST_SIZE if count <= _FEW_ROWS else _LARGER_SIZE, -1, np.int32)
+    words, hashes = np.empty(count, np.uint64), np.empty(count, np.uint64)
     codes, firsts = np.empty(count, np.int32), np.empty(count, np.int64)
     word, last = np.uint64(0), np.uint64(len(table) - 1)
     found = 0

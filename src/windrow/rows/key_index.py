@@ -23,6 +23,8 @@ from windrow.rows.word_index import WordIndex
 
 __all__ = ["KeyIndex", "appended", "distinct_values"]
 
+#: so many keys are in one chunk
+_FEW = 4096
 _BITS = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 
 
@@ -118,7 +120,9 @@ def _viewed(column: Any, bits: Any) -> Any:
 
 def appended(known: pa.Table, new: pa.Table) -> pa.Table:
     """The keys with others after them, in few chunks: each is at least twice as long as the next, so that a
-    key is copied O(log keys) times."""
+    key is copied O(log keys) times. A few thousand are one chunk, of which values are taken sooner."""
+    if known.num_rows + new.num_rows <= _FEW:
+        return pa.concat_tables([known, new]).combine_chunks()
     tables = [pa.Table.from_batches([batch]) for batch in known.to_batches()]
     tail = [new]
     while tables and tables[-1].num_rows < 2 * sum(each.num_rows for each in tail):

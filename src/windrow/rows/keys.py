@@ -295,8 +295,13 @@ class Keys:
         """The key columns of results."""
         if not self.by or self.values is None:
             return {name: pa.nulls(len(numbers)) for name in self.by}
-        taken = self.values.take(pa.array(numbers))
-        return {name: plain_array(taken.column(name)) for name in self.by}
+        places = pa.array(numbers)
+        columns = [each.chunk(0) if each.num_chunks == 1 else each for each in self.values.columns]
+        taken = [each.take(places) for each in columns]
+        return {
+            name: plain_array(each) if isinstance(each, pa.ChunkedArray) else each
+            for name, each in zip(self.by, taken, strict=True)
+        }
 
     def only(self, alive: Ints) -> tuple[Keys, Ints]:
         """The keys with these numbers, sorted; and the new number of each old one."""

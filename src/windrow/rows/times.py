@@ -72,6 +72,11 @@ class TimeAxis:
         return bool(self.type == pa.int64() or pa.types.is_timestamp(self.type))
 
     @cached_property
+    def _counts_us(self) -> bool:
+        """Whether values are microseconds, by their bits."""
+        return bool(pa.types.is_timestamp(self.type) and self.type.unit == "us")
+
+    @cached_property
     def limit(self) -> int:
         """Ticks from here on leave no room for windows; no nanosecond comes near it."""
         return _LIMIT // self.us_a_tick if self.us_a_tick else _LIMIT * 1_000
@@ -92,6 +97,8 @@ class TimeAxis:
         """Times as a column of results, null where missing."""
         if self.is_integer:
             return pa.array(times, pa.int64(), mask=missing)
+        if self._counts_us:
+            return pa.array(times, pa.int64(), mask=missing).view(self.type)
         zone = None if pa.types.is_date(self.type) else self.type.tz
         edges = pa.array(times, pa.int64(), mask=missing).cast(pa.timestamp("us", tz=zone))
         if pa.types.is_date(self.type):
@@ -189,6 +196,8 @@ def _check_range(worst: Iterable[int], limit: int) -> None:
 
 def concat_results(tables: Sequence[pa.Table]) -> pa.Table:
     """Results of windows as one table. Where one has edges beyond nanoseconds, all have microseconds."""
+    if len(tables) == 1:
+        return tables[0]
     names = [name for name in ("window_start", "window_end") if name in tables[0].column_names]
     for name in names:
         kinds = {table.schema.field(name).type for table in tables}

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from windrow.arrays import END_OF_TIME, Ints, Mask
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.compile.cache import kernel
 from windrow.slicing.finder.kernels import find_due, found_in_pieces
 from windrow.slicing.finder.kind_columns import Kinds
 from windrow.slicing.found import Ranges
@@ -67,11 +68,24 @@ def stretches(times: Ints, runs: Ints) -> tuple[Ints, Ints]:
 def most_due(kinds: Kinds, runs: Ints, times: Ints, within: int) -> int:
     """Room for windows that end within a time and hold a slice: for all of them, unless that is very many."""
     sizes, slides, _, heads, tails, _, _ = kinds
-    few = 64 + 2 * int(runs[-1] - runs[0])
-    if runs[0] == runs[-1]:
-        return few
-    firsts, lasts = stretches(times, runs)
-    spans = np.minimum(int(lasts.max()) - int(firsts.min()) + sizes, min(within, END_OF_TIME))
-    most = np.where(slides > 0, spans // np.maximum(slides, 1) + 2, tails - heads).astype(np.float64)
-    everything = float(most.sum()) * (len(runs) - 1)
-    return int(everything) if everything < _MOST_ROOM else few
+    everything = _count_most(sizes, slides, heads, tails, runs, times, min(within, END_OF_TIME))
+    return int(everything) if 0 < everything < _MOST_ROOM else 64 + 2 * int(runs[-1] - runs[0])
+
+
+@kernel
+def _count_most(
+    sizes: Ints, slides: Ints, heads: Ints, tails: Ints, runs: Ints, times: Ints, within: int
+) -> float:
+    """How many windows there are at most in all runs, by the time from the first to the last row."""
+    first, last = np.int64(END_OF_TIME), np.int64(START_OF_TIME)
+    for run in range(len(runs) - 1):
+        if runs[run] < runs[run + 1]:
+            first, last = min(first, times[runs[run]]), max(last, times[runs[run + 1] - 1])
+    found = 0.0
+    if first <= last:
+        for kind in range(len(sizes)):
+            if slides[kind] > 0:
+                found += min(last - first + sizes[kind], within) // slides[kind] + 2
+            else:
+                found += tails[kind] - heads[kind]
+    return found * (len(runs) - 1)

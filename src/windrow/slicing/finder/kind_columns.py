@@ -13,10 +13,12 @@ import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.compile.cache import kernel
 from windrow.slicing.finder.listed import windows_over
 from windrow.slicing.limits import most_windows
 from windrow.windows import TimeWindow
@@ -122,14 +124,7 @@ class KindColumns:
         """What all windows that end in (low, high] have in common; None: nothing, or not known."""
         if self.has_lists or low == START_OF_TIME or high == END_OF_TIME:
             return None
-        sizes, slides, anchors = self._progressions
-        earliest = (low - anchors - sizes) // slides + 1
-        latest = (high - anchors - sizes) // slides
-        some = earliest <= latest
-        if not some.any():
-            return None
-        first = int((anchors + latest * slides)[some].max())
-        last = int((anchors + earliest * slides + sizes)[some].min())
+        first, last = _common(*self._progressions, low, high)
         return (first, last) if first < last else None
 
     @cached_property
@@ -139,9 +134,7 @@ class KindColumns:
 
     def next_end(self, time: int) -> int:
         """The first end of a window after a time; END_OF_TIME: there is none."""
-        sizes, slides, anchors = self._progressions
-        ends = anchors + sizes + ((time - anchors - sizes) // slides + 1) * slides
-        found = [int(ends.min(initial=END_OF_TIME))]
+        found = [_next_end(*self._progressions, time)]
         for window in self._others:
             found += [end for _, end in itertools.islice(window.windows_ending_in(time, END_OF_TIME), 1)]
         return min(found)
@@ -150,23 +143,56 @@ class KindColumns:
         """No window that ends in (low, high] starts before this; None: no window ends there."""
         if low == START_OF_TIME or high == END_OF_TIME:
             return self.horizon(low) if low > START_OF_TIME else START_OF_TIME
-        sizes, slides, anchors = self._progressions
-        ends = anchors + sizes + ((low - anchors - sizes) // slides + 1) * slides
-        starts = (ends - sizes)[ends <= high].tolist()
+        found = _first_start_in(*self._progressions, low, high)
+        starts = [found] if found < END_OF_TIME else []
         for window in self._others:
             starts += [start for start, _ in itertools.islice(window.windows_ending_in(low, high), 1)]
         return min(starts, default=None)
 
     def horizon(self, time: int) -> int:
         """The earliest start of all windows that end after a time: what ends before it is needed no more."""
-        sizes, slides, anchors = self._progressions
-        found = int((anchors + ((time - anchors - sizes) // slides + 1) * slides).min(initial=END_OF_TIME))
+        found = _first_start_in(*self._progressions, time, 2 * END_OF_TIME - 1)
         return min([found, *(_first_start(window, time) for window in self._others)])
 
     @cached_property
     def longest(self) -> int:
         """About how long the longest window is."""
         return max((_length(window) for _, window in self.numbered), default=1)
+
+
+@kernel
+def _next_end(sizes: Ints, slides: Ints, anchors: Ints, time: int) -> Any:
+    """The first end after a time."""
+    found = np.int64(END_OF_TIME)
+    for k in range(len(sizes)):
+        base = anchors[k] + sizes[k]
+        found = min(found, base + ((time - base) // slides[k] + 1) * slides[k])
+    return found
+
+
+@kernel
+def _first_start_in(sizes: Ints, slides: Ints, anchors: Ints, low: int, high: int) -> Any:
+    """The earliest start of the first windows after low, of those that end by high."""
+    found = np.int64(END_OF_TIME)
+    for k in range(len(sizes)):
+        start = anchors[k] + ((low - anchors[k] - sizes[k]) // slides[k] + 1) * slides[k]
+        if start + sizes[k] <= high:
+            found = min(found, start)
+    return found
+
+
+@kernel
+def _common(sizes: Ints, slides: Ints, anchors: Ints, low: int, high: int) -> Any:
+    """The latest start and the earliest end of the windows that end in (low, high]."""
+    first, last = np.int64(START_OF_TIME), np.int64(END_OF_TIME)
+    is_any = False
+    for k in range(len(sizes)):
+        base = anchors[k] + sizes[k]
+        earliest, latest = (low - base) // slides[k] + 1, (high - base) // slides[k]
+        if earliest <= latest:
+            first, is_any = max(first, anchors[k] + latest * slides[k]), True
+            last = min(last, base + earliest * slides[k])
+    return (first, last) if is_any else (np.int64(0), np.int64(0))
 
 
 def _nothing() -> Ints:

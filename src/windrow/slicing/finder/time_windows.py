@@ -13,7 +13,6 @@ than there is room for at first, they are counted, O(kinds x slices), and too ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +36,7 @@ from windrow.slicing.found import Found, Ranges
 from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
 from windrow.threads import are_several
+from windrow.values import with_fields
 from windrow.windows import TimeWindow
 
 __all__ = ["TimeWindows"]
@@ -57,7 +57,7 @@ class TimeWindows(KindColumns):
         """The same for slices by a time inside each; ``runs`` says where those of each key start, and the
         end. Windows come by kind, then key, then time."""
         counts, found = self._due(kinds, self._fills(False), runs, times, low, high)
-        return replace(found, keys=keys[found.keys], windows=np.repeat(self.numbers, counts))
+        return with_fields(found, keys=keys[found.keys], windows=np.repeat(self.numbers, counts))
 
     def over(self, times: Ints, runs: Ints, fill: bool = False) -> Ranges:
         """The windows over all rows or slices of a table, each by a time inside it; ``runs`` says where those
@@ -72,12 +72,16 @@ class TimeWindows(KindColumns):
         kinds = self._kinds_over(times, runs, fill)
         counts, found = self._due(kinds, self._fills(fill), runs, times, START_OF_TIME, END_OF_TIME)
         if len(self) == 1:
-            return replace(found, disjoint=self.is_disjoint)
-        return replace(found, windows=np.repeat(self.numbers, counts))
+            return with_fields(found, disjoint=self.is_disjoint)
+        return with_fields(found, windows=np.repeat(self.numbers, counts))
 
     def _fills(self, fill: bool) -> Mask:
         """Which kinds have windows that hold nothing: not those of a single window."""
-        return self._repeats if fill else np.zeros(len(self), np.bool_)
+        return self._repeats if fill else self._never
+
+    @cached_property
+    def _never(self) -> Mask:
+        return np.zeros(len(self), np.bool_)
 
     def _kinds_over(self, times: Ints, runs: Ints, fill: bool) -> Kinds:
         if not fill or not self.has_lists:
@@ -108,7 +112,8 @@ class TimeWindows(KindColumns):
             room = np.empty((5, self._count_due(kinds, fills, runs, times, low, high)), np.int64)
             count = found_in_pieces(find_due, *asked, room)
             assert count <= room.shape[1], "as many windows are due as were counted"
-        counts, most = np.diff(until, prepend=0), most_windows(self.max_windows, len(times))
+        most, counts = most_windows(self.max_windows, len(times)), until.copy()
+        counts[1:] -= until[:-1]
         add_windows(self._each, counts.tolist(), most)
         run, starts, ends, fronts, stops = (room[k, :count] for k in range(5))
         return counts, Ranges(run, starts, ends, fronts, stops)
