@@ -3,6 +3,7 @@ Polars, DuckDB and chDB (where it is installed: the extra ``bench``)."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from importlib.util import find_spec
 from time import perf_counter, process_time
@@ -105,9 +106,17 @@ def _peers(data: pa.Table, size: str, slide: str, by: str | None) -> dict[str, C
     }
 
 
-def _chdb(data: pa.Table, size: str, keys: list[str]) -> Callable[[], Any] | None:
-    if find_spec("chdb") is None:
+@functools.cache
+def _has_chdb() -> bool:
+    """Whether chDB is there; if it is not, say once how to get it."""
+    found = find_spec("chdb") is not None
+    if not found:
         progress(f"chDB is left out: install it with {_INSTALL}")
+    return found
+
+
+def _chdb(data: pa.Table, size: str, keys: list[str]) -> Callable[[], Any] | None:
+    if not _has_chdb():
         return None
     import chdb
 
