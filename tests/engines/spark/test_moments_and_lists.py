@@ -13,6 +13,7 @@ import windrow as wr
 from engines.spark.test_streaming import BATCHES, SCHEMA, expected, query
 from support.aggregate_texts import aggregate_texts
 from support.stream_source import Source
+from windrow.engines.spark.plan import plan_of
 from windrow.spec_text import aggregate_of
 from windrow.testing import assert_same_results
 
@@ -41,6 +42,19 @@ def test_windows_and_sessions_of_a_stream_are_those_of_the_operator(source: Sour
     source.write(BATCHES)
     found, _ = source.run(q.run)
     assert_same_results(found, expected(q, BATCHES)[0])
+
+
+def test_sketches_and_quantiles_by_slices_are_those_of_a_table(spark: Any) -> None:
+    q = wr.query(time="ts", by="region").window(wr.Sliding("10m", slide="5m"))
+    q = q.agg(
+        seen=wr.bloom("caller", bits=256),
+        often=wr.count_min("caller", width=16, depth=2),
+        kinds=wr.approx_distinct("caller"),
+        about=wr.approx_quantile("len", 0.9),
+        exact=wr.quantile("len", 0.9),
+    )
+    assert plan_of(q, ROWS.schema).slices
+    assert_same_results(q.run(spark.createDataFrame(ROWS)).toArrow(), q.run(ROWS))
 
 
 def test_sparks_own_functions_give_the_same(spark: Any) -> None:
