@@ -6,8 +6,8 @@ stored so that each change stays near where it happens: see :mod:`windrow.swag.f
 is an entry of its own, and values of equal time keep the order in which they came, so that the oldest value
 can be evicted whatever its time is.
 
-Invariant: nodes have mu to 2 * mu children, all leaves are equally deep, each aggregate covers what its
-place in the tree says. ``check_invariants`` compares all of them with a brute-force fold.
+Invariant: nodes have mu to 2 * mu children, those on the spines two at least, all leaves are equally deep, each
+aggregate covers what its place in the tree says. ``check_invariants`` compares all of them with a brute-force fold.
 Cost in combines: a query 2; an insert d places from either end O(log d), in order O(1), both amortised;
 an evict O(1) amortised; m values evicted in bulk O(log m); m values inserted in bulk O(m log(d / m)); a
 range O(log n).
@@ -37,7 +37,8 @@ _NATIVE_FROM = 64
 class FiBA(TreeWindow):
     """A window ordered by time into which rows may come late.
 
-    ``mu`` is the least number of children of a node; 2 * mu is the most.
+    ``mu`` is the least number of children of a node inside the tree, 2 * mu the most; by default 4 in plain
+    Python and 8 in native code.
 
     >>> import windrow as wr
     >>> from windrow.swag.fiba import FiBA

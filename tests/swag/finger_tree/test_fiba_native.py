@@ -14,7 +14,7 @@ from windrow.errors import AggregateError
 from windrow.swag.fiba import FiBA
 
 
-def native_window(monoid: Any, times: Any, values: Any, mu: int = 4) -> FiBA:
+def native_window(monoid: Any, times: Any, values: Any, mu: int | None = None) -> FiBA:
     window = FiBA(monoid, mu)
     window.bulk_insert(times, values)
     assert type(window._form).__name__ == "NativeForm"

@@ -59,7 +59,7 @@ def _form_for(window: FiBA, functions: NativeMonoid, clock: np.dtype[Any]) -> Na
         return form
     if len(form) and (isinstance(form, NativeForm) or window._stays_plain):
         return None
-    made = NativeForm(functions, clock, form.mu)
+    made = NativeForm(functions, clock, window._native_mu)
     times, partials, nulls = form.entries()
     if times:
         made.reserve(len(times))

@@ -55,9 +55,9 @@ def front_steps(jit: Jit, combine: Function, mu: int) -> Front:
     @apart(jit)
     def close_gap(tree: Any, identity: Any) -> None:
         node, gone = tree.marks[LEFT_FINGER], tree.marks[GONE]
-        entries = load(tree.links, node * stride + ENTRIES) - gone
+        entries = tree.links[node * stride + ENTRIES] - gone
         copy_entries(tree, node, gone, node, 0, entries)
-        store(tree.links, node * stride + ENTRIES, entries)
+        tree.links[node * stride + ENTRIES] = entries
         tree.marks[GONE] = 0
         recount(tree, node)
         renew(tree, identity, node)

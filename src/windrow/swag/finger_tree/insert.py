@@ -98,15 +98,15 @@ def _splitting(jit: Jit, combine: Function, mu: int) -> Function:
         """A new root above the old one, which keeps both marks until it is split."""
         root = allocate(tree)
         old = tree.marks[ROOT]
-        store(tree.links, root * stride + SPINE, BOTH)
-        store(tree.links, root * stride + CHILD, old)
-        store(tree.links, old * stride + PARENT, root)
+        tree.links[root * stride + SPINE] = BOTH
+        tree.links[root * stride + CHILD] = old
+        tree.links[old * stride + PARENT] = root
         tree.marks[ROOT] = root
 
     @jit
     def move_up(tree: Any, node: int, at: int, right: int) -> None:
         """Entry ``at`` of a node goes into its parent, in front of the new right part."""
-        parent, slot = load(tree.links, node * stride + PARENT), node * width + at
+        parent, slot = tree.links[node * stride + PARENT], node * width + at
         entry = load(tree.times, slot), load(tree.partials, slot), load(tree.nulls, slot)
         put(tree, parent, index_of(tree, parent, node), *entry, right)
 
@@ -120,12 +120,12 @@ def _splitting(jit: Jit, combine: Function, mu: int) -> Function:
         right = allocate(tree)
         copy_entries(tree, node, at + 1, right, 0, width - 1 - at)
         copy_children(tree, node, at + 1, right, 0, width - at)
-        store(links, node * stride + ENTRIES, at)
-        store(links, right * stride + ENTRIES, width - 1 - at)
-        spine = load(links, node * stride + SPINE)
-        store(links, node * stride + SPINE, spine & LEFT)
-        store(links, right * stride + SPINE, spine & RIGHT)
-        if spine & RIGHT and load(links, node * stride + CHILD) < 0:
+        links[node * stride + ENTRIES] = at
+        links[right * stride + ENTRIES] = width - 1 - at
+        spine = links[node * stride + SPINE]
+        links[node * stride + SPINE] = spine & LEFT
+        links[right * stride + SPINE] = spine & RIGHT
+        if spine & RIGHT and links[node * stride + CHILD] < 0:
             tree.marks[RIGHT_FINGER] = right
         move_up(tree, node, at, right)
         for part in (node, right):

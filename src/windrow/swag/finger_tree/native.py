@@ -129,7 +129,7 @@ class NativeForm(Form):
     def _buffers(self, capacity: int) -> Tree:
         slots, partial = 2 * self.mu * capacity, self.functions.layout.partial_dtype
         return Tree(
-            links=_aligned(stride_of(self.mu) * capacity, "i4"),
+            links=_aligned(stride_of(self.mu) * capacity, "i8"),
             times=_aligned(slots, "f8" if self.clock.kind == "f" else "i8"),
             partials=_aligned(slots, partial),
             nulls=np.zeros(slots, "u1"),

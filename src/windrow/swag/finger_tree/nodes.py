@@ -83,13 +83,13 @@ def node_steps(jit: Jit, mu: int) -> Nodes:
     @jit
     def release(tree: Any, node: int) -> None:
         """Free a whole subtree."""
-        store(tree.links, node * stride + PARENT, tree.marks[FREE])
+        tree.links[node * stride + PARENT] = tree.marks[FREE]
         tree.marks[FREE] = node
 
     @jit
     def discard(tree: Any, node: int) -> None:
         """Free one node whose children live on elsewhere."""
-        store(tree.links, node * stride + CHILD, -1)
+        tree.links[node * stride + CHILD] = -1
         release(tree, node)
 
     @jit
@@ -101,22 +101,22 @@ def node_steps(jit: Jit, mu: int) -> Nodes:
             node = tree.marks[FRESH]
             tree.marks[FRESH] = node + 1
         else:
-            tree.marks[FREE] = load(links, node * stride + PARENT)
-            if load(links, node * stride + CHILD) >= 0:
-                for i in range(load(links, node * stride + ENTRIES) + 1):
-                    release(tree, load(links, node * stride + CHILD + i))
+            tree.marks[FREE] = links[node * stride + PARENT]
+            if links[node * stride + CHILD] >= 0:
+                for i in range(links[node * stride + ENTRIES] + 1):
+                    release(tree, links[node * stride + CHILD + i])
         head = node * stride
-        store(links, head + PARENT, -1)
-        store(links, head + CHILD, -1)
-        store(links, head + ENTRIES, 0)
-        store(links, head + SPINE, 0)
+        links[head + PARENT] = -1
+        links[head + CHILD] = -1
+        links[head + ENTRIES] = 0
+        links[head + SPINE] = 0
         return node
 
     @jit
     def index_of(tree: Any, parent: int, node: int) -> int:
         """Which child of its parent a node is."""
         i = 0
-        while load(tree.links, parent * stride + CHILD + i) != node:
+        while tree.links[parent * stride + CHILD + i] != node:
             i += 1
         return i
 
@@ -149,11 +149,11 @@ def node_steps(jit: Jit, mu: int) -> Nodes:
     def copy_children(tree: Any, source: int, i: int, target: int, j: int, count: int) -> None:
         """The same for children; nothing for a leaf."""
         links = tree.links
-        if load(links, source * stride + CHILD) >= 0:
+        if links[source * stride + CHILD] >= 0:
             for k in range(count):
-                child = load(links, source * stride + CHILD + i + k)
-                store(links, target * stride + CHILD + j + k, child)
-                store(links, child * stride + PARENT, target)
+                child = links[source * stride + CHILD + i + k]
+                links[target * stride + CHILD + j + k] = child
+                links[child * stride + PARENT] = target
 
     @jit
     def put(tree: Any, node: int, i: int, time: Any, partial: Any, null: Any, child: int) -> None:
@@ -177,17 +177,17 @@ def node_steps(jit: Jit, mu: int) -> Nodes:
     def recount(tree: Any, node: int) -> None:
         links = tree.links
         head = node * stride
-        entries, spine = load(links, head + ENTRIES), load(links, head + SPINE)
+        entries, spine = links[head + ENTRIES], links[head + SPINE]
         count, nulls = entries, 0
         for i in range(entries):
             nulls += load(tree.nulls, node * width + i)
-        if load(links, head + CHILD) >= 0:
+        if links[head + CHILD] >= 0:
             for i in range(spine & LEFT, entries + 1 - (spine >> 1)):
-                child = load(links, head + CHILD + i) * stride
-                count += load(links, child + COUNT)
-                nulls += load(links, child + NULLS)
-        store(links, head + COUNT, count)
-        store(links, head + NULLS, nulls)
+                child = links[head + CHILD + i] * stride
+                count += links[child + COUNT]
+                nulls += links[child + NULLS]
+        links[head + COUNT] = count
+        links[head + NULLS] = nulls
 
     return Nodes(
         clear,

@@ -20,22 +20,26 @@ from windrow.swag.finger_tree.invariants import check_tree
 
 __all__ = ["TreeWindow"]
 
+#: entries move one by one in plain Python, and by the cache line in native code
+_PLAIN_MU, _NATIVE_MU = 4, 8
+
 
 class TreeWindow(Swag):
     """What FiBA is built on: entries in a form, steps run on it."""
 
-    def __init__(self, monoid: Any, mu: int = 4) -> None:
+    def __init__(self, monoid: Any, mu: int | None = None) -> None:
         super().__init__(monoid)
-        if mu < 2:
-            raise ValueError(f"mu={mu}: a node needs at least 2 children; 4 is a good choice")
-        self._form: Form = PlainForm(self.monoid, mu)
+        if mu is not None and mu < 2:
+            raise ValueError(f"mu={mu}: a node needs at least 2 children; 4 to 8 is a good choice")
+        self._plain_mu, self._native_mu = mu or _PLAIN_MU, mu or _NATIVE_MU
+        self._form: Form = PlainForm(self.monoid, self._plain_mu)
         #: the window has held something that has no native form
         self._stays_plain = False
         self._broken: Exception | None = None
 
     @property
     def mu(self) -> int:
-        """The least number of children of a node below the root."""
+        """The least number of children of a node off the spines, in the form that the window has."""
         return self._form.mu
 
     def _fill(self, times: list[Any], partials: list[Any], nulls: list[int]) -> None:
@@ -72,7 +76,7 @@ class TreeWindow(Swag):
             return
         times, partials, nulls = self._form.entries()
         partials = [self.monoid.identity if null else p for p, null in zip(partials, nulls, strict=True)]
-        self._form = PlainForm(self.monoid, self.mu)
+        self._form = PlainForm(self.monoid, self._plain_mu)
         if times:
             self._fill(times, partials, nulls)
 
