@@ -26,7 +26,7 @@ class ConnectServer:
     """A server that may be killed and started again, at the same address."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -40,23 +40,23 @@ class ConnectServer:
         home = Path(pyspark.__file__).parent
         own = environment_without_spark() | {
             "JDK_JAVA_OPTIONS": JAVA,
-            "PYSPARK_PYTHON": write_program(self._folder),
+            "PYSPARK_PYTHON": write_program(self.folder),
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_LOG_DIR": str(self._folder / "logs"),
+            "SPARK_LOG_DIR": str(self.folder / "logs"),
             "SPARK_NO_DAEMONIZE": "1",
         }
         settings = SETTINGS | {
             "spark.connect.grpc.binding.port": str(self._port),
-            "spark.sql.warehouse.dir": str(self._folder / "warehouse"),
+            "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
         }
         script = str(home / "sbin" / "start-connect-server.sh")
         options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
         command = ["bash", script, "--master", "local[2]", "--driver-memory", "1g", *options]
-        process = spawn(command, own, self._folder / "server.log", self._folder)
+        process = spawn(command, own, self.folder / "server.log", self.folder)
         self._process = process
         wait_for("the server", lambda: is_listening(self._port) or process.poll() is not None)
-        assert process.poll() is None, (self._folder / "server.log").read_text()[-3_000:]
+        assert process.poll() is None, (self.folder / "server.log").read_text()[-3_000:]
 
     def kill(self) -> None:
         """Kill -9, with all that it started."""
