@@ -6,6 +6,8 @@ it works on numpy arrays. The parts:
 
 ``access``    how a kernel reads and writes partials: the plain Python form
 ``overloads`` the same for Numba (imported only when something is compiled)
+``steps``     functions that only compiled functions call
+``linked``    how these are compiled: linked into kernels, and optimised with them
 ``layout``    which native type the partials and results of a monoid have
 ``cache``     compiled kernels on disk, found by a fingerprint of all functions in them
 ``native``    a monoid's functions as native ones, or the reason why not

@@ -39,7 +39,9 @@ def kernel(function: Any) -> Any:
     """
     from numba import njit
 
-    return attach(njit(nogil=True)(function))
+    from windrow.compile.linked import EntryCompiler
+
+    return attach(njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=EntryCompiler)(function))
 
 
 def attach(dispatcher: Any, print_: str | None = None) -> Any:

@@ -2,9 +2,8 @@
 
 Numba gives each function that it compiles two entry points: one for Python and one for C. Each repeats all
 of the inlined code, and a kernel has a dozen functions that only the kernel calls. A :class:`Step` has
-neither, and it is optimised within the kernels that it is part of, not on its own: so kernels compile faster. A
-call from Python still works: it goes to a form with an entry point, compiled at the first such call.
-Importing this module imports Numba.
+neither, so kernels compile faster. A call from Python still works: it goes to a form with an entry point,
+compiled at the first such call. Importing this module imports Numba.
 """
 
 from __future__ import annotations
@@ -12,30 +11,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+
+from windrow.compile.linked import EntryCompiler, LinkedCompiler
 
 __all__ = ["NO_ENTRY_POINTS", "Step", "for_python"]
 
 #: Numba's options: no entry point for Python, none for C
 NO_ENTRY_POINTS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-
-class _PartOfOthers(JITCodeLibrary):
-    """Code that others link in, and that is optimised there."""
-
-    def _optimize_final_module(self) -> None:
-        """Left to the kernel: functions within functions would be optimised again at each level."""
-
-
-class _StepCompiler(Compiler):
-    """Numba's compiler, with a library that is only linked in."""
-
-    def define_pipelines(self) -> Any:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = _PartOfOthers(codegen, self.state.func_id.func_qualname)
-        return super().define_pipelines()
 
 
 class Step(CPUDispatcher):
@@ -51,15 +34,15 @@ class Step(CPUDispatcher):
     42
     """
 
-    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None, **others: Any) -> None:
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         options = {**(targetoptions or {}), **NO_ENTRY_POINTS}
-        super().__init__(py_func, locals, options, pipeline_class=_StepCompiler, **others)
+        super().__init__(py_func, locals, options, pipeline_class=LinkedCompiler)
 
     @functools.cached_property
     def callable_form(self) -> Any:
         """The same function, for Python to call."""
         options = {**self.targetoptions, "no_cpython_wrapper": False}
-        return CPUDispatcher(self.py_func, locals=self.locals, targetoptions=options)
+        return CPUDispatcher(self.py_func, self.locals, options, pipeline_class=EntryCompiler)
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
