@@ -464,3 +464,52 @@ def test_revisions_are_part_of_the_state() -> None:
     again = opened(query, counts_revisions=True)
     again.restore(unpack("test", pack("test", rows.state())))
     assert again.due(3).to_pylist() == [{"ts": 1, "n": 1, "revision": 1}, {"ts": 2, "n": 2, "revision": 2}]
+
+
+def rows_by_key(size: int = 4) -> OrderedRows:
+    return opened(wr.query(time="ts", by="key").window(wr.Rows(size)).agg(total=wr.sum("n")))
+
+
+def with_rows(rows: OrderedRows, first: int, keys: list[Any]) -> list[Any]:
+    """The totals that come out when rows of these keys have come."""
+    times = np.arange(first, first + len(keys))
+    table = {"ts": times, "key": pa.array(keys, pa.float64()), "n": np.ones(len(keys), np.int64)}
+    rows.push(pa.table(table), times)
+    found = rows.due(first + len(keys))
+    return [] if found is None else [(row["key"], row["total"]) for row in found.to_pylist()]
+
+
+def test_windows_of_rows_are_counted_by_equal_keys() -> None:
+    rows = rows_by_key()
+    assert with_rows(rows, 0, [0.0, None, 0.0, 1.0]) == []
+    assert with_rows(rows, 4, [-0.0, None, None]) == []
+    assert rows.log.counts is not None
+    assert rows.log.counts.counts.tolist() == [3, 3, 1]
+    assert with_rows(rows, 7, [-0.0]) == [(0.0, 4)]
+    assert with_rows(rows, 8, [None]) == [(None, 4)]
+    assert rows.log.counts.counts.tolist() == [1]
+    assert with_rows(rows, 9, [1.0, 1.0]) == []
+    assert with_rows(rows, 11, [1.0]) == [(1.0, 4)]
+    assert (rows.rows, rows.nbytes) == (0, 0)
+
+
+def test_a_state_without_counts_of_rows_is_read_and_counted_anew() -> None:
+    before = rows_by_key()
+    assert with_rows(before, 0, [1.0, 1.0, 2.0]) == []
+    state = before.state()
+    del state["counts"]
+    rows = rows_by_key()
+    rows.restore(state)
+    assert rows.log.counts is None
+    assert with_rows(rows, 3, [1.0]) == []
+    assert rows.log.counts is not None
+    assert with_rows(rows, 4, [1.0, 2.0]) == [(1.0, 4)]
+
+
+def test_counts_of_other_rows_than_are_held_are_refused() -> None:
+    before = rows_by_key()
+    assert with_rows(before, 0, [1.0, 1.0, 2.0]) == []
+    state = before.state()
+    state["counts"]["counts"] = np.array([3, 1])
+    with pytest.raises(wr.CorruptState, match="4 rows by key, and 3 are held"):
+        rows_by_key().restore(state)

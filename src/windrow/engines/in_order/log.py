@@ -24,10 +24,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.chunks import Chunk, cut, fewest_rows
 from windrow.engines.in_order.held_rows import Held, joined
+from windrow.engines.in_order.key_counts import KeyCounts
 from windrow.engines.in_order.summaries import Whole, combined
 from windrow.spec import Spec
 from windrow.state.checks import check_column, require, whole
@@ -53,6 +55,8 @@ class RowLog:
     masks: tuple[Mask | None, ...] = ()
     #: how many rows had come when each aggregate was added; (): none was added
     added_after: tuple[int, ...] = ()
+    #: how many rows of each key are needed; None: that is not known
+    counts: KeyCounts | None = None
 
     def __len__(self) -> int:
         return self.chunk_rows + (0 if self.tail is None else len(self.tail))
@@ -63,7 +67,8 @@ class RowLog:
 
     @property
     def nbytes(self) -> int:
-        return sum(chunk.nbytes for chunk in self.chunks) + (0 if self.tail is None else self.tail.nbytes)
+        found = sum(chunk.nbytes for chunk in self.chunks) + (0 if self.tail is None else self.tail.nbytes)
+        return found + (0 if self.counts is None else self.counts.nbytes)
 
     @property
     def end(self) -> int:
@@ -87,12 +92,12 @@ class RowLog:
     def with_tail(self, tail: Held | None) -> RowLog:
         """With another tail, which becomes chunks if it is long enough."""
         if tail is None or not len(tail):
-            return replace(self, tail=None)
+            return replace(self, tail=None, counts=None)
         if len(tail) < max(fewest_rows(), math.isqrt(len(self))):
-            return replace(self, tail=tail)
+            return replace(self, tail=tail, counts=None)
         new = tuple(cut(tail, _PIECES))
         masks = (*self.masks, *(None for _ in new))
-        return replace(self, chunks=(*self.chunks, *new), tail=None, masks=masks)
+        return replace(self, chunks=(*self.chunks, *new), tail=None, masks=masks, counts=None)
 
     def with_rows(self, rows: Held) -> RowLog:
         """With more rows behind the others."""
@@ -146,6 +151,27 @@ class RowLog:
                 masks.append(mask if len(mine) == needed[number] else _only(chunk.count, mask, mine))
         log = replace(self, chunks=tuple(chunks), tail=None, masks=tuple(masks))
         return log.with_tail(rows.take(places[cuts[-1] :]))
+
+    # -- rows by key -----------------------------------------------------------------------------------------
+
+    @property
+    def needed_rows(self) -> int:
+        """How many rows are needed; reads none."""
+        pairs = zip(self.chunks, self.masks, strict=True)
+        found = sum(chunk.count if mask is None else int(mask.sum()) for chunk, mask in pairs)
+        return found + (0 if self.tail is None else len(self.tail))
+
+    def counts_with(self, by: tuple[str, ...], table: pa.Table) -> KeyCounts | None:
+        """The rows of each key, with those of a table behind them; None: that is not known."""
+        if not len(self):
+            return KeyCounts.of(by, table)
+        return None if self.counts is None else self.counts.with_rows(by, table)
+
+    def with_counts(self, counts: KeyCounts | None) -> RowLog:
+        """With the rows of each key, unless these are many keys."""
+        rows = len(self)
+        is_small = counts is not None and 0 < len(counts) <= max(fewest_rows(), math.isqrt(rows)) and rows > 0
+        return replace(self, counts=counts if is_small else None)
 
     # -- wholes ----------------------------------------------------------------------------------------------
 

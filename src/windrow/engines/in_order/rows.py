@@ -18,12 +18,13 @@ Policy              rows that the policy left
 Pending rows wait in :mod:`windrow.engines.in_order.pending`, the context is a log
 (:mod:`windrow.engines.in_order.log`); both are in chunks once they are many. Rolling by time or rows reads of
 its context the rows at the far edge of windows, and partials by key of what lies between
-(:mod:`windrow.engines.in_order.lookback`); the others read all of it, where rows are due.
+(:mod:`windrow.engines.in_order.lookback`); the others read all of it when rows are due that may complete a
+window: what is known of keys and rows without reading tells (:meth:`OrderedRows._appended`).
 
 Invariant: context rows come before every pending row; results do not depend on how rows were cut into calls.
 What raises leaves everything as it was. Cost of rolling: one pass over rows that are due, as many at the edge
 of their windows, and O(log context) partials of each key; of other windows: one pass over context and rows
-that are due. None over rows that are not.
+that are due, once one may be complete. None over rows that are not due.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Naming, Taken, take
 from windrow.engines.in_order.held_columns import HeldColumns
 from windrow.engines.in_order.held_rows import Held, joined
+from windrow.engines.in_order.key_counts import KeyCounts
 from windrow.engines.in_order.log import RowLog, packed_masks, unpacked_masks
 from windrow.engines.in_order.lookback import Reach, Span, everything, reach_by_rows, reach_by_time
 from windrow.engines.in_order.pending import Waiting
@@ -179,11 +181,26 @@ class OrderedRows:
             columns, kept = policy_columns(self._query, over, taken, taken.news)
             return self._rolled(taken, new, taken.news, columns), log.with_only(taken.rows, kept)
         assert self._strategy is not None
-        if new is not None and not self._strategy.may_complete(new.table):
-            return None, log.with_rows(new.select(self._columns))
+        appended = None if new is None else self._appended(new)
+        if appended is not None:
+            return None, appended
         taken = self._with_context(log.all(), new)
         result, kept = completed_windows(self._query, self._name, self._strategy, taken, closing, self._since)
-        return result, log.with_only(taken.rows, kept)
+        log = log.with_only(taken.rows, kept)
+        if self._strategy.fewest_rows is not None:
+            log = log.with_counts(KeyCounts.of_rows(taken.frame, kept))
+        return result, log
+
+    def _appended(self, new: Held) -> RowLog | None:
+        """The log with new rows behind the others, if they complete no window: none of them is read then."""
+        assert self._strategy is not None
+        rows, counts = new.select(self._columns), None
+        if self._strategy.may_complete(new.table):
+            fewest = self._strategy.fewest_rows
+            counts = None if fewest is None else self._log.counts_with(self._query.by, rows.table)
+            if fewest is None or counts is None or counts.most >= fewest:
+                return None
+        return self._log.with_rows(rows).with_counts(counts)
 
     def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
         """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
@@ -344,6 +361,7 @@ class OrderedRows:
         else:
             context, waiting = log.tail, joined(pending.parts) if pending.parts else None
             found |= {"first": log.first, "masks": packed_masks(log.masks)}
+        found |= {} if log.counts is None else {"counts": log.counts.state()}
         found["context"] = None if context is None else context.state()
         found["pending"] = None if waiting is None else waiting.by_time().state()
         return found
@@ -365,7 +383,10 @@ class OrderedRows:
         added_after = tuple(bounds) if any(bounds) else ()
         known = RowLog(tuple(log), state.get("first", 0), context, masks, added_after)
         known.check_invariants()
-        self._log = known.with_tail(context)
+        counts = state.get("counts")
+        if counts is not None:
+            counts = KeyCounts.restored(self._query.by, counts, known.needed_rows)
+        self._log = known.with_tail(context).with_counts(counts)
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
         self._since = whole("since", state["since"], -_NEVER, _NEVER)
         found = Waiting((), tuple(waiting))

@@ -17,6 +17,10 @@ __all__ = ["RowsStrategy"]
 class RowsStrategy(Strategy[Rows]):
     """Rows are numbered from the first of the frame on: the context begins where a window does."""
 
+    @property
+    def fewest_rows(self) -> int:
+        return self.window.size
+
     def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
         window, runs = self.window, frame.run_starts
         counts = np.maximum((np.diff(runs) - window.size) // window.slide + 1, 0)

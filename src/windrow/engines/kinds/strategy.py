@@ -77,6 +77,12 @@ class Strategy(ABC, Generic[W]):
         looked at yet."""
         return True
 
+    @property
+    def fewest_rows(self) -> int | None:
+        """So many rows of a key complete a window, those before included that it still needs, and fewer do
+        not; None: their number does not tell."""
+        return None
+
     @abstractmethod
     def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
         """The windows that the rows of a frame decide, by key, then in order; so many ``leading`` rows of

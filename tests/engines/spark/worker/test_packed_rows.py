@@ -277,6 +277,19 @@ def test_windows_that_rows_decide_write_what_is_new() -> None:
     assert most[1] < 200_000
 
 
+def test_windows_of_rows_that_are_not_full_read_no_rows() -> None:
+    query = wr.query(time="t", by="k", watermark=0).window(wr.Rows(4_000)).agg(total=wr.sum("v"))
+    bucket = Bucket(query, 5)
+    while bucket.now < 19_000:
+        bucket.step(1000)
+    some = [bucket.step(100)[0] for _ in range(9)]
+    held = sum(map(len, bucket.entries.blocks.values()))
+    assert max(some) < 60_000 < 0.2 * held
+    full = [bucket.step(1_000)[0] for _ in range(2)]  # the last rows of windows are due in the second
+    assert full[1] > 0.9 * held
+    assert sum(map(len, bucket.entries.blocks.values())) < 0.1 * held
+
+
 def test_rows_that_wait_are_read_when_they_are_due() -> None:
     query = wr.query(time="t", by="k", watermark=100_000).rolling(10).agg(total=wr.sum("v"))
     bucket = Bucket(query, 5)
