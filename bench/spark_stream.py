@@ -340,6 +340,19 @@ def aggregates(bench: Bench, rows: int) -> Iterator[Row]:
     yield from in_streams(pair, given, _line)
 
 
+def first(bench: Bench, rows: int) -> Iterator[Row]:
+    """The first micro-batch of a stream beside its later ones: Spark asks for the variables of the state, and
+    what a stream needs is loaded. The session has run other streams, and kernels are on disk."""
+    given = Input(rows, 12, 10)
+    sides = {"windrow": windrow_windows(sliding(1)), "spark": spark_windows("1 minute", "1 minute")}
+    for side, stream in sides.items():
+        progress(f"the first micro-batch, {side}")
+        runs = [bench.run(given, stream) for _ in range(3)]
+        begun = statistics.median(run.seconds[0] for run in runs)
+        later = statistics.median(seconds for run in runs for seconds in run.seconds[4:])
+        yield {"what": side, "first s": begun, "steady s": later, "first / steady": begun / later}
+
+
 def _line(what: str, keys: int, rows: int, mine: float, peer: float) -> Row:
     progress(f"{what}, {keys} keys: {peer / mine:.2f}")
     return {
@@ -362,12 +375,16 @@ SECTIONS = {
     "touched": touched,
     "rolling": rolling,
     "fixed": fixed,
+    "first": first,
 }
 FORMATS = {
     "rows a micro-batch": ",",
     "windrow s": ".2f",
     "spark s": ".2f",
     "ratio": ".2f",
+    "first s": ".2f",
+    "steady s": ".2f",
+    "first / steady": ".1f",
     "windrow entries": ",",
     "spark entries": ",",
     "entries, times fewer": ",.0f",
