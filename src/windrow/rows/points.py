@@ -23,7 +23,15 @@ from windrow.rows.keys import shared_keys
 from windrow.rows.sorting import counting_sort, stable_order
 from windrow.rows.times import TimeAxis, read_times
 
-__all__ = ["Points", "check_axes", "check_key_types", "fractions_of", "keys_like", "read_points"]
+__all__ = [
+    "Points",
+    "check_axes",
+    "check_key_types",
+    "fractions_of",
+    "keys_like",
+    "read_points",
+    "shared_key_type",
+]
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,11 @@ def check_key_types(kind: Any, name: str, other: Any, at_name: str) -> None:
     """Refuse two key columns whose values cannot be compared."""
     if _shared_type(plain_type(kind), plain_type(other)) is None:
         raise _incomparable(kind, name, other, at_name, "no type holds both")
+
+
+def shared_key_type(kind: Any, other: Any) -> Any:
+    """The type in which keys of two types, which can be compared, are compared."""
+    return _shared_type(plain_type(kind), plain_type(other))
 
 
 def keys_like(kind: Any, name: str, keys: Any, at_name: str) -> Any:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.engines.asof import with_seen
 from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.retention import Retention
@@ -19,35 +18,48 @@ from windrow.names import check_columns
 from windrow.rows.columns import needed_columns
 from windrow.rows.points import check_axes
 from windrow.rows.selection import filter_rows
-from windrow.rows.times import TimeAxis, read_times
+from windrow.rows.times import read_times
 from windrow.spec import Spec
 
-__all__ = ["answered"]
+__all__ = ["answered", "answered_from"]
 
 
 def answered(
     plan: Plan, state: State, log: EventLog, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
 ) -> pa.Table:
-    """The labels with what each sees of the events."""
-    query = plan.query
+    """The labels with what each sees of the events; labels that may see what was dropped are refused."""
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")
+    if state.columns is not None:
+        timed, times = _timed(plan, state, labels, at_time)
+        _refuse_old(plan, state, timed, times, at_time, at_by)
+    return answered_from(plan, state, log, labels, at_time, at_by)
+
+
+def answered_from(
+    plan: Plan, state: State, log: EventLog, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
+) -> pa.Table:
+    """The same for labels of which it is known that all they may see is held."""
+    query = plan.query
     if state.columns is None:
         return with_seen(query, _no_events(query, labels, at_time, at_by), labels, at_time, at_by)
     schema = plain_schema(state)
-    axis, times, missing = read_times(labels.column(at_time), at_time)
-    check_axes(TimeAxis(schema.field(query.time).type), query.time, axis, at_time)
-    timed = labels
-    if missing is not None:
-        timed, times = filter_rows(labels, ~missing), times[~missing]
-    _refuse_old(plan, state, timed, times, at_time, at_by)
+    timed, times = _timed(plan, state, labels, at_time)
     events = schema.empty_table()
     if len(times):
         events = log.seen(Asked.of(query, schema, timed, times, at_by), schema)
     return with_seen(query, events, labels, at_time, at_by)
 
 
+def _timed(plan: Plan, state: State, labels: pa.Table, at_time: str) -> tuple[pa.Table, Ints]:
+    """The labels that have a time, and their times."""
+    assert state.axis is not None
+    axis, times, missing = read_times(labels.column(at_time), at_time)
+    check_axes(state.axis, plan.query.time, axis, at_time)
+    return (labels, times) if missing is None else (filter_rows(labels, ~missing), times[~missing])
+
+
 def _refuse_old(
-    plan: Plan, state: State, labels: pa.Table, times: Any, at_time: str, at_by: tuple[str, ...]
+    plan: Plan, state: State, labels: pa.Table, times: Ints, at_time: str, at_by: tuple[str, ...]
 ) -> None:
     """Refuse labels that may see events which are not kept any more."""
     old = Retention.of(plan.query).too_old(times, judged_at(plan, state))

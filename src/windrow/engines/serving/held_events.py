@@ -11,6 +11,7 @@ Cost: a look-up asks O(log rows) blocks; no row is sorted for it but those that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -114,6 +115,20 @@ class HeldEvents:
         """All rows."""
         tables = [in_types(block.table, schema) for block in self.blocks]
         return pa.concat_tables([schema.empty_table(), *tables])
+
+    @classmethod
+    def of_tables(
+        cls, query: Spec, tables: Sequence[pa.Table], schema: pa.Schema, settled: int, added: int
+    ) -> HeldEvents:
+        """Of the rows of blocks, each by itself."""
+        every = [cls.restored(query, table, schema) for table in tables]
+        numbers: dict[bytes, int] = {}
+        blocks = []
+        for each in every:
+            places = [numbers.setdefault(key, len(numbers)) for key in each._numbers]
+            (block,) = each.blocks
+            blocks.append(EventBlock.of(block.table, np.array(places, np.int64)[block.keys], block.times))
+        return cls(query, tuple(blocks), settled, added, numbers)
 
     @classmethod
     def restored(cls, query: Spec, stored: Any, schema: pa.Schema) -> HeldEvents:

@@ -53,7 +53,11 @@ def run_asof(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[s
     from pyspark.sql.types import StructType
 
     _check(query, events, labels, at_time, at_by)
-    prepare_workers(events.sparkSession, False)
+    prepare_workers(events.sparkSession, events.isStreaming)
+    if events.isStreaming:
+        from windrow.engines.spark.streaming.labels import run_labels
+
+        return run_labels(query, events, labels, at_time, at_by)
     schema = arrow_schema(events, needed_columns(query))
     kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
     payload = packed(query)
@@ -74,10 +78,11 @@ def _check(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[str
             f"the {other} are a Spark DataFrame and the {what} are not: make one of them with "
             f"spark.createDataFrame({what}), or give both as tables of one process"
         )
-    if is_streaming(events) or is_streaming(labels):
-        raise NotImplementedError(
-            "as-of windows: not yet on streams of Spark; run() takes DataFrames without streams, such as "
-            "those of foreachBatch"
+    if is_streaming(events) != is_streaming(labels):
+        what, other = ("events", "labels") if is_streaming(events) else ("labels", "events")
+        raise TypeError(
+            f"the {what} are a stream and the {other} are not: give both as streams, or both as DataFrames "
+            f"without streams, such as those of foreachBatch"
         )
     check(query, events)
     check_columns([at_time, *at_by], labels.columns, "the DataFrame of labels")

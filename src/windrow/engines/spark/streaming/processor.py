@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
 from pyspark.sql import Row
@@ -19,7 +19,11 @@ from windrow.engines.spark.worker.lifetime import task_ended
 from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.errors import CorruptState
 
-__all__ = ["ENTRIES", "FENCE", "HEADER", "ROWS", "BucketProcessor", "stepped_type"]
+if TYPE_CHECKING:
+    from windrow.engines.spark.worker.streaming.label_step import Labels
+    from windrow.engines.spark.worker.streaming.step import Stepped
+
+__all__ = ["ENTRIES", "FENCE", "HEADER", "ROWS", "BucketProcessor", "LabelProcessor", "stepped_type"]
 
 #: the variable of Spark's state: a map of blobs by name
 ENTRIES = "entries"
@@ -55,7 +59,7 @@ class BucketProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
         #: the buckets that this micro-batch has stepped: their timers, which expire after rows, add nothing
-        self._stepped: set[int] = set()
+        self._seen: set[int] = set()
         # one variable: each costs a task milliseconds before it starts
         self._entries = handle.getMapState(ENTRIES, _NAME, _VALUE)
         context = TaskContext.get()  # there is none where Spark only asks for the variables
@@ -77,23 +81,20 @@ class BucketProcessor(StatefulProcessor):
         self._entries.updateValue((initialState.name,), (initialState.value,))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802
-        if key[0] in self._stepped:
+        if key[0] in self._seen:
             return iter(())
         return self._step(key[0], [], timerValues.getCurrentWatermarkInMs(), {})
 
     def _step(
         self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
     ) -> Iterator[Row]:
-        import pyarrow as pa
-
         from windrow.engines.spark.compat import arrow_type
         from windrow.engines.spark.worker.streaming.result_rows import lists_of_rows
-        from windrow.engines.spark.worker.streaming.step import COUNTED, step
+        from windrow.engines.spark.worker.streaming.step import COUNTED
 
-        self._stepped.add(bucket)
-        schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
-        about = (watermark_ms, rejected, self._buckets, self._query_id, self._since)
-        stepped = step(self._payload, schema, _SparkEntries(self, bucket), blobs, *about)
+        self._seen.add(bucket)
+        about = (watermark_ms, rejected, self._buckets, self._query_id)
+        stepped = self._stepped_with(_SparkEntries(self, bucket), blobs, about)
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if stepped.has_moved:
@@ -103,8 +104,34 @@ class BucketProcessor(StatefulProcessor):
         for rows in lists_of_rows(kind, stepped.results, stepped.late):
             yield Row(**{ROWS: rows}, **dict.fromkeys(COUNTED, 0))
 
+    def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
+        from windrow.engines.spark.worker.streaming.step import step
+
+        return step(self._payload, self._schema, entries, blobs, *about, since=self._since)
+
+    @property
+    def _schema(self) -> Any:
+        import pyarrow as pa
+
+        return pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
+
     def close(self) -> None:
         task_ended()
+
+
+class LabelProcessor(BucketProcessor):
+    """The same for events and labels of an as-of query."""
+
+    def __init__(
+        self, payload: bytes, schema: bytes, results: StructType, buckets: int, since: int, labels: Labels
+    ) -> None:
+        super().__init__(payload, schema, results, buckets, since)
+        self._labels = labels
+
+    def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
+        from windrow.engines.spark.worker.streaming.label_step import label_step
+
+        return label_step(self._payload, self._schema, self._labels, entries, blobs, *about)
 
 
 class _SparkEntries:

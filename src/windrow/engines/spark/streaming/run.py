@@ -32,10 +32,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["METRICS", "run_stream"]
+__all__ = [
+    "METRICS",
+    "PACKED",
+    "bucket_numbers",
+    "check_stream",
+    "packed_events",
+    "run_stream",
+    "unfolded",
+]
 
 #: the name under which counts are in Spark's progress
 METRICS = "windrow"
+
+#: what packed rows are, as Spark has it
+PACKED = ", ".join(["bucket int, clock timestamp, blob binary", *(f"{reason} long" for reason in REJECTED)])
 
 _EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
@@ -44,34 +55,17 @@ def run_stream(
     query: Spec, frame: DataFrame, history: DataFrame | None = None, history_until: Any = None
 ) -> DataFrame:
     """The results as a streaming DataFrame, which begins with the state of history."""
-    from pyspark.sql import functions
-
     check_streams(frame.sparkSession)
-    from windrow.engines.spark.streaming.processor import ROWS, BucketProcessor, stepped_type
+    from windrow.engines.spark.streaming.processor import BucketProcessor, stepped_type
 
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
-    _check(query, frame)
+    check_stream(query, frame)
     warn_of_partitions(frame.sparkSession, 5)
-    session = frame.sparkSession
-    count = bucket_count(session, bool(query.by))
-    buckets = even_buckets(count, count)
+    buckets = bucket_numbers(query, frame.sparkSession)
     since = cut_of(query, source, history_until)
-    judged = rows
-    if query.max_ahead is not None:
-        # the time of the micro-batch, which is the same when it is repeated
-        latest = functions.unix_micros(functions.current_timestamp()) + query.max_ahead.units
-        judged = rows.withColumn(AHEAD, functions.expr(microseconds(query.time, source)) > latest)
     payload, encoded = packed(query), bytes(source.serialize())
-
-    def pack(batches: Iterable[Any]) -> Iterator[Any]:
-        return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches, since=since)
-
-    counts = [f"{reason} long" for reason in REJECTED]
-    blobs = mapped(judged, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
-    assert query.watermark is not None
-    delay = f"{delay_ms(query.watermark)} milliseconds"
-    timed = blobs.withWatermark("clock", delay).select("bucket", "blob", *REJECTED)
+    timed = packed_events(query, rows, payload, buckets, since)
     mode = "Update" if query.emit == "update" else "Append"
     results = _spark_schema(query, rows, _results(query, source))
     processor = BucketProcessor(payload, encoded, results, len(buckets), since)
@@ -81,6 +75,48 @@ def run_stream(
     stepped = timed.groupBy("bucket").transformWithState(
         processor, stepped_type(results), mode, "eventTime", initial
     )
+    return unfolded(stepped)
+
+
+def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:
+    """The numbers of the buckets over which keys are spread."""
+    count = bucket_count(session, bool(query.by))
+    return even_buckets(count, count)
+
+
+def packed_events(
+    query: Spec,
+    rows: DataFrame,
+    payload: bytes,
+    buckets: list[int],
+    since: int,
+    key_types: tuple[Any, ...] | None = None,
+) -> DataFrame:
+    """Rows as blobs by bucket, with Spark's watermark on their clocks."""
+    from pyspark.sql import functions
+
+    source = arrow_schema(rows)
+    judged, encoded = rows, bytes(source.serialize())
+    if query.max_ahead is not None:
+        # the time of the micro-batch, which is the same when it is repeated
+        latest = functions.unix_micros(functions.current_timestamp()) + query.max_ahead.units
+        judged = rows.withColumn(AHEAD, functions.expr(microseconds(query.time, source)) > latest)
+
+    def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        schema = pa.ipc.read_schema(pa.py_buffer(encoded))
+        return pack_batches(payload, schema, buckets, batches, since=since, key_types=key_types)
+
+    assert query.watermark is not None
+    delay = f"{delay_ms(query.watermark)} milliseconds"
+    return mapped(judged, pack, PACKED).withWatermark("clock", delay).select("bucket", "blob", *REJECTED)
+
+
+def unfolded(stepped: DataFrame) -> DataFrame:
+    """What steps gave, as rows; what they counted is observed."""
+    from pyspark.sql import functions
+
+    from windrow.engines.spark.streaming.processor import ROWS
+
     totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
     sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
     return stepped.observe(METRICS, *sums).select(functions.inline(ROWS))
@@ -93,7 +129,8 @@ def _columns(query: Spec, frame: DataFrame) -> list[str]:
     return needed_columns(query)
 
 
-def _check(query: Spec, frame: DataFrame) -> None:
+def check_stream(query: Spec, frame: DataFrame) -> None:
+    """Raise what a stream cannot do of a query."""
     if query.watermark is None:
         raise ValueError("a stream needs a watermark: say how late rows may be, as in watermark='10 minutes'")
     if query.max_ahead is not None and query.max_ahead.kind == "integer":

@@ -10,7 +10,7 @@ there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from windrow.rows.keys import shared_keys
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis
 
-__all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches"]
+__all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches", "packed_rows", "rows_by_bucket"]
 
 
 #: the column of Spark's that says whether a row is too far ahead of the clock; only where the query asks
@@ -60,17 +60,21 @@ def pack_batches(
     rows: int = FOLD_ROWS,
     *,
     since: int = START_OF_TIME,
+    key_types: Sequence[Any] | None = None,
 ) -> Iterator[Any]:
     """What mapInArrow runs. ``buckets``: the numbers by which Spark spreads buckets evenly. ``since``: rows
-    before this time were taken from history."""
+    before this time were taken from history. ``key_types``: the types in which keys of rows are spread; None:
+    their own."""
     plan, state = begin(payload, schema)
     assert state.axis is not None
     for table in chunked(batches, rows):
         table, largest, rejected = _accepted(plan, table, since)
         found: list[Any] = []
         if largest is not None:
-            pack = _rows if sends_rows(plan.query) else _folded
-            blobs = pack(plan, table, len(buckets))
+            if sends_rows(plan.query):
+                blobs = rows_by_bucket(table, plan.query.by, key_types, len(buckets))
+            else:
+                blobs = _folded(plan, table, len(buckets))
             found = [(buckets[place], None, blob, *_NONE) for place, blob in blobs]
             clock = as_clock(largest, state.axis.is_integer)
             found += [(bucket, clock, None, *_NONE) for bucket in buckets]
@@ -114,12 +118,21 @@ def _times(plan: Plan, column: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:
     return times, beyond
 
 
-def _rows(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
-    by = plan.query.by
+def packed_rows(blobs: Iterable[tuple[int, bytes]]) -> pa.RecordBatch:
+    """Blobs by bucket, without a clock."""
+    return _batch([(bucket, None, blob, *_NONE) for bucket, blob in blobs])
+
+
+def rows_by_bucket(
+    table: pa.Table, by: tuple[str, ...], key_types: Sequence[Any] | None, buckets: int
+) -> Iterator[tuple[int, bytes]]:
+    """Rows as they are, in a blob for each bucket."""
     if not by:
         yield 0, write_rows(table)
         return
     keys, (numbers,) = shared_keys(by, [table])
+    if key_types is not None:
+        keys = keys.cast(pa.schema(list(zip(by, key_types, strict=True))))
     places = places_of(keys, buckets)[numbers]
     for place, rows in _by_place(places):
         yield place, write_rows(table.take(pa.array(rows)))

@@ -29,7 +29,17 @@ from windrow.engines.stream.step import take_table
 from windrow.engines.stream.watermark import watermark_of
 from windrow.slicing.limits import one_step
 
-__all__ = ["COUNTED", "LATE_PAIRS", "Stepped", "bucket_place", "kept_by", "step", "take_blobs"]
+__all__ = [
+    "COUNTED",
+    "LATE_PAIRS",
+    "Stepped",
+    "bucket_place",
+    "counted_since",
+    "kept_by",
+    "step",
+    "take_blobs",
+    "with_rejected",
+]
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
@@ -94,7 +104,7 @@ def step(
     check_cut(state, since)
     before = state.counts
     plan, state, due = take_blobs(plan, state, blobs)
-    state = _with_rejected(state, Counter(rejected))
+    state = with_rejected(state, Counter(rejected))
     assert state.axis is not None
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
     has_moved = loaded is None or watermark > state.watermark
@@ -104,7 +114,7 @@ def step(
     state = without_dead_keys(replace(state, late=LateRows()))
     bucket.save(plan, state)
     moved = (bucket.bytes_read, bucket.bytes_written)
-    counts = (*_difference(before, state.counts), *moved, state.nbytes)
+    counts = (*counted_since(before, state.counts), *moved, state.nbytes)
     return Stepped(results, late, counts, has_moved)
 
 
@@ -130,13 +140,16 @@ def take_blobs(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, 
     return plan, state, due
 
 
-def _with_rejected(state: State, rejected: Counter[str]) -> State:
+def with_rejected(state: State, rejected: Counter[str]) -> State:
+    """With rows counted that were left behind on the way here."""
     counts = state.counts
     total = dict(Counter(counts.rejected) + rejected)
     return replace(state, counts=replace(counts, rows_in=counts.rows_in + rejected.total(), rejected=total))
 
 
-def _difference(before: Counts, after: Counts) -> tuple[int, ...]:
+def counted_since(before: Counts, after: Counts) -> tuple[int, ...]:
+    """What a step counted, in the order of ``COUNTED``, without what it read, wrote and holds."""
+
     def numbers(counts: Counts) -> Any:
         return np.array(
             [

@@ -27,7 +27,7 @@ _FOLDED = "folded"
 
 def sends_rows(query: Spec) -> bool:
     """Whether rows travel, and not slices."""
-    return query.needs_rows or query.late == "emit"
+    return query.needs_rows or query.late == "emit" or query.asof_over is not None
 
 
 def on_spark(query: Spec) -> Spec:
