@@ -223,11 +223,8 @@ class Query(Spec):
                 raise ValueError(
                     f"threads={threads!r} is for tables, and Spark runs one task per core: leave it out"
                 )
-            from windrow.engines.spark.compat import is_streaming
             from windrow.engines.spark.run import run as run_on_spark
 
-            if is_streaming(data):
-                self._refuse_frames("streams of Spark")
             return run_on_spark(self, data, history, history_until)
         from windrow.engines.local import run
 
@@ -285,7 +282,7 @@ class Query(Spec):
         [4]
         """
         self._check_complete()
-        operator = self._operator("open()")
+        operator = self._operator()
         has_history = history is not None or history_until is not None
         if has_history and self.asof_over is not None:
             raise TypeError("history= is for windows: push history to the operator of an as-of query")
@@ -330,7 +327,7 @@ class Query(Spec):
         windrow.errors.ChangedQuery: ... aggregate 'n' was count(), is count(v). ...
         """
         self._check_complete()
-        operator = self._operator("restore()")
+        operator = self._operator()
         if self._rolling_store is not None:
             raise ValueError(
                 "a snapshot has no windows of rolling(store=...): open(name=...) goes on from what is in the "
@@ -346,8 +343,6 @@ class Query(Spec):
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
-            if data.isStreaming:
-                self._refuse_frames("streams of Spark")
             from windrow.engines.spark.explain import explain as explain_on_spark
 
             return explain_on_spark(self, data)
@@ -370,24 +365,15 @@ class Query(Spec):
         if not self.aggregates:
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
 
-    def _operator(self, where: str) -> type[Operator]:
+    def _operator(self) -> type[Operator]:
         """The operator that such a query runs on."""
         if self.asof_over is not None:
             from windrow.engines.serving import AsOfOperator
 
             return AsOfOperator
-        self._refuse_frames(where)
         from windrow.engines.stream import Operator
 
         return Operator
-
-    def _refuse_frames(self, where: str) -> None:
-        """Refuse what only tables can do, for now: as-of windows."""
-        if self.asof_over is not None:
-            raise NotImplementedError(
-                f"as-of windows: not yet on {where}; run() takes pandas, Polars, Arrow and DuckDB tables, "
-                f"and DataFrames of Spark that are not streams"
-            )
 
     def _check_time_kind(self, window: Window) -> None:
         if window.uses_integer_time is None:

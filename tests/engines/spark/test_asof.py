@@ -11,7 +11,7 @@ import pytest
 
 import windrow as wr
 from engines.spark.spark_frames import settings_of
-from windrow.testing import assert_same_results
+from windrow.testing import assert_same_results, no_leak
 from windrow.testing.strategies import CONCATENATION
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
@@ -94,6 +94,18 @@ def test_labels_without_a_key_and_of_other_types(spark: Any) -> None:
         query = wr.query(time="t", by=by).asof(5, "all").agg(total=wr.sum("v"), n=wr.count())
         found = query.run(frames[0], at=frames[1], at_by=at_by)
         assert_same_results(found.toArrow(), query.run(known, at=asked, at_by=at_by))
+
+
+def test_no_label_sees_its_future(spark: Any) -> None:
+    query = wr.query(time="ts", by="user").asof("1d", "7d").agg(spent=wr.sum("amount"), n=wr.count())
+    columns: Any = {"at_time": "at", "at_by": "user_id"}
+
+    def run(known: pa.Table, asked: pa.Table) -> Any:
+        frames = [spark.createDataFrame(table) for table in (known, asked)]
+        found = query.run(frames[0], at=frames[1], **columns).toArrow()
+        return found.sort_by("label.id")
+
+    no_leak(query, events(60), labels(10), **columns, run=run, most=1)
 
 
 def test_events_that_no_label_sees_do_not_reach_the_shuffle(spark: Any) -> None:

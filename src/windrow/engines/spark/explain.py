@@ -38,7 +38,8 @@ def explain(query: Spec, frame: DataFrame) -> str:
     check(query, frame)
     schema = arrow_schema(frame)
     of = _framed if query.frames is not None else _rolling if query.is_rolling else _windows
-    of = _framed_stream if of is _framed and frame.isStreaming else of
+    if frame.isStreaming and query.frames is not None:
+        of = _framed_stream if query.asof_over is None else _served
     lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
     if query.asof_over is not None:
@@ -99,6 +100,21 @@ def _framed_stream(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str
         *(f"  {each}" for each in frames),
         f"  shuffle: rows go to the bucket of their key ({_keys(query)}), which holds them in Spark's state",
         *(f"  held: {each}" for each in held_in_words(query.frames)),
+    ]
+
+
+def _served(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
+    """What labels of a stream see of a stream of events."""
+    assert query.asof_over is not None
+    frames = [f"{ending}: {seen}" if ending else f"{seen}" for ending, seen in query.asof_over.named]
+    return [
+        "as-of windows on streams: a result per label, over",
+        *(f"  {each}" for each in frames),
+        f"  events and labels of a key ({_keys(query)}) go to one bucket, and to one stateful operator",
+        "  a label comes out once the watermark has passed what it may see; events before the watermark are "
+        "late",
+        "  state: the events that labels from the watermark on may see, and labels that wait",
+        f"  read: {', '.join(needed_columns(query))}; the other columns of the events are left out",
     ]
 
 

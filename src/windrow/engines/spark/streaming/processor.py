@@ -107,7 +107,8 @@ class BucketProcessor(StatefulProcessor):
     def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
         from windrow.engines.spark.worker.streaming.step import step
 
-        return step(self._payload, self._schema, entries, blobs, *about, since=self._since)
+        about = (*about, self._since)
+        return step(self._payload, self._schema, entries, blobs, *about)
 
     @property
     def _schema(self) -> Any:
