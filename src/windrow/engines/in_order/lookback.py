@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -47,24 +48,24 @@ class Span:
 class Reach:
     """Rows of a log, in order; the first ``edge`` of them lie before the middle, the others behind it."""
 
-    rows: Held | None
+    parts: tuple[Held, ...]
     edge: int = 0
     #: the middle, in order; the masks say of which keys (None: of all)
     middle: tuple[tuple[Whole, Mask | None], ...] = ()
 
+    @cached_property
+    def rows(self) -> Held | None:
+        """The rows as one; None: there are none."""
+        return joined(self.parts) if self.parts else None
+
 
 def everything(log: RowLog) -> Reach:
     """All rows, one by one."""
-    return Reach(log.all(), sum(map(len, log.rows())))
+    return _reach(log.rows(), _tail(log), [])
 
 
-def _reach(
-    edge: list[Held],
-    rest: list[Held],
-    middle: list[tuple[Whole, Mask | None]],
-) -> Reach:
-    parts = [*edge, *rest]
-    return Reach(joined(parts) if parts else None, sum(map(len, edge)), tuple(middle))
+def _reach(edge: list[Held], rest: list[Held], middle: list[tuple[Whole, Mask | None]]) -> Reach:
+    return Reach((*edge, *rest), sum(map(len, edge)), tuple(middle))
 
 
 # -- by time -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ complete now, or of the rows taken now, come out. Then the context is cut to wha
 ==================  ======================================================================
 rolling(size)       chunks with rows after ``up_to - size``
 rolling(rows=n)     chunks with one of the last n - 1 rows of some key
+rolling frames      the same, for the widest frame (:mod:`windrow.engines.in_order.framed`)
 Rows                rows from the start of the first window that is not complete
 Delta               the same
 Punctuation         rows since the last that closed a window
