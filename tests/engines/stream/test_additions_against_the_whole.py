@@ -74,17 +74,25 @@ class Additions:
             remaining.remove(match)
 
     def _fits(self, row: Any, whole: Any, there: dict[str, Any]) -> bool:
-        rest = [name for name in row if name not in there]
+        results = {f"{name}{ending}": (name, ending) for name in there for ending in self._endings}
+        rest = [name for name in row if name not in results]
         if not all(same(row[name], whole[name]) for name in rest):
             return False
-        return all(self._is_right(name, row[name], whole) for name in there)
+        return all(self._is_right(*each, row[result], whole) for result, each in results.items())
 
-    def _is_right(self, name: str, value: Any, whole: Any) -> bool:
+    @property
+    def _endings(self) -> list[str]:
+        """What the sizes of rolling add to the names of aggregates."""
+        frames = self.query.frames
+        return [""] if frames is None else [f"_{ending}" if ending else "" for ending, _ in frames.named]
+
+    def _is_right(self, name: str, ending: str, value: Any, whole: Any) -> bool:
         columns = dict(self.query.aggregates)[name].reads
-        is_before = whole["earliest"] is not None and whole["earliest"] < self.bounds[name]
+        earliest, expected = whole[f"earliest{ending}"], whole[f"{name}{ending}"]
+        is_before = earliest is not None and earliest < self.bounds[name]
         if not is_before or not columns or (self._holds_rows(whole) and self._read.issuperset(columns)):
-            return same(value, whole[name])
-        return value is None or (self._holds_rows(whole) and same(value, whole[name]))
+            return same(value, expected)
+        return value is None or (self._holds_rows(whole) and same(value, expected))
 
     def _holds_rows(self, row: Any) -> bool:
         """Whether a result is of what keeps rows: windows that data decide, and rolling."""
