@@ -11,8 +11,10 @@ import pytest
 from numba import float64, int64, njit
 
 import windrow as wr
-from windrow.compile.native import CompileWarning, jit_for
+from windrow.compile.native import CompileWarning, jit_for, native
 from windrow.compile.steps import for_python
+from windrow.partials.over_ranges import partials_form
+from windrow.swag.two_stacks_lite import TwoStacksLite
 
 
 @njit
@@ -79,3 +81,14 @@ def test_tuples_that_may_be_missing_have_no_native_form() -> None:
     with pytest.warns(CompileWarning, match="spread or nothing"):
         found = wr.query(time="t").window(wr.Tumbling(10)).agg(s=spread("v")).run(rows)
     assert found["s"].to_pylist()[1] is None
+
+
+def test_kernels_share_the_steps_of_an_algorithm() -> None:
+    form = native(wr.max("v").monoid, (np.dtype("f8"),))
+    assert form is not None
+    rows = pa.table({"t": [1, 2, 3], "v": [5.0, 6.0, 7.0]})
+    wr.query(time="t").rolling(2).agg(m=wr.max("v")).run(rows)
+    steps = form.steps[TwoStacksLite]
+    wr.query(time="t").rolling(rows=2).agg(m=wr.max("v")).run(rows)
+    assert form.steps[TwoStacksLite] is steps
+    assert partials_form(form).steps is form.steps

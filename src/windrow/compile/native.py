@@ -106,6 +106,8 @@ class NativeMonoid:
     inverse: Any
     #: entry points already built, by whatever tells them apart
     kernels: dict[Any, Callable[..., Any] | None] = field(default_factory=dict[Any, Any])
+    #: steps of algorithms, which all kernels share, and those of forms with another lift or lower too
+    steps: dict[Any, Any] = field(default_factory=dict[Any, Any])
     #: forms with another lift or lower, by name
     variants: dict[str, NativeMonoid] = field(default_factory=dict[str, Any])
 

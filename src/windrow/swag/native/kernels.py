@@ -23,7 +23,9 @@ def driver_kernel(
     key: tuple[Any, ...] = (algorithm, driver, *(argument is None for argument in arguments))
     key = (*key, *(a.dtype.str for a in arguments if isinstance(a, np.ndarray)))
     if key not in known:
-        steps = algorithm._make_operations(form.jit, form)
+        if algorithm not in form.steps:
+            form.steps[algorithm] = algorithm._make_operations(form.jit, form)
+        steps = form.steps[algorithm]
 
         def factory(jit: Any, lift: Any, lower: Any) -> Any:
             return driver(jit, steps, lift, lower)
