@@ -14,7 +14,7 @@ from hypothesis import settings
 __all__ = ["SHARES", "examples"]
 
 #: the share of the examples, by Hypothesis profile: ``--hypothesis-profile=thorough``
-SHARES = {"fast": 0.1, "dev": 0.5, "ci": 0.5, "thorough": 1.0}
+SHARES = {"fast": 0.1, "dev": 0.25, "ci": 0.25, "thorough": 1.0}
 _LEAST = 5
 
 
@@ -22,7 +22,7 @@ def examples(thorough: int, profile: str | None = None) -> int:
     """How many of these the tier that runs tries.
 
     >>> [examples(150, profile) for profile in SHARES]
-    [15, 75, 75, 150]
+    [15, 38, 38, 150]
     >>> [examples(3, profile) for profile in SHARES]
     [3, 3, 3, 3]
     """

@@ -27,7 +27,8 @@ from support.patient_python import write_program
 from windrow.testing import assert_same_results
 
 KILLS = how_many("WINDROW_CHAOS_KILLS", 3)
-BATCHES = how_many("WINDROW_CHAOS_BATCHES", examples(40))
+#: enough that a job is still running when its last kill comes
+BATCHES = how_many("WINDROW_CHAOS_BATCHES", max(20, examples(40)))
 SEED = how_many("WINDROW_CHAOS_SEED", 7)
 #: seconds between a micro-batch and a kill, at most: all kills must come before the last micro-batch
 PAUSE = min(3.0, 0.075 * BATCHES)
