@@ -3,9 +3,11 @@ kernels between runs, Redis, and how processes share the tests."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("redis")
         if item.path.name in CHAOS:
             item.add_marker("chaos")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Thousands of tests are collected, and stay: nothing looks for garbage meanwhile, or among them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def _named_parameters(item: pytest.Item) -> set[object]:
