@@ -11,8 +11,8 @@ PAPERS_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Tests that share a Spark session run in one process, and those that start their own in another. Both often
-# wait for a JVM: hence four processes for two cores, and two where there is no Spark.
+# Tests that share a Spark session run in two processes, and those that start their own in another. All three
+# often wait for a JVM: hence four processes for two cores, and two where there is no Spark.
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
