@@ -1,4 +1,4 @@
-"""A Spark Connect server on this machine, started with Spark's own script."""
+"""A Spark Connect server on this machine, started as Spark's own script does, which not every version has."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from support.processes import environment_without_spark, free_port, is_listening
 
 __all__ = ["ConnectServer"]
 
+_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -41,18 +42,17 @@ class ConnectServer:
         own = environment_without_spark() | {
             "JDK_JAVA_OPTIONS": JAVA,
             "PYSPARK_PYTHON": write_program(self.folder),
+            "SPARK_CONNECT_MODE": "0",
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_LOG_DIR": str(self.folder / "logs"),
-            "SPARK_NO_DAEMONIZE": "1",
         }
         settings = SETTINGS | {
             "spark.connect.grpc.binding.port": str(self._port),
             "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
         }
-        script = str(home / "sbin" / "start-connect-server.sh")
         options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
-        command = ["bash", script, "--master", "local[2]", "--driver-memory", "1g", *options]
+        submit = [str(home / "bin" / "spark-submit"), "--class", _SERVER, "--name", "Spark Connect server"]
+        command = [*submit, "--master", "local[2]", "--driver-memory", "1g", *options]
         process = spawn(command, own, self.folder / "server.log", self.folder)
         self._process = process
         wait_for("the server", lambda: is_listening(self._port) or process.poll() is not None)
