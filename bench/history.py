@@ -3,8 +3,8 @@
 Run: ``python bench/history.py`` (``--quick``: a tenth of the keys; ``--keys``, ``--days``).
 Every key has a row per day. One stream has the state of all days but the last ones computed in batch, and
 takes those live, one micro-batch per day; the other takes every day live. Both have sliding windows of all
-days, by day, and write parquet. Seconds are those that Spark reports of micro-batches, after streams that warm
-the JVM and load kernels. What the two say about the last days is compared.
+days, by day, and write parquet. Seconds are those that Spark reports of micro-batches, after streams that
+warm the JVM and load kernels. What the two say about the last days is compared.
 """
 
 from __future__ import annotations
