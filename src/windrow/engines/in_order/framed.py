@@ -98,12 +98,18 @@ class FramedRows(OrderedRows):
                 asking, ready = asking.with_rows(ready.where(~complete)), ready.where(complete)
         result = None
         if ready is not None and len(ready):
-            points = self._in_order(ready)
+            points = self._in_their_order(ready, new)
             result = self._answered(points, self._seen(points, log))
         if closing:
             return result, log, asking
         first = needed_from(self._frames, min(up_to, asking.first))
         return result, after_time(log, log.tail, first - 1), asking
+
+    def _in_their_order(self, ready: Held, new: Held | None) -> Held:
+        """Rows that are complete, by time and order; new rows are so already, where no others wait."""
+        if new is not None and len(ready) == len(new) and not len(self._asking):
+            return new
+        return self._in_order(ready)
 
     def _seen(self, points: Held, log: RowLog) -> list[Any]:
         """What points see of the rows of a log, by time."""
