@@ -28,6 +28,7 @@ __all__ = [
     "needed_from",
     "rows_ahead",
     "rows_needed",
+    "seeing_from",
     "span_of",
 ]
 
@@ -73,6 +74,15 @@ def may_see(frames: Sequence[RelativeFrame], times: Ints, since: Ints) -> Mask:
         else:
             found |= True if frame.upper is None else _stops(frame, times) > since
     return found
+
+
+def seeing_from(frames: Sequence[RelativeFrame], time: int) -> int:
+    """Rows before this have no frame that a row may be in which comes at a time, or later."""
+    if rows_ahead(frames):
+        return START_OF_TIME
+    uppers = [frame.upper for frame in _by_time(frames) if frame.upper is not None]
+    slack = 2 * CALENDAR_SLACK if any(upper.is_calendar for upper in uppers) else 0
+    return complete_before(frames, time) - slack
 
 
 def needed_from(frames: Sequence[RelativeFrame], time: int) -> int:

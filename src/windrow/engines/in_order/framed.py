@@ -31,6 +31,7 @@ from windrow.engines.in_order.frame_bounds import (
     needed_from,
     rows_ahead,
     rows_needed,
+    seeing_from,
 )
 from windrow.engines.in_order.frame_results import (
     columns_by_rows,
@@ -46,6 +47,7 @@ from windrow.engines.in_order.results import last_rows
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.in_order.trimming import after_time, without_dead_chunks
 from windrow.engines.result_tables import with_results
+from windrow.rows.times import read_times
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require
 from windrow.windows.relative import RelativeFrame, RowFrame, TimeFrame
@@ -200,12 +202,14 @@ class FramedRows(OrderedRows):
         return is_touched & ((rows.times >= since) | may_see(self._frames, rows.times, since))
 
     def _recounted(self, waiting: Waiting, touched: pa.Table) -> Waiting:
-        """The same rows, with the results that have come out counted."""
-        rows = waiting.all()
+        """The same rows, with the results that have come out counted; chunks without such rows stay."""
+        _, times, _ = read_times(touched.column(self._query.time), self._query.time)
+        later, earlier = waiting.since(seeing_from(self._frames, int(times.min())))
+        rows = later.all()
         if rows is None:
             return waiting
         changed = self._changed(rows, touched)
-        return Waiting().with_rows(replace(rows, revisions=rows.revisions + changed))
+        return earlier.with_rows(replace(rows, revisions=rows.revisions + changed))
 
     # -- state -----------------------------------------------------------------------------------------------
 
