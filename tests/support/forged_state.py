@@ -74,6 +74,8 @@ def queries() -> list[Any]:
         {"p": wr.Policy(lambda window, row: window.n > 5)},
         {"time": 25},
         {"rows": 6},
+        {"time": 25, "shift": 10},
+        {"rows": 6, "shift": 2},
     ]
     found = []
     for number, over in enumerate(windows):
@@ -85,9 +87,9 @@ def queries() -> list[Any]:
                 continue
             query = wr.query(time="t", **base)
             if "time" in over:
-                query = query.rolling(over["time"])
+                query = query.rolling(over["time"], shift=over.get("shift", 0))
             elif "rows" in over:
-                query = query.rolling(rows=over["rows"])
+                query = query.rolling(rows=over["rows"], shift=over.get("shift", 0))
             else:
                 query = query.window(**over)
             found.append(query.agg(**given))
