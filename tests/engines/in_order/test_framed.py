@@ -185,3 +185,24 @@ def test_state_in_which_rows_wait_that_are_not_among_the_others_is_refused(conte
     again.restore(state | {"context": forged})
     with pytest.raises(CorruptState, match="rows that wait"):
         again.due(END, closing=True)
+
+
+@pytest.mark.parametrize(
+    ("over", "waits"),
+    [
+        ({"rows": 1, "shift": 2**63 - 1}, 5),
+        ({"rows": 2**62, "shift": 2**62}, 5),
+        ({"rows": 1, "shift": -(2**63)}, 0),
+        ({"rows": 2**63 - 1, "shift": -(2**63) + 5}, 0),
+        ({"rows": [2**63 - 1, 3]}, 0),
+    ],
+    ids=str,
+)
+def test_numbers_of_rows_at_the_end_of_64_bits(over: dict[str, Any], waits: int) -> None:
+    query = wr.query(time="ts").rolling(**over).agg(all=wr.concat("s"))
+    rows = pushed(query)
+    found = [rows.due(2), rows.due(100)]
+    assert len(rows.waiting) == waits
+    found.append(rows.due(END, closing=True))
+    results = [row for each in found if each is not None for row in each.to_pylist()]
+    assert_same_results(results, query.run(ROWS))

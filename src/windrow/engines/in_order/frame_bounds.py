@@ -121,13 +121,17 @@ def _stops(frame: TimeFrame, times: Ints) -> Ints:
 # -- by rows -------------------------------------------------------------------------------------------------
 
 
+#: more rows than a key can have; what is counted from it stays within 64 bits
+_MOST = 2**62
+
+
 def rows_ahead(frames: Sequence[RelativeFrame]) -> int:
     """How many rows must have come behind a row before its frames are complete."""
-    return max([0, *(frame.stop - 1 for frame in frames if isinstance(frame, RowFrame))])
+    return min(_MOST, max([0, *(frame.stop - 1 for frame in frames if isinstance(frame, RowFrame))]))
 
 
 def rows_needed(frames: Sequence[RelativeFrame]) -> int:
     """How many of the last rows of a key are in frames that are not complete, or may be in later ones; rows
     that wait are among them, since rows are counted from them."""
     back = max([0, *(-frame.front for frame in frames if isinstance(frame, RowFrame))])
-    return rows_ahead(frames) + back
+    return min(_MOST, rows_ahead(frames) + back)

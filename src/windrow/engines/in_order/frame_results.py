@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.engines.in_order.context import Taken
-from windrow.engines.in_order.frame_bounds import span_of
+from windrow.engines.in_order.frame_bounds import rows_needed, span_of
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.log import RowLog
 from windrow.engines.in_order.lookback import Reach, Span, reach_by_rows, reach_by_time, rows_between
@@ -162,7 +162,7 @@ def columns_of_last_rows(
 ) -> list[Any]:
     """The results of new rows, in their order, where frames end with the row or right before it; what is in
     all of them may be read as partials."""
-    reaches = [reach_by_rows(query, 1 - frame.front, log, new) for frame in frames]
+    reaches = [reach_by_rows(query, rows_needed([frame]) + 1, log, new) for frame in frames]
     if not any(reach.middle for reach in reaches):
         widest = max(reaches, key=lambda reach: sum(map(len, reach.parts)))
         taken = framing(widest.rows)
@@ -184,7 +184,7 @@ def _over_last(query: Spec, frame: RowFrame, taken: Taken, reach: Reach) -> list
     order, runs = np.argsort(places), taken.frame.run_starts
     middle = middle_of(query, taken, reach, taken.frame.key_table(), runs)
     keys = taken.frame.keys[places[order]]
-    fronts = np.maximum(runs[keys], places[order] + middle.held[keys] + frame.front)
+    fronts = np.maximum(runs[keys], places[order] + middle.held[keys] - rows_needed([frame]))
     stops = places[order] + frame.stop
     return _put_back(middle.results(keys, fronts, stops, query.min_count), order)
 
