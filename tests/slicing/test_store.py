@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ import windrow as wr
 from support.budget import examples
 from windrow.partials.partials import Partials
 from windrow.rows.frame import build_frame
-from windrow.slicing import Slicer
+from windrow.slicing import Slicer, blocks
 from windrow.slicing.blocks import SliceStore
 from windrow.slicing.slices import HeldSlices
 
@@ -200,3 +202,53 @@ def test_layers_stay_apart_until_they_are_read() -> None:
     slices = store.between(0, 8)
     assert slices is not None
     assert slices.results(np.array([0]), np.array([2]), "any", 0)[0].to_pylist() == [11]
+
+
+def only_totals(slices: HeldSlices) -> HeldSlices:
+    partials = slices.partials
+    return replace(slices, partials=Partials(partials.aggregates[:1], partials.rows, partials.columns[:1]))
+
+
+def totals(store: SliceStore) -> list[Any]:
+    slices = store.between(-1_000, 1_000)
+    assert slices is not None
+    each = np.arange(len(slices))
+    columns = (slices.keys, slices.firsts, slices.lasts, slices.ends, slices.partials.rows)
+    [found] = slices.results(each, each + 1, "disjoint", 0)
+    return [*zip(*(column.tolist() for column in columns), found.to_pylist(), strict=True)]
+
+
+@settings(max_examples=examples(40))
+@given(st.lists(ROWS, min_size=2, max_size=8), st.sampled_from([8, 64]))
+def test_slices_that_wait_in_runs_are_those_that_are_put_together_at_once(batches: Any, span: int) -> None:
+    found = []
+    for longest in (1, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blocks, "_LONG_RUN", longest)
+            stores = [SliceStore(64, span, eager=False)]
+            for batch in batches:
+                stores.append(stores[-1].added(only_totals(slices_of(batch))))
+        found.append([(totals(store), len(store), store.span) for store in stores[1:]])
+    assert found[0] == found[1]
+
+
+def test_a_long_run_waits_until_others_are_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_LONG_RUN", 2)
+    many, few = [(0, 4 * k, 1) for k in range(16)], [(0, 4 * k, 1) for k in range(3)]
+    store = SliceStore(64, 64, eager=False).added(only_totals(slices_of(many)))
+    lengths = []
+    for _ in range(2):
+        for row in few:
+            store = store.added(only_totals(slices_of([row])))
+            lengths.append([len(run) for run in store.blocks[0].runs])
+        assert [total for *_, total in totals(store)][:4] == [2 + len(lengths) // 4] * 3 + [1]
+    assert lengths == [[16, 1], [16, 2], [16, 3], [16, 1], [16, 2], [16, 3]]
+    store = store.added(only_totals(slices_of([(1, 4 * k, 1) for k in range(4)])))
+    assert [len(run) for run in store.blocks[0].runs] == [20]
+
+
+def test_only_native_aggregates_of_windrow_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_LONG_RUN", 2)
+    store = stored([[(0, 4 * k, 1) for k in range(16)], [(0, 4, 1)]], 64)
+    assert [len(run) for run in store.blocks[0].runs] == [16]
+    assert store.blocks[0].slices.may_wait_for(store.blocks[0].slices) is False

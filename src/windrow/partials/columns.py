@@ -79,6 +79,10 @@ class NativeColumn(Column):
             return self._plainly(error, lambda plain: plain.folded(starts))
         return with_fields(self, members=members, skipped=self._skipped_folded(starts))
 
+    def is_like(self, other: NativeColumn) -> bool:
+        """Whether both are of one form, which windrow's own functions combine."""
+        return self.form is other.form and self.aggregate.monoid.builtin
+
     def merged(self, other: NativeColumn, order: Ints, starts: Ints) -> Column | None:
         """This column and another of the same form in an order, neighbours fused; None: not natively."""
         members = _joined_members((self, other))

@@ -23,7 +23,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
 from windrow.partials.cells import Cells
-from windrow.partials.columns import Column, UnseenColumn, column_from, join, merge
+from windrow.partials.columns import Column, NativeColumn, UnseenColumn, column_from, join, merge
 from windrow.partials.fold import fold_rows
 from windrow.partials.inputs import absent_rows
 from windrow.partials.kept.column import with_shared_bags
@@ -110,6 +110,15 @@ class Partials:
         columns = self._each(lambda column: column.folded(starts))
         counts = summed(self.unseen, starts), summed(self.absent, starts)
         return Partials(self.aggregates, rows, columns, *counts)
+
+    def combines_natively(self, other: Partials) -> bool:
+        """Whether these and others are combined by windrow's own native code alone."""
+        if self.unseen or self.absent or other.unseen or other.absent:
+            return False
+        return all(
+            b is None if a is None else _are_alike(a, b)
+            for a, b in zip(self.columns, other.columns, strict=True)
+        )
 
     def merged(self, other: Partials, order: Ints, starts: Ints, rows: Ints) -> Partials:
         """These and others in an order, neighbours fused, which have so many rows each."""
@@ -202,6 +211,10 @@ def _result(
     nulls = np.zeros(1, np.int64) if skipped is None else skipped
     nulls = nulls if absent is None else nulls - totals(absent, fronts, stops)
     return with_nulls(aggregate.monoid, found, values, nulls, min_count)
+
+
+def _are_alike(a: Column, b: Column | None) -> bool:
+    return isinstance(a, NativeColumn) and isinstance(b, NativeColumn) and a.is_like(b)
 
 
 def _absent_in_order(frame: Frame, aggregate: Aggregate) -> Ints | None:

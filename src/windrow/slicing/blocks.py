@@ -8,7 +8,12 @@ one partial per block in between: with b slices per block, a window of n slices 
 and not n. Blocks start as a 32nd of the longest window, which is near the best, about 3 sqrt(n), for windows
 of a thousand slices. Batches that touch many small blocks make them longer, as long as batches are if need
 be, and so do keys with so few rows that blocks hold next to nothing; when they have become large, they get
-shorter again, and still shorter where keys have many slices in one: adding to a block costs what it holds.
+shorter again, and still shorter where keys have many slices in one.
+
+A large block is several *runs*, each some times as long as the next: slices are added to the short ones, and
+a run is put together with the one before it when it has become about as long, so that a slice is moved O(log)
+times. What reads a block puts all of them together. Runs wait only where combining them cannot raise: what a
+user's function raises belongs to the push that brought the rows.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.
@@ -16,6 +21,7 @@ the old one is still what it was.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +30,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
+from windrow.rows.sorting import counting_sort
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, concat, merged, run_starts, runs_of, sorted_and_fused
 from windrow.state.checks import require, whole
@@ -44,6 +51,9 @@ _LARGE = 16 * _SMALL
 _TINY = 256
 #: how many times longer, or shorter
 _FACTOR = 4
+#: runs that are longer than this wait for others, until those are this part of them
+_LONG_RUN = 2048
+_PART = 4
 
 
 class Block:
@@ -58,16 +68,25 @@ class Block:
         *,
         keeps: bool = True,
         sizes: tuple[int, int] | None = None,
+        runs: tuple[HeldSlices, ...] = (),
     ) -> None:
         if isinstance(slices, HeldSlices):
             self._slices = OnDemand(slices, keeps=keeps)
         else:
             self._slices = OnDemand(load=slices, keeps=keeps)
+        self._runs = runs
         #: how many slices there are and their bytes, where that is known
         self.known_sizes = sizes
         #: slices are cut where windows start and nowhere else
         self.is_fused = is_fused
         self._whole = OnDemand(load=whole, keeps=keeps)
+
+    @classmethod
+    def of_runs(cls, *runs: HeldSlices) -> Block:
+        """Slices in several lists, each sorted and fused."""
+        if len(runs) == 1:
+            return cls(runs[0])
+        return cls(lambda: functools.reduce(lambda new, held: merged(held, new), runs[::-1]), runs=runs)
 
     @property
     def keeps(self) -> bool:
@@ -75,7 +94,17 @@ class Block:
 
     @property
     def is_loaded(self) -> bool:
-        return self._slices.is_loaded
+        return self._slices.is_loaded or bool(self._runs)
+
+    @property
+    def runs(self) -> tuple[HeldSlices, ...]:
+        """The lists that slices in memory are in; none: they are not in memory."""
+        return (self._slices.get(),) if self._slices.is_loaded else self._runs
+
+    @property
+    def most(self) -> int:
+        """How many slices there are at most."""
+        return sum([len(run.keys) for run in self._runs]) or self.count
 
     @property
     def slices(self) -> HeldSlices:
@@ -146,8 +175,8 @@ class SliceStore:
             return self
         changed, touched = dict(self.blocks), dict[int, int]()
         for number, part in self._by_block(slices):
-            held = self._merged(changed.get(number), part)
-            changed[number], touched[number] = Block(held), len(held.keys)
+            block = changed[number] = self._with_part(changed.get(number), part)
+            touched[number] = block.most
         store = with_fields(self, blocks=changed)
         span = store._fitting(touched)
         return store if span == self.span else store.with_span(span)
@@ -171,14 +200,16 @@ class SliceStore:
         """Whether the largest of these blocks, to which adding costs too much, would be several if blocks
         were shorter: keys have many slices in it."""
         most = max(touched, key=lambda number: touched[number])
-        keys = len(run_starts(self.blocks[most].slices.keys)) - 1
-        return self.span > 1 and touched[most] >= 2 * _FACTOR * keys
+        runs = self.blocks[most].runs
+        if self.span == 1 or len(runs) > 1:  # it is asked again when these are put together
+            return False
+        return touched[most] >= 2 * _FACTOR * (len(run_starts(self.blocks[most].slices.keys)) - 1)
 
     def _is_scattered(self, touched: Mapping[int, int]) -> bool:
         """Whether blocks hold so little that there should be fewer, after a batch has touched these; where
         whole blocks are read, only if keys have hardly a slice in a block."""
         count = len(self.blocks)
-        sizes = [block.count for block in self.blocks.values()]
+        sizes = [block.most for block in self.blocks.values()]
         held = sum(sizes)
         if held >= _TINY * count or max(sizes) >= _SMALL:
             return False
@@ -193,37 +224,45 @@ class SliceStore:
             yield first, slices
             return
         numbers = (slices.ends - 1) // self.span
-        order = np.argsort(numbers, kind="stable")
+        if last - first < len(numbers):
+            order = counting_sort(numbers - first, int(last - first + 1), None)
+        else:
+            order = np.argsort(numbers, kind="stable")
         heads = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order[0]] - 1))
         for head, end in zip(heads, [*heads[1:], len(order)], strict=True):
             yield int(numbers[order[head]]), slices.take(order[head:end])
 
-    def _merged(self, block: Block | None, part: HeldSlices) -> HeldSlices:
+    def _with_part(self, block: Block | None, part: HeldSlices) -> Block:
         if block is None:
-            return sorted_and_fused(part, is_sorted=part.since is None and not part.order)
-        held = block.slices
+            return Block(sorted_and_fused(part, is_sorted=part.since is None and not part.order))
+        runs = [*block.runs, part]
+        if len(runs[0].keys) <= _LONG_RUN or len(runs) == 1 or not runs[0].may_wait_for(part):
+            return Block(self._merged(block.slices, part))
+        while len(runs) > 1 and not _LONG_RUN < len(runs[-2].keys) > _PART * len(runs[-1].keys):
+            new = runs.pop()
+            runs[-1] = merged(runs[-1], new)
+        return Block.of_runs(*runs)
+
+    def _merged(self, held: HeldSlices, part: HeldSlices) -> HeldSlices:
         if held.since is not None or part.since is not None or part.order:
             return sorted_and_fused(concat([held, part]))
         return merged(held, part)
 
     def with_span(self, span: int) -> SliceStore:
         """The same slices in blocks of another length."""
-        return with_fields(self, span=span)._holding(self.all())
+        return with_fields(self, span=span)._holding(self.all(), are_fused=True)
 
     def with_ends(self, ends: Callable[[HeldSlices], Ints]) -> SliceStore:
         """The same slices, each up to another edge, none of them later than before. Reads all blocks."""
         return self._holding(with_fields(part, ends=ends(part)) for part in self.all())
 
-    def _holding(self, slices: Iterable[HeldSlices]) -> SliceStore:
-        """Other slices in blocks of the same length."""
+    def _holding(self, slices: Iterable[HeldSlices], are_fused: bool = False) -> SliceStore:
+        """Other slices in blocks of the same length; ``are_fused``: each list of them is sorted and fused."""
         blocks: dict[int, list[HeldSlices]] = {}
         for part in slices:
             for number, some in self._by_block(part):
                 blocks.setdefault(number, []).append(some)
-        return with_fields(self, blocks={n: Block(self._joined(parts)) for n, parts in blocks.items()})
-
-    def _joined(self, parts: list[HeldSlices]) -> HeldSlices:
-        return sorted_and_fused(concat(parts))
+        return with_fields(self, blocks={n: Block(_joined(parts, are_fused)) for n, parts in blocks.items()})
 
     def between(self, low: int, high: int, core: tuple[int, int] | None = None) -> HeldSlices | None:
         """The slices that end in (low, high], sorted by key and time; None: there are none.
@@ -288,6 +327,10 @@ class SliceStore:
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())
+
+
+def _joined(parts: list[HeldSlices], are_fused: bool) -> HeldSlices:
+    return parts[0] if are_fused and len(parts) == 1 else sorted_and_fused(concat(parts))
 
 
 @kernel

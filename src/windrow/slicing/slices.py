@@ -124,6 +124,12 @@ class HeldSlices:
             self._locating(lambda: self.partials.folded(starts)),
         )
 
+    def may_wait_for(self, other: HeldSlices) -> bool:
+        """Whether these and others can be merged at any time, since nothing that is combined then raises."""
+        if self.since is not None or other.since is not None or self.order or other.order:
+            return False
+        return self.partials.combines_natively(other.partials)
+
     def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> Sequence[Any]:
         """A result column per aggregate, for ranges [front, stop) of slices."""
         return self._locating(lambda: self.partials.results(fronts, stops, shape, min_count))
