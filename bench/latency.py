@@ -24,10 +24,10 @@ SECTIONS = ("small", "day", "growth", "events")
 _SECOND = 1_000_000
 
 
-def tables(rows: int, keys: int, seconds: float, seed: int = 7) -> Iterator[pa.Table]:
+def tables(rows: int, keys: int, seconds: float, seed: int = 7, after: float = 0.0) -> Iterator[pa.Table]:
     """Tables of so many rows, in order of time, each of so many seconds of event time."""
     rng = np.random.default_rng(seed)
-    begin, span = 0, int(seconds * _SECOND)
+    begin, span = int(after * _SECOND), int(seconds * _SECOND)
     while True:
         times = begin + np.sort(rng.integers(0, span, rows))
         names = np.char.add("key", rng.integers(0, keys, rows).astype(str))
@@ -116,17 +116,20 @@ def quantiles(each: np.ndarray[Any, Any]) -> dict[str, float]:
 
 
 def growth(settings: Settings) -> list[dict[str, Any]]:
-    """Pushes of 1,000 rows that make a slice each and fire nothing, until there are a million slices."""
-    found = []
-    for name, longest, keys in (("few keys", "30d", 10), ("many keys", "24h", 100_000)):
-        progress(f"state grows: {name}")
+    """Pushes that make a slice of most rows and fire nothing, while state grows to some 600,000 slices."""
+    found, total = [], settings.pick(1_000_000, 200_000)
+    cases = [("30d", 10, rows) for rows in (1, 100, 1_000, 10_000)] + [("24h", 100_000, 1_000)]
+    for longest, keys, rows in cases:
+        progress(f"state grows by {rows:,} rows of {keys:,} keys")
         query = wr.query(time="ts", by="k", watermark="1000d").window(wr.Sliding(longest, slide="1s"))
         operator = query.agg(total=wr.sum("v")).open()
-        pushes = settings.pick(1_000, 200)
-        given = tables(1_000, keys, 1_000 / min(keys, 1_000))
+        pushes, per_second = min(total // rows, settings.pick(10_000, 2_000)), min(keys, 1_000)
+        before = (total - rows * pushes) // 10_000
+        took(operator, tables(10_000, keys, 10_000 / per_second), before)
+        given = tables(rows, keys, rows / per_second, seed=8, after=before * 10_000 / per_second)
         took(operator, given, 5)
         each = took(operator, given, pushes)
-        found.append({"keys": keys, "slices": operator.metrics.slices} | quantiles(each))
+        found.append({"rows a push": rows, "keys": keys, "slices": operator.metrics.slices} | quantiles(each))
     return found
 
 

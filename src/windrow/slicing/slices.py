@@ -209,14 +209,18 @@ def sorted_and_fused(slices: HeldSlices, is_sorted: bool = False) -> HeldSlices:
 def merged(held: HeldSlices, new: HeldSlices) -> HeldSlices:
     """Two lists of slices, each sorted and fused, as one; of equal ones those that are held come first. They
     have neither layers nor an order besides time."""
-    keys, ends = np.concatenate([held.keys, new.keys]), np.concatenate([held.ends, new.ends])
-    firsts, lasts = np.concatenate([held.firsts, new.firsts]), np.concatenate([held.lasts, new.lasts])
-    rows = np.concatenate([held.partials.rows, new.partials.rows])
-    order, starts, columns = _merge(keys, firsts, lasts, ends, rows, len(held))
+    order, starts, columns = _merge(
+        held.keys, held.firsts, held.lasts, held.ends, held.partials.rows,
+        new.keys, new.firsts, new.lasts, new.ends, new.partials.rows,
+    )  # fmt: skip
     try:
         partials = held.partials.merged(new.partials, order, starts, columns[4])
     except Raised as raised:
-        raised.span = Span(int(keys[order[raised.front]]), *raised.times(firsts[order], lasts[order]))
+        keys, firsts, lasts = (
+            np.concatenate(each)[order]
+            for each in ((held.keys, new.keys), (held.firsts, new.firsts), (held.lasts, new.lasts))
+        )
+        raised.span = Span(int(keys[raised.front]), *raised.times(firsts, lasts))
         raise
     return HeldSlices(columns[0], columns[1], columns[2], columns[3], None, partials)
 
@@ -242,30 +246,46 @@ def _groups(keys: Ints, ends: Ints, since: Ints) -> Ints:
 
 
 @kernel
-def _merge(keys: Ints, firsts: Ints, lasts: Ints, ends: Ints, rows: Ints, cut: int) -> Any:
-    """The order that merges slices [0, cut) and [cut, n); where each run of equal ones starts in it, and the
-    end; and the columns (key, first, last, end, rows) of these runs."""
-    count = len(keys)
+def _merge(
+    keys: Ints,
+    firsts: Ints,
+    lasts: Ints,
+    ends: Ints,
+    rows: Ints,
+    new_keys: Ints,
+    new_firsts: Ints,
+    new_lasts: Ints,
+    new_ends: Ints,
+    new_rows: Ints,
+) -> Any:
+    """The order that merges slices and new ones, which are numbered after them; where each run of equal ones
+    starts in it, and the end; and the columns (key, first, last, end, rows) of these runs."""
+    cut, count = len(keys), len(keys) + len(new_keys)
     order, starts = np.empty(count, np.int64), np.empty(count + 1, np.int64)
     found = np.empty((5, count), np.int64)
-    a, b, last = 0, cut, -1
+    a, b, last = 0, 0, -1
     for i in range(count):
-        if b == count or (a < cut and (keys[a] < keys[b] or (keys[a] == keys[b] and ends[a] <= ends[b]))):
-            k = a
+        is_held = a < cut
+        if is_held and b < len(new_keys):
+            is_held = keys[a] < new_keys[b] or (keys[a] == new_keys[b] and ends[a] <= new_ends[b])
+        if is_held:
+            key, first, latest, end, held = keys[a], firsts[a], lasts[a], ends[a], rows[a]
+            order[i] = a
             a += 1
         else:
-            k = b
+            key, first, latest = new_keys[b], new_firsts[b], new_lasts[b]
+            end, held = new_ends[b], new_rows[b]
+            order[i] = cut + b
             b += 1
-        order[i] = k
-        if last >= 0 and found[0, last] == keys[k] and found[3, last] == ends[k]:
-            found[1, last] = min(found[1, last], firsts[k])
-            found[2, last] = max(found[2, last], lasts[k])
-            found[4, last] += rows[k]
+        if last >= 0 and found[0, last] == key and found[3, last] == end:
+            found[1, last] = min(found[1, last], first)
+            found[2, last] = max(found[2, last], latest)
+            found[4, last] += held
         else:
             last += 1
             starts[last] = i
-            found[0, last], found[1, last], found[2, last] = keys[k], firsts[k], lasts[k]
-            found[3, last], found[4, last] = ends[k], rows[k]
+            found[0, last], found[1, last], found[2, last] = key, first, latest
+            found[3, last], found[4, last] = end, held
     starts[last + 1] = count
     return order, starts[: last + 2].copy(), found[:, : last + 1].copy()
 
