@@ -1,9 +1,9 @@
-"""FiBA on rows out of order: nanoseconds a row, against the C++ library of its authors and windrow's FIFO algorithms.
+"""FiBA on rows out of order, against the C++ library of its authors, and beside the operator's blocks.
 
     python bench/fiba.py [--quick] [--reference FOLDER] [--only orders|blocks] [--json FILE]
 
-``--reference`` names the folder ``cpp/src`` of IBM's sliding-window-aggregators; bench/README.md has the lines.
-Without it the ratios to C++ are left out. Seconds are those of the processor.
+``--reference`` names the folder ``cpp/src`` of IBM's sliding-window-aggregators; without it there are no ratios
+to C++. Seconds are those of the processor. See bench/README.md for what the tables mean.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from common import Settings, machine
 
-SECTIONS = ("orders",)
+SECTIONS = ("orders", "blocks")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,8 +1,8 @@
 """FiBA's ``roll_unordered`` on rows in order and out of it, against C++.
 
-Each row comes with a delay, evenly spread, so that rows arrive ``distance`` places out of order on average; the
-window is of the last n moments, one row each. All sides take the same rows, part by part in turn, and results
-are compared. The C++ library has nodes of 2, 4 or 8 children at least; the fastest of them counts.
+Each row comes with a delay, evenly spread, so that rows arrive ``distance`` places out of order on average;
+the window is of the last n moments, one row each. All sides take the same rows, part by part in turn, and
+results are compared. The C++ library has nodes of 2, 4 or 8 children at least; the fastest of them counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ ARITIES = (2, 4, 8)
 PEERS = ("TwoStacksLite", "DABALite")
 
 _FOLDER = Path(__file__).parent.parent
-_FLAGS = ("-std=gnu++17", "-O3", "-march=native", "-DNDEBUG", "-DHAS_UNCAUGHT_EXCEPTIONS=1", "-shared", "-fPIC", "-w")
+_FLAGS = ("-std=gnu++17", "-O3", "-march=native", "-DNDEBUG", "-w", "-shared", "-fPIC")
 
 _Side = Callable[[Any, Any], Any]
 
@@ -53,7 +53,7 @@ def show(results: dict[str, Any]) -> None:
         "FiBA: ns a row of insert, evict and query",
         f"goal: {GOAL} times C++ at most" if results["reference"] else "no C++: give --reference",
     )
-    table(results["rows"], **{name: ".0f" for name in ("windrow", "C++", *PEERS)}, distance=",", ratio=".2f")
+    table(results["rows"], **dict.fromkeys(("windrow", "C++", *PEERS), ".0f"), distance=",", ratio=".2f")
 
 
 def _compare(size: int, distance: int, library: Any, settings: Settings) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def _row(size: int, distance: int, found: dict[str, float]) -> dict[str, Any]:
 
 
 def rows_out_of_order(count: int, distance: int) -> np.ndarray[Any, Any]:
-    """The moments 0, 1, 2, ... in the order in which they arrive: a row that is u late arrives u^2 / 12 d places
-    from the end on average, for delays below 6 d that is d."""
+    """The moments 0, 1, 2, ... in the order in which they arrive. A row that is u late finds u^2 / 12 d later
+    ones there on average; with delays below 6 d that is d."""
     delays = np.random.default_rng(2).random(count) * 6 * distance
     return np.argsort(np.arange(count) + delays, kind="stable")
 

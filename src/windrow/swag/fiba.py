@@ -6,8 +6,8 @@ stored so that each change stays near where it happens: see :mod:`windrow.swag.f
 is an entry of its own, and values of equal time keep the order in which they came, so that the oldest value
 can be evicted whatever its time is.
 
-Invariant: nodes have mu to 2 * mu children, those on the spines two at least, all leaves are equally deep, each
-aggregate covers what its place in the tree says. ``check_invariants`` compares all of them with a brute-force fold.
+Invariant: nodes have mu to 2 * mu children, those on the spines two at least; all leaves are equally deep;
+each aggregate covers what its place in the tree says. ``check_invariants`` compares all of them with a fold.
 Cost in combines: a query 2; an insert d places from either end O(log d), in order O(1), both amortised;
 an evict O(1) amortised; m values evicted in bulk O(log m); m values inserted in bulk O(m log(d / m)); a
 range O(log n).

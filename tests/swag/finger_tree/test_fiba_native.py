@@ -130,3 +130,19 @@ PLAIN_MAX: dict[str, Any] = {
     "empty": None,
     "compile": False,
 }
+
+
+def test_native_roll_unordered_of_many_nodes_equals_the_definition() -> None:
+    """Windows of several levels, whose left fingers are drained in place."""
+    rng = random.Random(9)
+    times = [i // 2 - rng.choice([0, 0, rng.randrange(90)]) for i in range(2000)]
+    values = [rng.choice([None, *range(50)]) for _ in times]
+    window, kept, latest, expected = FiBA(wr.max), [], times[0], []
+    for time, value in zip(times, values, strict=True):
+        latest = max(latest, time)
+        kept = [row for row in [*kept, (time, value)] if latest - row[0] < 100]
+        expected.append(max((value for _, value in kept if value is not None), default=None))
+    found = [window.roll_unordered(times[s : s + 500], values[s : s + 500], 100) for s in range(0, 2000, 500)]
+    assert [result for part in found for result in part] == expected
+    assert type(window._form).__name__ == "NativeForm"
+    window.check_invariants()

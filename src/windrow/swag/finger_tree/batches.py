@@ -28,7 +28,7 @@ from windrow.swag.native.drivers import Jit
 if TYPE_CHECKING:
     from windrow.swag.fiba import FiBA
 
-__all__ = ["bulk_insert", "roll_unordered"]
+__all__ = ["bulk_insert", "roll_unordered", "rolling"]
 
 #: what is noted of the window behind each row
 _NO_VALUE, _SOME_NULL = 1, 2
@@ -103,7 +103,7 @@ def _backup(form: NativeForm) -> tuple[Tree, int] | None:
 # -- a rolling window over rows in any order
 
 
-def _rolling(jit: Jit, combine: Function, mu: int, lift: Function, lower: Function) -> Function:
+def rolling(jit: Jit, combine: Function, mu: int, lift: Function, lower: Function) -> Function:
     """The driver; it stops before a row for which there might be no room and says how far it came."""
     insert, evict, whole = insertion(jit, combine, mu), eviction(jit, combine, mu), query(jit, combine, mu)
     restore, drain = front_steps(jit, combine, mu)
@@ -190,7 +190,7 @@ def _run(form: NativeForm, times: Any, span: Any, columns: Columns) -> tuple[Any
         form.reserve(min(form.capacity, count - done))
         state = (form.tree, form.identity, done, latest, span, room_in(form.capacity, form.mu))
         arguments = (*state, times, columns.arrays, nulls, out, valid, flags)
-        done, latest = form.compiled(_rolling, parameters, arguments)(*arguments)
+        done, latest = form.compiled(rolling, parameters, arguments)(*arguments)
         latest = span.dtype.type(latest)
     form.tidy()
     return out, valid, flags

@@ -6,8 +6,8 @@ more entry as *gone* and looks up what the finger now covers: no combine, no ent
 the left finger, or what it covers, first *restores* it: moves the entries to the front of their node.
 
 Invariant: while entries are gone, the left finger is not the root and one more entry at least is not gone; of
-the finger only what it covers is up to date, its counts and its own aggregate are not. Entries are gone within
-a driver only: it restores the finger before it returns, so that no other code has to know.
+the finger only what it covers is up to date, its counts and its own aggregate are not. Entries are gone
+within a driver only: it restores the finger before it returns, so that no other code has to know.
 Cost: m evictions m combines at most, and a merge for each node.
 """
 

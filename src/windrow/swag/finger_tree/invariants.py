@@ -1,9 +1,9 @@
 """The invariants of a finger B-tree, against brute force. For tests: O(n) and more.
 
 Sizes: a node off the spines has mu to 2 * mu children (one entry less); one on a spine two at least, unless
-it is a leaf (one entry). All leaves are equally deep. Times do not fall from left to right. Each child knows its parent,
-the outermost nodes their spine, the tree its fingers. Each aggregate and each count is what a fold over
-the entries that it covers gives.
+it is a leaf (one entry). All leaves are equally deep. Times do not fall from left to right. Each child knows
+its parent, the outermost nodes their spine, the tree its fingers. Each aggregate and each count is what a
+fold over the entries that it covers gives.
 """
 
 from __future__ import annotations
