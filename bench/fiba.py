@@ -2,8 +2,8 @@
 
     python bench/fiba.py [--quick] [--reference FOLDER] [--only orders|blocks] [--json FILE]
 
-``--reference`` names the folder ``cpp/src`` of IBM's sliding-window-aggregators; without it there are no ratios
-to C++. Seconds are those of the processor. See bench/README.md for what the tables mean.
+``--reference`` names the folder ``cpp/src`` of IBM's sliding-window-aggregators; without it there are no
+ratios to C++. Seconds are those of the processor. See bench/README.md for what the tables mean.
 """
 
 from __future__ import annotations
