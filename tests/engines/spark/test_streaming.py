@@ -202,3 +202,23 @@ def test_what_is_wrong_is_said_before_the_stream_starts(source: Source) -> None:
             query().window(wr.Tumbling("1h")).agg(n=wr.count()).run(stream)
     finally:
         session.conf.set(provider, before)
+
+
+def test_results_of_any_name_and_type_leave_a_stream(spark: Any, tmp_path: Path) -> None:
+    def renamed(table: pa.Table) -> pa.Table:
+        columns = {"ts": table["ts"], "a.b `c`": table["region"], "seq": table["seq"]}
+        columns |= {"len": table["len"], "day": table["ts"].cast(pa.date32())}
+        columns["price"] = table["len"].cast(pa.int32()).cast(pa.decimal128(12, 2))
+        return pa.table(columns)
+
+    batches = [renamed(table) for table in BATCHES[:2]]
+    schema = "ts timestamp, `a.b ``c``` string, seq long, len long, day date, price decimal(12, 2)"
+    q = wr.query(time="ts", by="a.b `c`", order="seq", watermark=DELAY).window(five=wr.Tumbling("5m"))
+    lists = {"all": wr.collect("len"), "ends": wr.m4("len"), "top.3": wr.top_k("len", k=3)}
+    q = q.agg(**lists, **{"last `day`": wr.last("day"), "price": wr.max("price")})
+    with Source.in_folder(spark, tmp_path, schema) as source:
+        source.write(batches)
+        found, _ = source.run(q.run)
+    results, _, _ = expected(q, batches)
+    assert len(results) > 5
+    assert_same_results(found, results)

@@ -65,6 +65,11 @@ def test_no_list_is_longer_than_it_may_be(count: int, lengths: list[int]) -> Non
     assert rows == [{"n": k} for k in range(count)]
 
 
+def test_results_without_rows_may_have_any_type() -> None:
+    kind = listed(pa.struct([("pair", PAIR)]))
+    assert lists_of_rows(kind, pa.table({"pair": pa.array([], pa.string())}), None) == []
+
+
 def test_late_rows_are_structs_in_a_column_of_their_own() -> None:
     late = pa.struct([("t", pa.int64()), ("late_reason", pa.string())])
     kind = listed(pa.struct([("total", pa.int64()), ("late", late)]))

@@ -30,9 +30,11 @@ def lists_of_rows(kind: Any, results: pa.Table, late: pa.Table | None, most: int
     [[{'key': 'a', 'n': 1}]]
     """
     fields = list(kind.value_type)
-    found = list(_lists(kind, _result_columns(fields, results), results.num_rows, most))
-    if late is not None:
-        found += _lists(kind, _late_columns(fields, late), late.num_rows, most)
+    found: list[Any] = []
+    if results.num_rows:  # what has no rows may not have its types yet
+        found += _lists(kind, _result_columns(fields, results), most)
+    if late is not None and late.num_rows:
+        found += _lists(kind, _late_columns(fields, late), most)
     return found
 
 
@@ -53,9 +55,9 @@ def _late_columns(fields: list[Any], table: pa.Table) -> list[Any]:
     return [late if field.name == LATE else pa.nulls(table.num_rows, field.type) for field in fields]
 
 
-def _lists(kind: Any, columns: list[Any], count: int, most: int) -> Iterator[Any]:
+def _lists(kind: Any, columns: list[Any], most: int) -> Iterator[Any]:
     rows = pa.StructArray.from_arrays(columns, fields=list(kind.value_type))
-    for start in range(0, count, most):
+    for start in range(0, len(rows), most):
         some = rows.slice(start, most)
         yield pa.ListArray.from_arrays(pa.array([0, len(some)], pa.int32()), some, type=kind)[0]
 
