@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import ArrayType, BinaryType, LongType, StringType, StructField, StructType
 
-from windrow.engines.spark.worker.lifetime import task_ended
+from windrow.engines.spark.worker.lifetime import task_begins
 from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.errors import CorruptState
 
@@ -57,6 +57,7 @@ class BucketProcessor(StatefulProcessor):
         self._results = results
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        task_begins()
         self._handle = handle
         #: the buckets that this micro-batch has stepped: their timers, which expire after rows, add nothing
         self._seen: set[int] = set()
@@ -117,7 +118,7 @@ class BucketProcessor(StatefulProcessor):
         return pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
 
     def close(self) -> None:
-        task_ended()
+        """Spark asks for it; state is safe when a step has ended."""
 
 
 class LabelProcessor(BucketProcessor):

@@ -2,8 +2,9 @@
 
 After each task the worker collects garbage, in all that it has ever loaded: with Arrow, Numba and the kernels
 that is more than most tasks of a stream cost (150 ms of 200 were measured), and the next task waits for it.
-What is there when the first tasks have ended is there to stay: it is set aside, and collections look at what
-has come since.
+What is there after the first tasks is there to stay: it is set aside, and collections look at what has come
+since. That is done when the next task begins. The garbage of those before has then been collected, by Spark,
+and nobody has waited for it.
 """
 
 from __future__ import annotations
@@ -12,21 +13,20 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["Task", "lasting", "task_ended"]
+__all__ = ["Task", "lasting", "task_begins"]
 
 Task = Callable[[Iterable[Any]], Iterator[Any]]
 
 #: tasks of a worker after which it has loaded what it needs
 _FIRST = 8
-_ended = 0
+_begun = 0
 
 
-def task_ended() -> None:
-    """To be called in a worker when a task has ended."""
-    global _ended
-    _ended += 1
-    if _ended <= _FIRST:
-        gc.collect()  # which Spark would do now; garbage must not be set aside
+def task_begins() -> None:
+    """To be called in a worker when a task begins."""
+    global _begun
+    _begun += 1
+    if 1 < _begun <= _FIRST + 1:
         gc.freeze()
 
 
@@ -34,7 +34,7 @@ def lasting(task: Task) -> Task:
     """A task for ``mapInArrow`` after which the worker is ready for the next one soon."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
+        task_begins()
         yield from task(batches)
-        task_ended()
 
     return run
