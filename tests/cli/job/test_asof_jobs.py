@@ -177,10 +177,19 @@ def test_errors_name_the_key_and_its_line(
 STREAM = GOOD[: GOOD.index("[[window]]")], GOOD[GOOD.index("[agg]") :]
 
 
-def test_streams_refuse_labels_by_line(tmp_path: Path) -> None:
+OF_LABELS = [
+    (f'[asof]\nsize = "7d"\n\n{AT}', ":23: [at] schema", "a stream of files needs [at.schema]"),
+    (f'[asof]\nrows = 3\ndirection = "forward"\n\n{AT}', ":22: [asof] direction", "have no end on a stream"),
+]
+
+
+@pytest.mark.parametrize(("table", "place", "hint"), OF_LABELS)
+def test_streams_refuse_labels_by_line(tmp_path: Path, table: str, place: str, hint: str) -> None:
     head, tail = STREAM
-    with pytest.raises(JobError, match=r"calls\.toml:4: \[source\] stream: as-of windows are for tables"):
-        read_job(write_job(tmp_path, f'{head}[asof]\nsize = "7d"\n\n{AT}{tail}'))
+    with pytest.raises(JobError) as caught:
+        read_job(write_job(tmp_path, head + table + tail))
+    assert f"calls.toml{place}" in str(caught.value)
+    assert hint in str(caught.value)
 
 
 ON_STREAMS = [
@@ -199,6 +208,19 @@ def test_streams_take_sizes_ends_and_shifts(tmp_path: Path, text: str) -> None:
     (written,) = (tmp_path / "results").glob("part-*.parquet")
     assert_same_results(pq.read_table(written), query.run(rows))
     assert main(["replay", str(job), "--engine", "local", "--speed", "max", "--quiet"]) == 0
+
+
+def test_labels_of_a_stream_are_one_and_run_on_spark_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, tail = STREAM
+    schema = 'decided_at = "timestamp"\nuser_id = "string"\n'
+    text = f'{head}[asof]\nsize = "7d"\n\n{AT}[at.schema]\n{schema}\n{tail}'
+    job = read_job(write_job(tmp_path, text))
+    assert job.labels is not None
+    assert job.labels.source.is_stream
+    assert main(["run", str(tmp_path / "calls.toml"), "--engine", "local", "--quiet"]) == 2
+    assert "as-of windows on streams run on Spark alone" in capsys.readouterr().err
 
 
 def test_a_policy_takes_no_ends(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from support.cli_jobs import write_job
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
+PAYMENTS = '\n[source.schema]\nts = "timestamp"\nuser = "string"\namount = "long"\n'
+REPORTS = '\n[at.schema]\nuser_id = "string"\ndecided_at = "timestamp"\nis_fraud = "boolean"\n'
 BY_USER = wr.query(time="ts", by="user")
 AGGREGATES: dict[str, Any] = {"spent": wr.sum("amount"), "n": wr.count()}
 
@@ -34,6 +36,19 @@ def test_a_job_of_labels_gives_what_the_query_gives(spark: Any, tmp_path: Path) 
     points = points.filter(pa.array([not flag for flag in points.column("is_fraud").to_pylist()]))
     query = BY_USER.asof("1d", "7d", lag="1h").agg(**AGGREGATES)
     expected = query.run(payments(), at=points, at_time="decided_at", at_by="who")
+    assert_same_results(results(tmp_path, text, expected.schema), expected)
+
+
+def test_a_job_of_streams_gives_what_tables_give(spark: Any, tmp_path: Path) -> None:
+    """No row is late, and events go on beyond the last label."""
+    (tmp_path / "asked").mkdir()
+    pq.write_table(labels(), tmp_path / "asked" / "0.parquet")
+    text = ASOF.replace('path = "payments"\n', f'path = "payments"\nstream = true\n{PAYMENTS}')
+    text = text.replace('by = ["user"]', 'by = ["user"]\nwatermark = "1h"')
+    text = text.replace('by = "user_id"\n', f'by = "user_id"\n{REPORTS}').replace("labels.parquet", "asked")
+    text = text.replace("[spark]", 'checkpoint = "checkpoint"\ntrigger = "available_now"\n\n[spark]')
+    query = BY_USER.asof("1d", "7d", lag="1h").agg(**AGGREGATES)
+    expected = query.run(payments(), at=labels(), at_time="decided_at", at_by="user_id")
     assert_same_results(results(tmp_path, text, expected.schema), expected)
 
 

@@ -57,7 +57,7 @@ gap = "1m"
 # [rolling]                 # instead of windows: a result for every row
 # size = "1h"               # or rows = 1000; of a finite table also ["1h", "1d"], closed, shift, timezone
 
-# [asof]                    # instead of windows, of a finite table: a result for every label in [at]
+# [asof]                    # instead of windows: a result for every label in [at]
 # size = ["1d", "7d"]       # what came before it; also rows, closed, lag, direction, timezone
 # [at]                      # the labels: moments to look from, and the keys to look at
 # format = "parquet"

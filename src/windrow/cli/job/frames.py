@@ -11,6 +11,7 @@ from typing import Any, get_args
 from windrow.cli.job.fields import REQUIRED, Fields
 from windrow.cli.job.model import Source
 from windrow.cli.job.places import Places
+from windrow.engines.serving.waiting_labels import check_ends
 from windrow.query import Query
 from windrow.spec_text import policy_of
 from windrow.windows.relative import Closed
@@ -48,9 +49,7 @@ def with_asof(query: Query, fields: Fields) -> Query:
 def check_stream(query: Query, source: Source, data: dict[str, Any], places: Places) -> None:
     """Refuse on streams what only finite tables can do."""
     if source.is_stream and query.asof_over is not None:
-        Fields(data["source"], places, "source", tuple(data["source"])).refuse(
-            "stream", "as-of windows are for tables that end: take stream = true out, or [asof] and [at]"
-        )
+        Fields(data["asof"], places, "asof", ASOF_KEYS).checked("direction", check_ends, query)
 
 
 def _ends(fields: Fields) -> dict[str, Any]:

@@ -21,8 +21,10 @@ __all__ = ["AT_KEYS", "read_labels"]
 AT_KEYS = ("format", "path", "options", "schema", "columns", "where", "time", "by")
 
 
-def read_labels(query: Query, data: dict[str, Any], places: Places, file: Path) -> Labels | None:
-    """The labels of a job; None: it has no as-of windows."""
+def read_labels(
+    query: Query, data: dict[str, Any], places: Places, file: Path, is_stream: bool
+) -> Labels | None:
+    """The labels of a job, a stream if its source is one; None: it has no as-of windows."""
     if query.asof_over is None:
         if "at" in data:
             raise JobError(
@@ -38,7 +40,7 @@ def read_labels(query: Query, data: dict[str, Any], places: Places, file: Path) 
     fields = Fields(data["at"], places, "at", AT_KEYS)
     given = fields.texts("by") if "by" in fields.data else None
     time, by = fields.checked("by", checked_labels, query, fields.data, fields.text("time", None), given)
-    found = Labels(read_source(fields, file), time, by)
+    found = Labels(read_source(fields, file, is_stream), time, by)
     _check_columns(query, found, fields)
     return found
 

@@ -116,7 +116,7 @@ def _job(
     events = Fields(data["events"], places, "events", (*_EVENTS, *_LIMITS))
     asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
     check_stream(asked, source, data, places)
-    labels = read_labels(asked, data, places, file)
+    labels = read_labels(asked, data, places, file, source.is_stream)
     history = read_history(asked, source, data, places, file)
     if source.is_stream and asked.watermark is None:
         events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")

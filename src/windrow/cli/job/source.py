@@ -21,7 +21,8 @@ SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "wher
 _VALUE_FORMATS = ("json",)
 
 
-def read_source(fields: Fields, file: Path) -> Source:
+def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> Source:
+    """The source of a table; ``is_stream``: whether it is a stream, where the table does not say so."""
     schema = fields.value("schema", {}, dict)
     types = Fields(schema, fields.places, f"{fields.table}.schema", tuple(schema))
     for name in schema:
@@ -29,7 +30,7 @@ def read_source(fields: Fields, file: Path) -> Source:
     found = Source(
         format=fields.text("format"),
         path=placed(fields.text("path", None), file),
-        is_stream=fields.flag("stream", False),
+        is_stream=fields.flag("stream", False) if is_stream is None else is_stream,
         options=fields.settings("options"),
         schema=tuple(schema.items()),
         columns=_columns(fields),
@@ -40,7 +41,8 @@ def read_source(fields: Fields, file: Path) -> Source:
     if found.format in FILE_FORMATS and found.path is None:
         fields.refuse("path", f"this key is missing: say where the {found.format} files are")
     if found.format in FILE_FORMATS and found.is_stream and not schema:
-        fields.refuse("schema", "a stream of files needs [source.schema]: name each column and its type")
+        table = f"[{fields.table}.schema]"
+        fields.refuse("schema", f"a stream of files needs {table}: name each column and its type")
     check_source(found, fields)
     _check_value(found, fields, types)
     _check_expressions(found, fields)

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.cli.errors import JobFailed, JobInterrupted
+from windrow.cli.errors import JobError, JobFailed, JobInterrupted
 from windrow.cli.execution.local.derive import DerivedRows
 from windrow.cli.execution.local.files import (
     check_readable,
@@ -47,6 +47,11 @@ def run_local(
 ) -> None:
     """Run to the end of the input. Nothing is kept for a next run: every window comes out. ``rows``: how many
     are read at a time, which changes no result."""
+    if job.source.is_stream and job.labels is not None:
+        raise JobError(
+            f"{job.file}: as-of windows on streams run on Spark alone: take out --engine local, or stream = "
+            f"true for tables that end"
+        )
     for source in job.sources:
         check_readable(source, job.file)
     sink = open_sink(job.sink, overwrite)

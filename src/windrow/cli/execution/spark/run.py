@@ -67,15 +67,19 @@ def _run_once(
     before = time.perf_counter()
     seen = Observation("windrow input")
     watched = frame.observe(seen, functions.count(functions.lit(1)).alias("rows"))
-    labels = job.labels
-    at = {} if labels is None else labels.arguments(guarded(read_source, job, spark, labels.source))
-    result = guarded(job.query.run, watched, **at)
+    result = guarded(job.query.run, watched, **guarded(_labels, job, spark))
     guarded(_write, job, result)
     step = Progress(0, record.elapsed(), _rows_read(seen), seconds=time.perf_counter() - before)
     record.add(step)
     reporter.progress(step, record.totals)
     schema: StructType = result.schema
     return schema
+
+
+def _labels(job: Job, spark: SparkSession) -> dict[str, Any]:
+    """What as-of windows are given besides the events."""
+    labels = job.labels
+    return {} if labels is None else labels.arguments(read_source(job, spark, labels.source))
 
 
 def _rows_read(seen: Observation) -> int:
@@ -99,10 +103,10 @@ def _write(job: Job, result: DataFrame) -> None:
 def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType]:
     """The running stream, and the schema of its results."""
     sink = job.sink
-    past = {}
+    beside = _labels(job, frame.sparkSession)
     if job.history is not None:
-        past = job.history.arguments(read_source(job, frame.sparkSession, job.history.source))
-    result = job.query.run(frame, **past)
+        beside |= job.history.arguments(read_source(job, frame.sparkSession, job.history.source))
+    result = job.query.run(frame, **beside)
     writer = result.writeStream.format(sink.format).queryName(job.name.replace("-", "_"))
     writer = writer.options(**{o.name: o.value for o in sink.options})
     writer = writer.outputMode("update" if job.query.emit == "update" else "append")
