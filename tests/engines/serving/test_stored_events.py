@@ -12,7 +12,7 @@ import pytest
 import windrow as wr
 from windrow.engines.serving import event_records, stored_events
 from windrow.engines.stream.persistence.saved_operator import delete_operator
-from windrow.errors import ChangedQuery
+from windrow.errors import ChangedQuery, UnstorableValue
 from windrow.state import CorruptState, MemoryStore, StateError, Store, StoreUnavailable, WindowTaken
 
 QUERY = wr.query(time="t", by="k").asof(20, "all").agg(total=wr.sum("v"), s=wr.concat("s"))
@@ -65,6 +65,19 @@ def test_an_operator_of_rows_without_a_time_alone_is_opened_again() -> None:
     assert op.at(ASKED)["total_all"].to_pylist() == [None] * 4
     op.push(events(0, 30))
     assert op.at(ASKED).equals(QUERY.run(events(0, 30), at=ASKED))
+
+
+def test_columns_that_cannot_be_stored_are_refused_before_anything_is() -> None:
+    query = wr.query(time="t").asof(9).agg(s=wr.last("s"))
+    words = pa.StructArray.from_arrays([pa.array(["x"]).dictionary_encode()], ["word"])
+    store = MemoryStore()
+    op = query.open(store=store)
+    before = held(store)
+    with pytest.raises(UnstorableValue, match="column 's' has a dictionary in a list or struct"):
+        op.push(pa.table({"t": [1], "s": words}))
+    assert held(store) == before
+    op.push(pa.table({"t": [1], "s": pa.array([{"word": ["x"]}])}))
+    assert query.open(store=store).at(pa.table({"t": [2]}))["s"].to_pylist() == [{"word": ["x"]}]
 
 
 # -- what is read --------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.engines.serving.event_block import in_types
 from windrow.engines.serving.retention import Retention
 from windrow.engines.stream.persistence.saved_operator import StoreEntries
-from windrow.errors import CorruptState
+from windrow.errors import CorruptState, UnstorableValue
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis, read_moments
 from windrow.state.checks import check_column, check_numbers, making_sense, require, whole
@@ -169,6 +169,8 @@ class Records:
     def follow(self, schema: pa.Schema) -> None:
         """From now on columns are of these types."""
         if not self._schemas or not self._schemas[-1].equals(schema):
+            for each in schema:
+                _check_storable(each.name, each.type)
             self._schemas = [*self._schemas, schema]
 
     # -- records ---------------------------------------------------------------------------------------------
@@ -259,3 +261,13 @@ class Records:
         column = rows.column(self._time)
         require(not column.null_count, "an event without a time")
         return read_moments(TimeAxis(column.type), column, self._time).times
+
+
+def _check_storable(name: str, kind: Any) -> None:
+    """Refuse dictionaries inside lists and structs, which batches without a schema do not hold."""
+    if pa.types.is_dictionary(kind):
+        raise UnstorableValue(
+            f"column {name!r} has a dictionary in a list or struct: cast it to plain values"
+        )
+    for place in range(kind.num_fields if pa.types.is_nested(kind) else 0):
+        _check_storable(name, kind.field(place).type)

@@ -25,7 +25,12 @@ from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.operator import Operator
 from windrow.engines.stream.persistence.saved_operator import Loaded
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.snapshot import KIND, restored_value, snapshot_value
+from windrow.engines.stream.snapshot import (
+    pack_snapshot,
+    restored_value,
+    snapshot_value,
+    unpack_snapshot,
+)
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge
 from windrow.engines.stream.watermark_values import shown_watermark
@@ -34,7 +39,6 @@ from windrow.query_settings import checked_labels
 from windrow.rows.tables import read_table
 from windrow.spec import Spec
 from windrow.state.checks import making_sense
-from windrow.state.codec import pack, unpack
 from windrow.values import with_fields
 from windrow.windows import Window
 
@@ -76,7 +80,7 @@ class AsOfOperator(Operator):
         judge: Judge = "push",
     ) -> AsOfOperator:
         operator = cls(query, clock=clock, now=now, judge=judge)
-        stored = unpack(KIND, snapshot)
+        stored = unpack_snapshot(snapshot)
         operator._plan, state = restored_value(operator._plan, stored, None)
         operator._events.put_back(state.events)
         operator._state = with_fields(state, events=())
@@ -172,7 +176,7 @@ class AsOfOperator(Operator):
             )
         value = snapshot_value(self._plan, with_fields(state, events=tuple(self._events.tables())))
         table = None if state.columns is None else log.table(plain_schema(state))
-        return pack(KIND, value | {_EVENTS: table})
+        return pack_snapshot(value | {_EVENTS: table})
 
     def add_window(self, **named: Window) -> None:
         raise TypeError(f"{next(iter(named), 'a window')!r} cannot be added: an as-of query has no windows")

@@ -32,9 +32,9 @@ from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
 
 __all__ = [
-    "KIND",
     "Elsewhere",
     "check_order",
+    "pack_snapshot",
     "read_places",
     "read_slices",
     "restored",
@@ -42,9 +42,10 @@ __all__ = [
     "slices_state",
     "snapshot_of",
     "snapshot_value",
+    "unpack_snapshot",
 ]
 
-KIND = "operator"
+_KIND = "operator"
 #: no operator has had more windows added to it
 _MOST_NUMBERS = 1 << 20
 
@@ -65,7 +66,12 @@ class Elsewhere(Protocol):
 
 def snapshot_of(plan: Plan, state: State) -> bytes:
     """All of it as bytes."""
-    return pack(KIND, snapshot_value(plan, state))
+    return pack_snapshot(snapshot_value(plan, state))
+
+
+def pack_snapshot(value: dict[str, Any]) -> bytes:
+    """Plain values as the bytes of a snapshot."""
+    return pack(_KIND, value)
 
 
 def snapshot_value(plan: Plan, state: State, *, whole: bool = True) -> dict[str, Any]:
@@ -157,7 +163,12 @@ def _ledger(ledger: Ledger) -> list[Any]:
 
 def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
     """The state of a snapshot, for a query that it fits."""
-    return restored_value(plan, unpack(KIND, snapshot), None)
+    return restored_value(plan, unpack_snapshot(snapshot), None)
+
+
+def unpack_snapshot(snapshot: bytes) -> dict[str, Any]:
+    """The reverse of :func:`pack_snapshot`."""
+    return dict(unpack(_KIND, snapshot))
 
 
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
