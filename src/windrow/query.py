@@ -255,6 +255,9 @@ class Query(Spec):
         whole milliseconds and only once that is after 1970, as streams on Spark have it; a push is then a
         micro-batch, and one without rows moves it, too. See docs/streams.md.
 
+        The operator of an as-of query takes events, and its ``at(labels)`` answers from what has come; see
+        docs/asof.md.
+
         With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what
         is there already is taken up; see docs/state.md. It is stored before a step's results are handed
         over, with ``sync`` as safely as the store can. Of slices at most ``cache_bytes`` stay in memory.

@@ -119,7 +119,9 @@ def test_a_label_waits_for_what_it_may_see_and_no_longer() -> None:
     label = pa.table({"id": [0, 1], "at": [10, None], "who": [1, 1]}, LABELS)
     nothing = EVENTS.empty_table(), LABELS.empty_table()
     assert stream.batch(event, label, 0) == [{"id": 1, "at": None, "who": 1, "n": None}]
+    held = [dict(entries.blocks) for entries in stream.entries.values()]
     assert stream.batch(*nothing, 9) == []
+    assert [entries.blocks for entries in stream.entries.values()] == held  # headers alone are written
     assert stream.batch(*nothing, 10) == [{"id": 0, "at": 10, "who": 1, "n": 1}]
     assert stream.batch(*nothing, 99) == []
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from windrow.engines.serving.answers import answered_from
@@ -80,27 +79,32 @@ def label_step(
     bucket, beside = kept_by(fenced, buckets, query_id), LabelState(entries)
     loaded = bucket.load(fresh, fenced.check_header)
     plan, state = loaded or (fresh, nothing)
-    log, waiting = HeldEvents(plan.query), labels.columns.empty_table()
+    waiting = labels.columns.empty_table()
     if loaded is not None:
-        log, waiting = beside.load(plan.query, plain_schema(state), labels.columns, state.counts.rows_in)
+        waiting = beside.labels(labels.columns, state.counts.rows_in)
     before = state.counts
-    # labels that look ahead still wait when the watermark has passed them
-    since = min(judged_at(plan, state), earliest_label(waiting, labels.time))
-    state, log = _with_events(plan, state, log, since, [b for b in blobs if not b.startswith(_MARK)])
     asked = [read_rows(blob[len(_MARK) :]) for blob in blobs if blob.startswith(_MARK)]
     state, waiting = _with_labels(plan, state, labels, waiting, asked)
     state = with_rejected(state, Counter(rejected))
     assert state.axis is not None
     watermark = max(state.watermark, watermark_of(watermark_ms, state.axis.is_integer))
     has_moved = loaded is None or watermark > state.watermark
-    state = replace(state, watermark=watermark)
-    results, waiting = _answered(plan, state, log, labels, waiting)
+    due = due_labels(plan.query, waiting, labels.time, judged_at(plan, replace(state, watermark=watermark)))
+    came = [blob for blob in blobs if not blob.startswith(_MARK)]
+    log, results = None, pa.table({})
+    if came or due.any():
+        # labels that look ahead still wait when the watermark has passed them
+        since = min(judged_at(plan, state), earliest_label(waiting, labels.time))
+        state, log = _with_events(plan, state, beside.events(plan.query, plain_schema(state)), since, came)
+        if due.any():
+            results = _answered(plan, state, log, labels, filter_rows(waiting, due))
+            waiting = filter_rows(waiting, ~due).combine_chunks()
     counts = replace(state.counts, windows_fired=state.counts.windows_fired + results.num_rows)
-    state = replace(state, counts=counts)
+    state = replace(state, watermark=watermark, counts=counts)
     bucket.save(plan, state)
     beside.save(log, waiting, counts.rows_in)
     read, written = (getattr(bucket, n) + getattr(beside, n) for n in ("bytes_read", "bytes_written"))
-    held = log.nbytes + int(waiting.nbytes)
+    held = beside.held_bytes + int(waiting.nbytes)
     return Stepped(results, None, (*counted_since(before, counts), read, written, held), has_moved)
 
 
@@ -142,15 +146,8 @@ def _with_taken(counts: Counts, taken: int, late: Mapping[str, int]) -> Counts:
     return replace(counts, rows_aggregated=counts.rows_aggregated + taken, late=found)
 
 
-def _answered(
-    plan: Plan, state: State, log: HeldEvents, labels: Labels, waiting: pa.Table
-) -> tuple[pa.Table, pa.Table]:
-    """The labels that are due with what they see, and those that still wait."""
-    due = due_labels(plan.query, waiting, labels.time, judged_at(plan, state))
-    if not due.any():
-        return pa.table({}), waiting
+def _answered(plan: Plan, state: State, log: HeldEvents, labels: Labels, due: pa.Table) -> pa.Table:
+    """Labels with what they see."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RejectedRows)  # nobody reads what a worker says
-        found = answered_from(plan, state, log, filter_rows(waiting, due), labels.time, labels.by)
-    left = waiting.take(pa.array(np.flatnonzero(~due)))
-    return found, left.combine_chunks()
+        return answered_from(plan, state, log, due, labels.time, labels.by)
