@@ -39,6 +39,7 @@ def test_a_job_of_labels_gives_what_the_query_gives(spark: Any, tmp_path: Path) 
     assert_same_results(results(tmp_path, text, expected.schema), expected)
 
 
+@pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
 def test_a_job_of_streams_gives_what_tables_give(spark: Any, tmp_path: Path) -> None:
     """No row is late, and events go on beyond the last label."""
     (tmp_path / "asked").mkdir()

@@ -156,10 +156,6 @@ class Records:
     def undo(self) -> None:
         self.events, self.keys = self._stored
 
-    @property
-    def columns(self) -> list[str]:
-        return list(self._schemas[-1].names) if self._schemas else []
-
     def shared(self) -> tuple[bytes, bytes]:
         """The item to store."""
         schemas = [schema.empty_table() for schema in self._schemas]

@@ -34,7 +34,6 @@ from windrow.engines.stream.snapshot import (
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge
 from windrow.engines.stream.watermark_values import shown_watermark
-from windrow.errors import ChangedQuery
 from windrow.query_settings import checked_labels
 from windrow.rows.tables import read_table
 from windrow.spec import Spec
@@ -65,8 +64,6 @@ class AsOfOperator(Operator):
         if self._saved is not None:
             entries, cache = self._saved.entries, Loaded(self._saved.loaded.most_bytes)
             self._log = StoredEvents(query, entries, cache)
-            if self._log.columns:
-                _check_columns(query, self._log.columns)
             self._saved.store_beside(self._log)
 
     @classmethod
@@ -88,8 +85,6 @@ class AsOfOperator(Operator):
             schema = plain_schema(state)
             with making_sense("the snapshot"):
                 table = stored[_EVENTS]
-                columns = table.column_names
-            _check_columns(query, columns)
             operator._log = HeldEvents.restored(query, table, schema)
         return operator
 
@@ -180,15 +175,3 @@ class AsOfOperator(Operator):
 
     def add_window(self, **named: Window) -> None:
         raise TypeError(f"{next(iter(named), 'a window')!r} cannot be added: an as-of query has no windows")
-
-
-def _check_columns(query: Spec, held: Sequence[str]) -> None:
-    """Events have no more columns than they came with: aggregates that were added and read others are
-    refused."""
-    for name, aggregate in query.aggregates:
-        missing = [column for column in aggregate.reads if column not in held]
-        if missing:
-            raise ChangedQuery(
-                f"aggregate {name!r} was added and reads {missing[0]!r}, which the events that are kept do "
-                f"not have: start anew from the events, or leave it out"
-            )

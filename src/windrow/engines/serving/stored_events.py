@@ -74,11 +74,6 @@ class StoredEvents:
         return self._records.keys
 
     @property
-    def columns(self) -> list[str]:
-        """The columns that events have; empty before the first."""
-        return self._records.columns
-
-    @property
     def nbytes(self) -> int:
         """Of what is in memory."""
         return self.cache.nbytes

@@ -18,7 +18,13 @@ from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
-from windrow.engines.stream.stored_query import check_query, check_shape, described, known_windows
+from windrow.engines.stream.stored_query import (
+    check_kept_columns,
+    check_query,
+    check_shape,
+    described,
+    known_windows,
+)
 from windrow.engines.stream.window_changes import with_window
 from windrow.partials.partials import Partials
 from windrow.rows.keys import Keys
@@ -223,8 +229,10 @@ class _Reader:
             state = self._begun(stored)
             if stored["schema"] is None:
                 return state
-            columns = Columns(stored["schema"].schema).for_query(plan.query)
+            held = stored["schema"].schema
+            columns = Columns(held).for_query(plan.query)
             axis = TimeAxis(columns.schema.field(plan.query.time).type)
+        check_kept_columns(plan.query, held.names)
         state = plan.with_parts(replace(state, columns=columns, axis=axis))
         self._keys, self._stretch = len(state.keys), (state.earliest, state.largest)
         with making_sense("the state"):

@@ -5,6 +5,7 @@ A query that differs is refused, with all differences named; windows and aggrega
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from windrow.spec import Spec
 from windrow.state.checks import making_sense, require
 from windrow.windows import Window
 
-__all__ = ["check_query", "check_shape", "described", "known_windows"]
+__all__ = ["check_kept_columns", "check_query", "check_shape", "described", "known_windows"]
 
 
 def described(query: Spec) -> dict[str, Any]:
@@ -62,6 +63,17 @@ def check_query(query: Spec, stored: dict[str, Any]) -> None:
     known = known_windows(query, stored)
     added = {name for name, _ in query.aggregates} - set(stored["aggregates"])
     _check_policies(replace(query, windows=tuple(known.items())), added)
+
+
+def check_kept_columns(query: Spec, held: Sequence[str]) -> None:
+    """Raise if an as-of query reads a column that its events were kept without."""
+    for name, aggregate in query.aggregates if query.asof_over is not None else ():
+        missing = [column for column in aggregate.reads if column not in held]
+        if missing:
+            raise ChangedQuery(
+                f"aggregate {name!r} was added and reads {missing[0]!r}, which the events that are kept do "
+                f"not have: start anew from the events, or leave it out"
+            )
 
 
 def known_windows(query: Spec, stored: dict[str, Any]) -> dict[str, Window]:
