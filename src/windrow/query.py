@@ -191,6 +191,8 @@ class Query(Spec):
         from windrow.threads import thread_count, using_threads
 
         if history is not None or history_until is not None:
+            if self.asof_over is not None:
+                raise TypeError("history= is for windows: give all events of an as-of query as events")
             if not (is_spark_frame(data) and data.isStreaming):
                 raise TypeError(
                     "history= and history_until= are for endless input, streams of Spark's and open(): a "

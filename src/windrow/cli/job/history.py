@@ -32,6 +32,8 @@ def read_history(
             f"{places.at('history')}: history is for streams: write stream = true in [source], or take "
             f"[history] out and read its rows with those of [source]"
         )
+    if query.asof_over is not None:
+        raise JobError(f"{places.at('history')}: history is for windows and rolling: take [history] out")
     fields = Fields(data["history"], places, "history", HISTORY_KEYS)
     found = History(read_source(fields, file), _until(fields))
     names = known_columns(found.source)
