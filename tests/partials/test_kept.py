@@ -18,7 +18,8 @@ import windrow as wr
 from support.budget import examples
 from windrow.partials.columns import column_from, join
 from windrow.partials.kept import family_of
-from windrow.partials.kept.column import kept_column
+from windrow.partials.kept.bags import Bag, shortened
+from windrow.partials.kept.column import KeptColumn, kept_column
 from windrow.partials.kept.rows import kept_values
 from windrow.state.codec import pack, unpack
 
@@ -222,3 +223,13 @@ def test_cells_of_32_bits_are_read_from_older_state():
     read = column_from(aggregate, older)
     read.check_invariants(np.array([1, 1]))
     assert join([read, column]).bag.values.equals(pa.concat_arrays([column.bag.values] * 2))
+
+
+def test_counts_beyond_32_bits_join_exactly():
+    aggregate = wr.count_min("x", width=8, depth=1)
+    bag, before = kept(aggregate.monoid, pa.array([5]))
+    columns = [
+        KeptColumn(aggregate, None, Bag(bag.values, counts), before)
+        for counts in (shortened(np.array([2**60 + 1])), shortened(np.array([7])), np.array([1]))
+    ]
+    assert join(columns).bag.tallies.tolist() == [2**60 + 1, 7, 1]

@@ -114,7 +114,8 @@ def _first_places(
 
 
 def shortened(counts: Any) -> Any:
-    """The same counts in the shortest unsigned integers that hold them. What are not counts stays as it is.
+    """The same counts in the shortest integers that hold them: unsigned ones of up to 32 bits, which NumPy
+    joins with those of 64 exactly. What are not counts stays as it is.
 
     >>> shortened(np.array([1, 300])).dtype
     dtype('uint16')
@@ -122,7 +123,8 @@ def shortened(counts: Any) -> Any:
     is_plain = type(counts) is np.ndarray and counts.dtype == np.int64 and counts.ndim == 1
     if not is_plain or counts.min(initial=0) < 0:
         return counts
-    return counts.astype(np.min_scalar_type(counts.max(initial=0)))
+    kind = np.min_scalar_type(counts.max(initial=0))
+    return counts if kind.itemsize == 8 else counts.astype(kind)
 
 
 def hash_codes(values: Any) -> Any:
