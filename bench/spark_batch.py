@@ -18,6 +18,7 @@ from typing import Any
 
 from common import heading, least_seconds, machine, progress, table
 from sections.spark_aggregates import in_batch
+from sections.spark_asof import asof_lines
 
 import windrow as wr
 
@@ -65,6 +66,12 @@ class Bench:
             columns = [key.alias("key"), time.alias("ts"), functions.rand(1).alias("v")]
             self.spark.range(0, rows, 1, 4).select(*columns).write.parquet(str(path))
         return self.spark.read.parquet(str(path))
+
+    def kept(self, frame: Any) -> Any:
+        """The same rows, from disk."""
+        path = str(self._folder / f"kept{len(list(self._folder.iterdir()))}")
+        frame.write.parquet(path)
+        return self.spark.read.parquet(path)
 
     def seconds(self, *frames: Callable[[], Any], repeats: int | None = None) -> list[float]:
         runs = [lambda frame=frame: _save(frame()) for frame in frames]
@@ -323,6 +330,12 @@ def aggregates(bench: Bench, rows: int) -> Iterator[Row]:
     yield from in_batch(bench, rows, _line)
 
 
+def asof(bench: Bench, rows: int) -> Iterator[Row]:
+    """Features of labels, against a range join; the last two ratios are of windrow with itself."""
+    progress("as-of windows")
+    yield from asof_lines(bench.spark, bench.seconds, _line, rows, bench.kept)
+
+
 def _line(what: str, keys: int, rows: int, mine: float, plain: float) -> Row:
     progress(f"{what}, {keys} keys: {plain / mine:.2f}")
     return {
@@ -345,6 +358,7 @@ SECTIONS = {
     "sessions": sessions,
     "own": own,
     "hot": hot,
+    "asof": asof,
 }
 
 

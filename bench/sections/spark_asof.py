@@ -1,0 +1,72 @@
+"""As-of windows on Spark: features of labels, against a range join and a group.
+
+A tenth as many labels as events, a hundredth as many keys, events and labels of the same 14 days in no order.
+For each label the sum and the count of the events of its key in the 7 days before it. The join is Spark's
+own: equal keys, a range of times, then a group by label. Besides, windrow alone: three sizes against one, and
+a key that has a tenth of all events against even keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import windrow as wr
+
+__all__ = ["asof_lines"]
+
+DAY_US = 86_400_000_000
+START_US = 1_700_000_000_000_000 // DAY_US * DAY_US
+DAYS = 14
+Frame = Callable[[], Any]
+
+
+def asof_lines(
+    spark: Any, seconds: Callable[..., list[float]], line: Callable[..., dict[str, Any]], rows: int, keep: Any
+) -> Iterator[dict[str, Any]]:
+    """``seconds`` times frames in turn; ``keep`` writes a frame to disk and reads it back."""
+    keys = max(rows // 100, 1)
+    labels = keep(_points(spark, rows // 10, keys, 0.0, 3, "at", "who").withColumnRenamed("v", "row"))
+    events = keep(_points(spark, rows, keys, 0.0, 1, "ts", "user"))
+    hot = keep(_points(spark, rows, keys, 0.1, 2, "ts", "user"))
+    one, three = _features(events, labels, "7d"), _features(events, labels, "1d", "3d", "7d")
+    seconds(one, three, repeats=1)  # loads kernels
+    mine, several, skewed = seconds(one, three, _features(hot, labels, "7d"))
+    (joined,) = seconds(_joined(events, labels), repeats=1)
+    yield line("as-of 7 days, against a range join", keys, rows, mine, joined)
+    yield line("as-of 1, 3 and 7 days: one size takes", keys, rows, several, mine)
+    yield line("as-of, a key with a tenth of all: even keys take", keys, rows, skewed, mine)
+
+
+def _points(spark: Any, rows: int, keys: int, hot: float, seed: int, time: str, key: str) -> Any:
+    from pyspark.sql import functions
+
+    moment = functions.lit(START_US) + (functions.rand(seed) * DAYS * DAY_US).cast("long")
+    even = (functions.rand(seed + 10) * keys).cast("long")
+    whose = functions.when(functions.rand(seed + 20) < hot, 0).otherwise(even)
+    columns = [
+        whose.alias(key),
+        functions.timestamp_micros(moment).alias(time),
+        functions.col("id").alias("v"),
+    ]
+    return spark.range(0, rows, 1, 4).select(*columns)
+
+
+def _features(events: Any, labels: Any, *sizes: str) -> Frame:
+    query = wr.query(time="ts", by="user").asof(*sizes).agg(total=wr.sum("v"), n=wr.count())
+    return lambda: query.run(events, at=labels, at_time="at", at_by="who")
+
+
+def _joined(events: Any, labels: Any) -> Frame:
+    from pyspark.sql import functions
+
+    def frame() -> Any:
+        inside = (
+            (events.user == labels.who)
+            & (events.ts < labels.at)
+            & (events.ts >= labels.at - functions.expr("INTERVAL 7 DAYS"))
+        )
+        pairs = labels.join(events, inside, "left")
+        return pairs.groupBy("row", "at", "who").agg(functions.sum("v"), functions.count("v"))
+
+    return frame
