@@ -241,7 +241,9 @@ def test_a_long_run_waits_until_others_are_a_part_of_it(monkeypatch: pytest.Monk
         for row in few:
             store = store.added(only_totals(slices_of([row])))
             lengths.append([len(run) for run in store.blocks[0].runs])
+        assert store.blocks[0].most == 19
         assert [total for *_, total in totals(store)][:4] == [2 + len(lengths) // 4] * 3 + [1]
+        assert store.blocks[0].most == len(store) == 16, "runs are not kept beside what they became"
     assert lengths == [[16, 1], [16, 2], [16, 3], [16, 1], [16, 2], [16, 3]]
     store = store.added(only_totals(slices_of([(1, 4 * k, 1) for k in range(4)])))
     assert [len(run) for run in store.blocks[0].runs] == [20]

@@ -108,7 +108,10 @@ class Block:
 
     @property
     def slices(self) -> HeldSlices:
-        return self._slices.get()
+        found = self._slices.get()
+        if self._runs:
+            self._runs = ()  # all of them are in one list now
+        return found
 
     @property
     def sizes(self) -> tuple[int, int]:
