@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.label_step import Labels, label_step, pack_labels
 from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place
-from windrow.errors import CorruptState
+from windrow.errors import ChangedQuery, CorruptState
 from windrow.testing import assert_same_results
 
 EVENTS = pa.schema([("ts", pa.int64()), ("user", pa.int32()), ("s", pa.string())])
@@ -145,6 +146,17 @@ def test_an_index_or_a_block_that_was_put_back_is_an_error() -> None:
         stream.entries[bucket].blocks = blocks
     with pytest.raises(CorruptState, match="are of different steps"):
         stream.batch(events_of(3, choose), labels_of(3, choose), 0)
+
+
+def test_labels_of_other_columns_are_refused() -> None:
+    stream, choose = LabelStream(START.asof(5).agg(n=wr.count())), random.Random(1)
+    stream.batch(events_of(1, choose), labels_of(1, choose), 0)
+    less = pa.schema([field for field in LABELS if field.name != "id"])
+    stream.labels = replace(stream.labels, schema=bytes(less.serialize()))
+    with pytest.raises(
+        ChangedQuery, match="had the columns id int64, .*, and have at int64"
+    ):
+        stream.batch(EVENTS.empty_table(), less.empty_table(), 0)
 
 
 def test_windows_without_an_end_are_refused() -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from windrow.engines.serving.event_block import EventBlock
 from windrow.engines.serving.held_events import HeldEvents
 from windrow.engines.stream.persistence.stored_state import Entries
+from windrow.errors import ChangedQuery
 from windrow.spec import Spec
 from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import checksum_of, pack, unpack
@@ -61,8 +62,13 @@ class LabelState:
             is_same = self._index["step"] == step
             require(is_same, "the index of events and the header are of different steps")
             waiting: pa.Table = self._index["labels"]
-            is_known = isinstance(waiting, pa.Table) and waiting.schema.equals(columns)
-            require(is_known, "labels that wait, of other columns")
+            require(isinstance(waiting, pa.Table), "labels that wait: not a table")
+        if not waiting.schema.equals(columns):
+            was, now = (", ".join(f"{f.name} {f.type}" for f in each) for each in (waiting.schema, columns))
+            raise ChangedQuery(
+                f"the labels had the columns {was}, and have {now}: give them as they were, or start the "
+                f"stream with another checkpoint"
+            )
         return waiting
 
     def events(self, query: Spec, schema: pa.Schema) -> HeldEvents:
