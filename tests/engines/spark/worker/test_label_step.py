@@ -153,9 +153,7 @@ def test_labels_of_other_columns_are_refused() -> None:
     stream.batch(events_of(1, choose), labels_of(1, choose), 0)
     less = pa.schema([field for field in LABELS if field.name != "id"])
     stream.labels = replace(stream.labels, schema=bytes(less.serialize()))
-    with pytest.raises(
-        ChangedQuery, match="had the columns id int64, .*, and have at int64"
-    ):
+    with pytest.raises(ChangedQuery, match=r"had the columns id int64, .*, and have at int64"):
         stream.batch(EVENTS.empty_table(), less.empty_table(), 0)
 
 
