@@ -95,8 +95,8 @@ class _EntryLowering(NativeLowering):
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """A kernel makes a million objects that live for a second: to look for cycles among them, and among all
-    that the program has, takes a tenth of the time and finds next to nothing."""
+    """To compile a kernel makes many objects that live for a second: to look for cycles among them, and among
+    all that the program has, takes time and finds next to nothing."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
