@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,3 +96,20 @@ def test_kernels_share_the_steps_of_an_algorithm() -> None:
     wr.query(time="t").rolling(rows=2).agg(m=wr.max("v")).run(rows)
     assert form.steps[TwoStacksLite] is steps
     assert partials_form(form).steps is form.steps
+
+
+def test_kernels_compile_where_the_internals_of_numba_have_moved(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['windrow.compile.linked'] = None\n"
+        "import pyarrow as pa, windrow as wr\n"
+        "rows = pa.table({'t': [1, 2, 11], 'v': [1.5, 2.0, 4.0]})\n"
+        "query = wr.query(time='t').window(wr.Tumbling(10)).agg(s=wr.sum('v'))\n"
+        "print(query.run(rows)['s'].to_pylist())\n"
+        "from windrow.compile.pipelines import LINKED\n"
+        "print(LINKED.__module__)\n"
+    )
+    environment = os.environ | {"WINDROW_CACHE_DIR": str(tmp_path)}
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split("\n") == ["[3.5, 4.0]", "numba.core.compiler", ""]

@@ -39,9 +39,9 @@ def kernel(function: Any) -> Any:
     """
     from numba import njit
 
-    from windrow.compile.linked import EntryCompiler
+    from windrow.compile.pipelines import ENTRY
 
-    return attach(njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=EntryCompiler)(function))
+    return attach(njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=ENTRY)(function))
 
 
 def attach(dispatcher: Any, print_: str | None = None) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from numba.core.registry import CPUDispatcher
 
-from windrow.compile.linked import EntryCompiler, LinkedCompiler
+from windrow.compile.pipelines import ENTRY, LINKED
 
 __all__ = ["NO_ENTRY_POINTS", "Step", "for_python"]
 
@@ -36,13 +36,13 @@ class Step(CPUDispatcher):
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         options = {**(targetoptions or {}), **NO_ENTRY_POINTS}
-        super().__init__(py_func, locals, options, pipeline_class=LinkedCompiler)
+        super().__init__(py_func, locals, options, pipeline_class=LINKED)
 
     @functools.cached_property
     def callable_form(self) -> Any:
         """The same function, for Python to call."""
         options = {**self.targetoptions, "no_cpython_wrapper": False}
-        return CPUDispatcher(self.py_func, self.locals, options, pipeline_class=EntryCompiler)
+        return CPUDispatcher(self.py_func, self.locals, options, pipeline_class=ENTRY)
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
