@@ -36,7 +36,7 @@ class Step(CPUDispatcher):
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         options = {**(targetoptions or {}), **NO_ENTRY_POINTS}
-        super().__init__(py_func, locals, options, pipeline_class=LINKED)
+        super().__init__(py_func, locals or {}, options, pipeline_class=LINKED)
 
     @functools.cached_property
     def callable_form(self) -> Any:

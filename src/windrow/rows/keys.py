@@ -24,6 +24,7 @@ from windrow.rows.key_codes import fast_codes
 from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
 from windrow.rows.pieces import take_in_pieces
+from windrow.rows.selection import take_rows
 from windrow.rows.sorting import are_sorted, first_rows, numbered_in_range, rank_keys
 from windrow.state.checks import require
 from windrow.threads import even_pieces, in_threads, is_one_piece
@@ -192,7 +193,7 @@ def shared_keys(by: tuple[str, ...], tables: Sequence[pa.Table]) -> tuple[pa.Tab
     every = pa.concat_tables([table.select(list(by)) for table in tables], promote_options="permissive")
     codes, firsts = encoded_keys(by, every)
     ends = np.cumsum([table.num_rows for table in tables])
-    return _flat(every.take(pa.array(firsts))), np.split(codes.astype(np.int64), ends[:-1])
+    return _flat(take_rows(every, firsts)), np.split(codes.astype(np.int64), ends[:-1])
 
 
 @dataclass(frozen=True)
