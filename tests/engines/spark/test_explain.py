@@ -49,8 +49,11 @@ def test_frames_of_rows_and_of_labels(spark: Any) -> None:
     assert "m = max('len'): native code; int64; TwoStacksLite" in asof
     assert "Spark's plan" not in asof
     stream = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
-    with pytest.raises(NotImplementedError, match="not yet on streams of Spark"):
-        wr.query(time="ts").asof("1h", "2h").agg(n=wr.count()).explain(stream)
+    served = wr.query(time="ts", watermark="1m").asof("1h", "2h").agg(n=wr.count()).explain(stream)
+    assert "as-of windows on streams: a result per label, over\n" in served
+    assert "a label comes out once the watermark has passed what it may see" in served
+    framed = wr.query(time="ts", watermark="1m").rolling("1h", "2h").agg(n=wr.count()).explain(stream)
+    assert "rolling on a stream: a result per row, over\n" in framed
 
 
 def test_why_an_aggregate_is_not_native(spark: Any) -> None:

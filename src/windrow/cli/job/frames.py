@@ -11,7 +11,6 @@ from typing import Any, get_args
 from windrow.cli.job.fields import REQUIRED, Fields
 from windrow.cli.job.model import Source
 from windrow.cli.job.places import Places
-from windrow.engines.serving.waiting_labels import check_ends
 from windrow.query import Query
 from windrow.spec_text import policy_of
 from windrow.windows.relative import Closed
@@ -49,6 +48,8 @@ def with_asof(query: Query, fields: Fields) -> Query:
 def check_stream(query: Query, source: Source, data: dict[str, Any], places: Places) -> None:
     """Refuse on streams what only finite tables can do."""
     if source.is_stream and query.asof_over is not None:
+        from windrow.engines.serving.waiting_labels import check_ends
+
         Fields(data["asof"], places, "asof", ASOF_KEYS).checked("direction", check_ends, query)
 
 
