@@ -1,6 +1,6 @@
 """As-of windows on Spark: features of labels, against a range join and a group.
 
-A tenth as many labels as events, a hundredth as many keys, events and labels of the same 14 days in no order.
+A tenth as many labels as events, both of the same 14 days in no order, 100 and 2,000 events per key.
 For each label the sum and the count of the events of its key in the 7 days before it. The join is Spark's
 own: equal keys, a range of times, then a group by label. Besides, windrow alone: three sizes against one, and
 a key that has a tenth of all events against even keys.
@@ -25,7 +25,13 @@ def asof_lines(
     spark: Any, seconds: Callable[..., list[float]], line: Callable[..., dict[str, Any]], rows: int, keep: Any
 ) -> Iterator[dict[str, Any]]:
     """``seconds`` times frames in turn; ``keep`` writes a frame to disk and reads it back."""
-    keys = max(rows // 100, 1)
+    for each in (100, 2_000):
+        yield from _lines(spark, seconds, line, rows, max(rows // each, 1), keep)
+
+
+def _lines(
+    spark: Any, seconds: Callable[..., list[float]], line: Any, rows: int, keys: int, keep: Any
+) -> Iterator[dict[str, Any]]:
     labels = keep(_points(spark, rows // 10, keys, 0.0, 3, "at", "who").withColumnRenamed("v", "row"))
     events = keep(_points(spark, rows, keys, 0.0, 1, "ts", "user"))
     hot = keep(_points(spark, rows, keys, 0.1, 2, "ts", "user"))
