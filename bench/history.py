@@ -13,7 +13,6 @@ import argparse
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from common import heading, machine, progress, table, verdict
+from sections.spark_session import spark_session
 
 import windrow as wr
 
@@ -31,22 +31,6 @@ START_US = 1_700_000_000_000_000 // DAY_US * DAY_US
 LIVE_DAYS = 8
 SCHEMA = "key long, ts timestamp, v double"
 GOAL, FIRST_GOAL = 20, 2
-
-
-def session(memory: str) -> Any:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": memory,
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.numRecentProgressUpdates": "1000",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    found = wr.spark.session(settings, master="local[2]", app_name="windrow bench")
-    found.sparkContext.setLogLevel("ERROR")
-    return found
 
 
 def write_days(folder: Path, keys: int, first: int, last: int) -> Path:
@@ -138,7 +122,7 @@ def main() -> None:
     parser.add_argument("--memory", default="4g", help="of the driver")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
-    spark = session(given.memory)
+    spark = spark_session(given.memory, spark_sql_streaming_numRecentProgressUpdates="1000")
     try:
         for name, value in machine().items():
             print(f"{name}: {value}")

@@ -8,9 +8,7 @@ some runs in turn, results thrown away (the ``noop`` sink). Where Spark would ta
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 from common import heading, least_seconds, machine, progress, table
 from sections.spark_aggregates import in_batch
 from sections.spark_asof import asof_lines
+from sections.spark_session import spark_session
 
 import windrow as wr
 
@@ -26,22 +25,6 @@ DAY_US = 86_400_000_000
 START_US = 1_700_000_000_000_000 // DAY_US * DAY_US
 SEGMENT_TREE = "spark.sql.window.segmentTree.enabled"
 Row = dict[str, Any]
-
-
-def session(memory: str) -> Any:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": memory,
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    found = wr.spark.session(settings, master="local[2]", app_name="windrow bench")
-    found.sparkContext.setLogLevel("ERROR")
-    return found
 
 
 class Bench:
@@ -374,7 +357,7 @@ def main() -> None:
     given = parser.parse_args()
     rows, repeats = (200_000, 1) if given.quick else (given.rows, given.repeats)
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
-    spark = session(given.memory)
+    spark = spark_session(given.memory, spark_sql_shuffle_partitions="4")
     try:
         bench = Bench(spark, folder, repeats)
         bench.seconds(lambda: bench.events(rows, 10), repeats=1)  # warm

@@ -14,7 +14,6 @@ import itertools
 import os
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from common import heading, machine, progress, table
 from sections.spark_aggregates import in_streams
+from sections.spark_session import spark_session
 
 import windrow as wr
 
@@ -39,22 +39,6 @@ WATERMARK = "2 minutes"
 TURNS, ONCE = "wssw", "ws"
 Row = dict[str, Any]
 Stream = Callable[[Any], Any]
-
-
-def session(memory: str) -> Any:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": memory,
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.numRecentProgressUpdates": "1000",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    found = wr.spark.session(settings, master="local[2]", app_name="windrow bench")
-    found.sparkContext.setLogLevel("ERROR")
-    return found
 
 
 @dataclass(frozen=True)
@@ -421,7 +405,7 @@ def main() -> None:
     parser.add_argument("--memory", default="4g", help="of the driver")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
-    spark = session(given.memory)
+    spark = spark_session(given.memory, spark_sql_streaming_numRecentProgressUpdates="1000")
     try:
         bench = Bench(spark, folder)
         warm(bench)
