@@ -1,6 +1,5 @@
-"""Values that are made, changed and asked quickly: what frozen dataclasses, ``dataclasses.replace`` and
-``functools.cached_property`` give, in a third of the time or less. A push makes and changes some dozens of
-values, however few rows it has.
+"""Values that are changed and asked quickly: what ``dataclasses.replace`` and ``functools.cached_property``
+give, in a third of the time or less. A push changes some dozens of values, however few rows it has.
 
 Changed copies are only for frozen dataclasses that compute nothing when they are made and keep nothing beside
 their fields: no ``__post_init__``, nothing lazy and no slots. Cost: about half a microsecond.
@@ -9,10 +8,9 @@ their fields: no ``__post_init__``, nothing lazy and no slots. Cost: about half 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from typing import Any, Generic, TypeVar
 
-__all__ = ["lazy", "quickly_made", "with_fields"]
+__all__ = ["lazy", "with_fields"]
 
 _Value = TypeVar("_Value")
 _Found = TypeVar("_Found")
@@ -41,36 +39,6 @@ class lazy(Generic[_Found]):  # noqa: N801 (it is used like cached_property)
             return self  # type: ignore[return-value]
         found = value.__dict__[self._name] = self._find(value)
         return found
-
-
-def quickly_made(cls: type[_Value]) -> type[_Value]:
-    """A frozen dataclass, without slots or ``__post_init__``, whose fields are set at once: its own
-    ``__init__`` calls a function for each.
-
-    >>> from dataclasses import dataclass, field
-    >>> @quickly_made
-    ... @dataclass(frozen=True)
-    ... class Point:
-    ...     x: int
-    ...     y: int = 0
-    ...     near: list[int] = field(default_factory=list)
-    >>> Point(1), Point(1, near=[3])
-    (Point(x=1, y=0, near=[]), Point(x=1, y=0, near=[3]))
-    """
-    parameters, lines, scope = ["self"], ["fields = self.__dict__"], dict[str, Any]()
-    for each in fields(cls):  # type: ignore[arg-type]
-        name, made = each.name, each.name
-        if each.default is not MISSING:
-            scope[f"_{name}_"], parameters = each.default, [*parameters, f"{name}=_{name}_"]
-        elif each.default_factory is not MISSING:
-            scope[f"_{name}_"], parameters = each.default_factory, [*parameters, f"{name}=_{name}_"]
-            made = f"_{name}_() if {name} is _{name}_ else {name}"
-        else:
-            parameters.append(name)
-        lines.append(f"fields[{name!r}] = {made}")
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines), scope)
-    cls.__init__ = scope["__init__"]  # type: ignore[method-assign]
-    return cls
 
 
 def with_fields(value: _Value, **changes: Any) -> _Value:

@@ -25,7 +25,6 @@ from windrow.compile.native import NativeMonoid
 from windrow.partials.over_ranges import fold_rows_natively, member_arrays, partials_form, run_driver
 from windrow.swag.native.drivers import Jit
 from windrow.threads import even_pieces, in_threads, is_one_piece
-from windrow.values import quickly_made
 
 __all__ = ["Cells", "Gathered", "Scattered", "pieces_over_cells"]
 
@@ -74,7 +73,6 @@ def _run_cells(form: NativeMonoid, columns: Any, nulls: Any, places: Any, cells:
     run_driver(form, fold_cells, (form.identity, columns, nulls, places, cells, count, out))
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Scattered:
     """The cell of each row."""
@@ -130,7 +128,6 @@ class Scattered:
         return self.times
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Gathered:
     """The rows by cell, those of a cell as they lie; every cell holds one."""

@@ -30,7 +30,7 @@ from windrow.partials.ranges import Shape
 from windrow.partials.results import array_of, as_moments
 from windrow.state.checks import check_column, require
 from windrow.swag.native.fallback import warn_of_error
-from windrow.values import quickly_made, with_fields
+from windrow.values import with_fields
 
 __all__ = [
     "Column",
@@ -46,7 +46,6 @@ __all__ = [
 Members = tuple[np.ndarray[Any, Any], ...]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class NativeColumn(Column):
     """Partials as arrays, one per member."""

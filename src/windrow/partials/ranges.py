@@ -18,7 +18,6 @@ from windrow.arrays import END_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.partials.range_pieces import widest_range
 from windrow.threads import even_pieces, in_threads
-from windrow.values import quickly_made
 
 if TYPE_CHECKING:
     from windrow.partials.cells import Cells
@@ -29,7 +28,6 @@ __all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices"]
 Shape = Literal["disjoint", "sliding", "any"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Slices:
     """Where rows are cut into slices: in processing order, which is by key and time."""

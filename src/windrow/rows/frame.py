@@ -27,12 +27,11 @@ from windrow.rows.pieces import extremes, key_counts, put_in_pieces, take_array,
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
-from windrow.values import lazy, quickly_made
+from windrow.values import lazy
 
 __all__ = ["Frame", "build_frame"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Frame:
     """The rows of a table that have a time. Positions are places in processing order."""
@@ -218,7 +217,6 @@ def build_frame(
     )
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Sorting:
     """What the rows of a table are sorted by."""

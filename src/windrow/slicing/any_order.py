@@ -26,7 +26,7 @@ from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
 from windrow.slicing.slicer import Slicer
 from windrow.threads import even_pieces, in_threads, is_one_piece
-from windrow.values import lazy, quickly_made
+from windrow.values import lazy
 
 __all__ = ["cut_in_any_order"]
 
@@ -98,7 +98,6 @@ def _gathered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, 
 # -- slices by time ------------------------------------------------------------------------------------------
 
 
-@quickly_made
 @dataclass(frozen=True)
 class _Uniform:
     """Slices of one length, from ``base`` on."""
@@ -117,7 +116,6 @@ class _Uniform:
         return self.base + self.period * (numbers + 1)
 
 
-@quickly_made
 @dataclass(frozen=True)
 class _Listed:
     """Slices between edges; the first begins with the first row."""

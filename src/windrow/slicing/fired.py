@@ -10,12 +10,11 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.slicing.found import Found
-from windrow.values import quickly_made, with_fields
+from windrow.values import with_fields
 
 __all__ = ["Piece"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Piece:
     """Windows that come out together; a retraction has no results."""

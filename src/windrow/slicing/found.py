@@ -15,12 +15,10 @@ import numpy as np
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.cache import kernel
-from windrow.values import quickly_made
 
 __all__ = ["Found", "Ranges"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Found:
     """Windows by what they are: number in the query, key, edges."""
@@ -68,7 +66,6 @@ class Found:
         return Found(nothing, nothing, nothing, nothing)
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Ranges:
     """Windows by key, then time, and the rows or slices [front, stop) that each holds: neither fronts nor

@@ -32,7 +32,7 @@ from windrow.compile.cache import kernel
 from windrow.errors import Raised, Span
 from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
-from windrow.values import quickly_made, with_fields
+from windrow.values import with_fields
 
 __all__ = [
     "HeldSlices",
@@ -47,7 +47,6 @@ __all__ = [
 ]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class HeldSlices:
     """Slices in columns, sorted by key and time."""

@@ -124,15 +124,15 @@ def flipped(data: bytes) -> bytes:
 
 def test_a_bucket_that_lacks_an_entry_is_corrupt() -> None:
     from support.packed_stream import PackedStream
-    from windrow.engines.spark.streaming.verify import _check_bucket
+    from windrow.engines.spark.streaming.verify import check_bucket
 
     stream = PackedStream(QUERY, BATCHES[0].schema)
     stream.batch(BATCHES[0], 20)
     for bucket, held in stream.entries.items():
         entries = {"header": held.head, "fence": held.guard, **held.blocks}
-        _check_bucket(bucket, entries)
+        check_bucket(bucket, entries)
         for name in entries:
             with pytest.raises(CorruptState):
-                _check_bucket(bucket, {k: v for k, v in entries.items() if k != name} | {"fence": b"none"})
+                check_bucket(bucket, {k: v for k, v in entries.items() if k != name} | {"fence": b"none"})
             with pytest.raises(CorruptState):
-                _check_bucket(bucket, entries | {name: flipped(entries[name])})
+                check_bucket(bucket, entries | {name: flipped(entries[name])})

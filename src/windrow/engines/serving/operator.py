@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from time import monotonic
-from time import time as wall_clock
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +30,6 @@ from windrow.engines.stream.snapshot import (
     unpack_snapshot,
 )
 from windrow.engines.stream.state import State
-from windrow.engines.stream.watermark import Judge
 from windrow.engines.stream.watermark_values import shown_watermark
 from windrow.query_settings import checked_labels
 from windrow.rows.tables import read_table
@@ -67,16 +64,8 @@ class AsOfOperator(Operator):
             self._saved.store_beside(self._log)
 
     @classmethod
-    def restored(
-        cls,
-        query: Spec,
-        snapshot: bytes,
-        *,
-        clock: Callable[[], float] = monotonic,
-        now: Callable[[], float] = wall_clock,
-        judge: Judge = "push",
-    ) -> AsOfOperator:
-        operator = cls(query, clock=clock, now=now, judge=judge)
+    def restored(cls, query: Spec, snapshot: bytes, **options: Any) -> AsOfOperator:
+        operator = cls(query, **options)
         stored = unpack_snapshot(snapshot)
         operator._plan, state = restored_value(operator._plan, stored, None)
         operator._events.put_back(state.events)

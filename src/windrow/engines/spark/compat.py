@@ -229,6 +229,6 @@ def repartition_state(session: SparkSession, checkpoint: str, partitions: int) -
     if manager is None:
         raise NotImplementedError(
             f"state is spread over other partitions by Spark itself, from PySpark 4.2 on and not over Spark "
-            f"Connect: this session has PySpark {session.version}"
+            f"Connect: here it is PySpark {session.version}"
         )
     manager.repartition(checkpoint, partitions)

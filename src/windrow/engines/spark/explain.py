@@ -21,7 +21,7 @@ from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import plain_reason_over
 from windrow.partials.kept.families import FAMILIES
 from windrow.rows.columns import needed_columns, plain_type
-from windrow.spec import Spec
+from windrow.spec import Frames, Spec
 from windrow.swag import choose
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
 def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     """What labels see, or rows of their neighbours."""
     assert query.frames is not None
-    frames = [f"{ending}: {seen}" if ending else f"{seen}" for ending, seen in query.frames.named]
     is_asof = query.asof_over is not None
     read = f"  read: {', '.join(needed_columns(query))}; the other columns"
     if is_asof:
@@ -83,7 +82,7 @@ def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
         rest = ["  rows without a time come back with null results", f"{read} pass through"]
     return [
         "as-of windows: a result per label, over" if is_asof else "rolling in order: a result per row, over",
-        *(f"  {each}" for each in frames),
+        *_seen(query.frames),
         *points,
         f"  one pass over sorted batches, whatever the number of sizes; memory: {_HELD}",
         f"  hot keys: {_skew(query, frame)}",
@@ -91,13 +90,17 @@ def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     ]
 
 
+def _seen(frames: Frames) -> list[str]:
+    """A line for each frame."""
+    return [f"  {ending}: {seen}" if ending else f"  {seen}" for ending, seen in frames.named]
+
+
 def _framed_stream(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     """What rows see of their neighbours, on a stream."""
     assert query.frames is not None
-    frames = [f"{ending}: {seen}" if ending else f"{seen}" for ending, seen in query.frames.named]
     return [
         "rolling on a stream: a result per row, over",
-        *(f"  {each}" for each in frames),
+        *_seen(query.frames),
         f"  shuffle: rows go to the bucket of their key ({_keys(query)}), which holds them in Spark's state",
         *(f"  held: {each}" for each in held_in_words(query.frames)),
     ]
@@ -106,10 +109,9 @@ def _framed_stream(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str
 def _served(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     """What labels of a stream see of a stream of events."""
     assert query.asof_over is not None
-    frames = [f"{ending}: {seen}" if ending else f"{seen}" for ending, seen in query.asof_over.named]
     return [
         "as-of windows on streams: a result per label, over",
-        *(f"  {each}" for each in frames),
+        *_seen(query.asof_over),
         f"  events and labels of a key ({_keys(query)}) go to one bucket, and to one stateful operator",
         "  a label comes out once the watermark has passed what it may see; events before the watermark are "
         "late",

@@ -14,12 +14,11 @@ from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.fired import Piece
 from windrow.slicing.slices import HeldSlices
-from windrow.values import quickly_made, with_fields
+from windrow.values import with_fields
 
 __all__ = ["NOTHING_DUE", "Due", "advanced", "counted", "without_dead_keys"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Due:
     """What comes out, and what a batch touched."""

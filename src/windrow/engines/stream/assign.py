@@ -13,12 +13,11 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.batch import Batch
 from windrow.slicing.slices import HeldSlices
-from windrow.values import quickly_made, with_fields
+from windrow.values import with_fields
 
 __all__ = ["Taken", "corrected", "late_before", "take_slices"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Taken:
     """The state after a batch of slices, late pairs counted; which slices some window took (None: all), and

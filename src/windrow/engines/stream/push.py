@@ -25,12 +25,11 @@ from windrow.rows.frame import build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import Moments, read_moments
 from windrow.slicing.batch import Batch, fold_batch
-from windrow.values import quickly_made, with_fields
+from windrow.values import with_fields
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
 
 
-@quickly_made
 @dataclass(frozen=True)
 class Rows:
     """Rows that have a time, with their numbers in the order in which they came."""

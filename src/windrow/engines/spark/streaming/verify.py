@@ -16,7 +16,7 @@ from windrow.errors import CorruptState
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Verified", "check_state"]
+__all__ = ["Verified", "check_bucket", "check_state"]
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,13 @@ def check_state(checkpoint: str, spark: SparkSession | None = None) -> Verified:
         for bucket, name, value in entries_of(checkpoint, spark, operator).toLocalIterator():
             found.setdefault((operator, bucket), {})[name] = bytes(value)
     for (_, bucket), entries in found.items():
-        _check_bucket(bucket, entries)
+        check_bucket(bucket, entries)
     sizes = [len(value) for entries in found.values() for value in entries.values()]
     return Verified(len(found), len(sizes), sum(sizes))
 
 
-def _check_bucket(bucket: int, entries: dict[str, bytes]) -> None:
+def check_bucket(bucket: int, entries: dict[str, bytes]) -> None:
+    """Raise unless the entries of a bucket fit together."""
     header, fence = entries.get(HEADER), entries.get(FENCE)
     if header is None:
         raise CorruptState(f"bucket {bucket}: its header is missing from Spark's state")

@@ -29,9 +29,9 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import delay_ms, watermark_of
 
-__all__ = ["ENTRIES_OF_HISTORY", "history_entries"]
+__all__ = ["history_entries"]
 
-ENTRIES_OF_HISTORY = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("value", pa.binary())])
+_ENTRIES = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("value", pa.binary())])
 #: so many bytes of blobs are taken at once
 _MOST_BYTES = 16 << 20
 
@@ -60,12 +60,15 @@ def _entries(
     payload: bytes, schema: pa.Schema, buckets: int, until: int, bucket: int, rows: Iterable[_Packed]
 ) -> dict[str, bytes]:
     plan, state = begin(payload, schema)
-    latest, blobs = START_OF_TIME, list[bytes]()
+    latest, blobs, nbytes = START_OF_TIME, list[bytes](), 0
     for _, clock, blob in rows:
         latest = latest if clock is None else max(latest, clock)
-        blobs += [] if blob is None else [bytes(blob)]
-        if sum(map(len, blobs)) >= _MOST_BYTES:
-            (plan, state), blobs = _taken(plan, state, blobs), []
+        if blob is None:
+            continue
+        blobs.append(bytes(blob))
+        nbytes += len(blob)
+        if nbytes >= _MOST_BYTES:
+            (plan, state), blobs, nbytes = _taken(plan, state, blobs), [], 0
     plan, state = _taken(plan, state, blobs)
     found = _DictEntries(bucket_place(bucket))
     reached = _watermark(payload, state, latest)
@@ -118,5 +121,5 @@ class _DictEntries:
 
 
 def _batch(rows: list[Any]) -> pa.RecordBatch:
-    columns = [pa.array([row[k] for row in rows], field.type) for k, field in enumerate(ENTRIES_OF_HISTORY)]
-    return pa.RecordBatch.from_arrays(columns, schema=ENTRIES_OF_HISTORY)
+    columns = [pa.array([row[k] for row in rows], field.type) for k, field in enumerate(_ENTRIES)]
+    return pa.RecordBatch.from_arrays(columns, schema=_ENTRIES)
