@@ -73,7 +73,7 @@ constraints: ## Resolve all extras afresh and pin them in constraints.txt
 	rm -rf .cache/constraints
 	$(PYTHON) -m venv .cache/constraints
 	.cache/constraints/bin/python -m pip install --quiet --upgrade pip
-	.cache/constraints/bin/python -m pip install --quiet --editable '.[dev,spark,connect,redis,rocksdb]' hatchling
+	.cache/constraints/bin/python -m pip install --quiet --editable '.[dev,spark,connect,metrics,redis,rocksdb]' hatchling
 	.cache/constraints/bin/python -m pip freeze --all --exclude windrow --exclude setuptools > constraints.txt
 	rm -rf .cache/constraints
 

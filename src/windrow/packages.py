@@ -11,6 +11,7 @@ __all__ = ["EXTRAS", "how_to_install"]
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cli": ("rich>=13",),
     "connect": ("pyspark[connect]>=4.0", "protobuf>=6"),
+    "metrics": ("prometheus-client>=0.21",),
     "redis": ("redis>=5",),
     "rocksdb": ("rocksdict>=0.3.23",),
     "spark": ("pyspark>=3.5", "protobuf>=6"),

@@ -124,6 +124,11 @@ def _running(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="progress as JSON lines on the standard output")
     command.add_argument("--quiet", action="store_true", help="show no progress")
     command.add_argument("--report", metavar="FILE.html", help="write a report of the run, one HTML file")
+    command.add_argument(
+        "--metrics",
+        metavar="HOST:PORT",
+        help="answer Prometheus there while the job runs; :9100 is this machine alone",
+    )
     command.add_argument("--overwrite", action="store_true", help="local engine: replace earlier results")
     command.add_argument("--verbose", action="store_true", help="show what Spark logs, and whole errors")
 

@@ -22,6 +22,7 @@ from support.cli_jobs import (
     write_job,
     write_strange_numbers,
 )
+from support.scraping import scrapes
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
@@ -35,19 +36,34 @@ def rows_of(folder: Path) -> pa.Table:
 
 
 def test_a_stream_on_spark_gives_what_the_local_engine_gives(
-    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_calls(tmp_path, files=3)  # rows are judged by the watermark of the micro-batch before
     text = GOOD.replace("header = true", "header = true\nmaxFilesPerTrigger = 1")
     file = write_job(tmp_path, text)
     report = tmp_path / "report.html"
-    assert main(["run", str(file), "--report", str(report)]) == 0
+    scraped = scrapes(monkeypatch)
+    assert main(["run", str(file), "--report", str(report), "--metrics", ":0"]) == 0
+    measured = dict(scraped)
     said = capsys.readouterr().err
     assert "late 1" in said
     assert re.search(r"rows in [^(]+ \(Spark started in ", said)
 
     own = write_job(tmp_path, text.replace('"results"', '"local"'), "local.toml")
-    assert main(["run", str(own), "--engine", "local", "--batch-rows", "60", "--quiet"]) == 0
+    assert (
+        main(["run", str(own), "--engine", "local", "--batch-rows", "60", "--quiet", "--metrics", ":0"]) == 0
+    )
+    assert {
+        (name, *labels): n for (name, *labels), n in measured.items() if name == "windrow_rows_total"
+    } == {
+        ("windrow_rows_total", "aggregated", "calls"): 180,
+        ("windrow_rows_total", "calls", "late"): 1,
+        ("windrow_rows_total", "calls", "rejected"): 0,
+    }
+    beside = {"calls", "local"}  # the names of the two jobs
+    names = [{(name, *(set(labels) - beside)) for name, *labels in each} for each in (measured, scraped)]
+    assert names[1] - names[0] == {("windrow_rows_filtered_total",)}  # which Spark does not count
+    assert names[0] <= names[1]
     found, every = rows_of(tmp_path / "results"), rows_of(tmp_path / "local")
     watermark = max(end for end in found.column("window_end").to_pylist())
     due = pa.Table.from_pylist(

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from windrow.cli.addresses import read_address
 from windrow.cli.commands.reading import job_of
 from windrow.cli.errors import JobError, JobFailed, JobInterrupted
 from windrow.cli.job import Job
 from windrow.cli.job.secrets import scrubbed
 from windrow.cli.record import Record
 from windrow.cli.show import Reporter, reporter_for
+from windrow.cli.show.several import Several
 
 __all__ = ["execute", "recorded", "run_job"]
 
@@ -49,7 +51,7 @@ def recorded(job: Job, options: argparse.Namespace, work: Callable[[Record, Repo
     if options.report is not None and Path(options.report).is_dir():
         raise JobError(f"--report {options.report}: this is a folder: name a file in it, as report.html")
     record = Record(job, options.engine)
-    reporter = reporter_for(options.json, options.quiet)
+    reporter = _reporter(job, options)
     try:
         work(record, reporter)
         record.end("done")
@@ -64,6 +66,18 @@ def recorded(job: Job, options: argparse.Namespace, work: Callable[[Record, Repo
     finally:
         _finish(record, reporter, options)
     return record
+
+
+def _reporter(job: Job, options: argparse.Namespace) -> Reporter:
+    """All that shows the run. Programs that call ``recorded`` need not name what they do not want."""
+    terminal = reporter_for(options.json, options.quiet)
+    if getattr(options, "metrics", None) is None:
+        return terminal
+    from windrow.cli.show.prometheus import PrometheusEndpoint
+
+    endpoint = PrometheusEndpoint(job.name, read_address(options.metrics, "--metrics"))
+    terminal.note(f"metrics: {endpoint.address.url}/metrics")
+    return Several([terminal, endpoint])
 
 
 def _finish(record: Record, reporter: Reporter, options: argparse.Namespace) -> None:

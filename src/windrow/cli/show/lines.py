@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from windrow.cli.show.out import one_line, say_line
 from windrow.cli.show.progress import Progress, Totals, human_bytes, human_seconds, human_time
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["JsonLines", "PlainLines", "Reporter", "Silent", "progress_text"]
 
@@ -18,6 +21,9 @@ class Reporter(Protocol):
     def note(self, text: str) -> None: ...
 
     def progress(self, progress: Progress, totals: Totals) -> None: ...
+
+    def results(self, table: pa.Table) -> None:
+        """Results of a step, where they pass through this process."""
 
     def ended(self, summary: dict[str, Any], text: str) -> None: ...
 
@@ -43,7 +49,26 @@ def progress_text(progress: Progress, totals: Totals) -> str:
     return " | ".join(parts)
 
 
-class PlainLines:
+class Silent:
+    """Shows nothing."""
+
+    def note(self, text: str) -> None:
+        pass
+
+    def progress(self, progress: Progress, totals: Totals) -> None:
+        pass
+
+    def results(self, table: pa.Table) -> None:
+        pass
+
+    def ended(self, summary: dict[str, Any], text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class PlainLines(Silent):
     """A line per step on the error output, so that results may be piped."""
 
     def __init__(self, out: TextIO | None = None) -> None:
@@ -59,11 +84,8 @@ class PlainLines:
         if text:
             self.note(text)
 
-    def close(self) -> None:
-        pass
 
-
-class JsonLines:
+class JsonLines(Silent):
     """An object a line on the standard output: note, progress, end."""
 
     def __init__(self, out: TextIO | None = None) -> None:
@@ -80,22 +102,3 @@ class JsonLines:
 
     def ended(self, summary: dict[str, Any], text: str) -> None:
         self._write("end", **summary)
-
-    def close(self) -> None:
-        pass
-
-
-class Silent:
-    """Shows nothing."""
-
-    def note(self, text: str) -> None:
-        pass
-
-    def progress(self, progress: Progress, totals: Totals) -> None:
-        pass
-
-    def ended(self, summary: dict[str, Any], text: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from windrow.cli.show.lines import Silent
 from windrow.cli.show.out import one_line
 from windrow.cli.show.progress import Progress, Totals, human_bytes, human_seconds, human_time
 
@@ -17,7 +18,7 @@ __all__ = ["LiveLine"]
 _WIDE = 110
 
 
-class LiveLine:
+class LiveLine(Silent):
     """A small table: a head and one row of numbers, at most as wide as the terminal."""
 
     def __init__(self, console: Console | None = None) -> None:

@@ -86,7 +86,7 @@ def _run_once(
             result = guarded(job.query.run, table, **labels)
         for warning in caught:
             reporter.note(f"note: {warning.message}")
-        _keep(sink, record, result)
+        _keep(sink, record, reporter, result)
         is_complete = True
     finally:
         sink.close(is_complete)
@@ -136,7 +136,7 @@ def run_batches(
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:
             for result in _stepped(job, operator, batches, record, reporter, derived):
-                _keep(sink, record, result)
+                _keep(sink, record, reporter, result)
                 if stopping.asked:
                     break
             else:
@@ -236,10 +236,11 @@ def _moment(watermark: Any, largest: Any) -> Any:
     return watermark
 
 
-def _keep(sink: LocalSink, record: Record, result: pa.Table) -> None:
+def _keep(sink: LocalSink, record: Record, reporter: Reporter, result: pa.Table) -> None:
     sink.write(result)
     record.written = (record.written or 0) + result.num_rows
     record.results.add(result)
+    reporter.results(result)
 
 
 def _joined(tables: list[pa.Table], which: str = "the source") -> pa.Table:
