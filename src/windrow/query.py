@@ -289,8 +289,8 @@ class Query(Spec):
         self._check_complete()
         operator = self._operator()
         has_history = history is not None or history_until is not None
-        if has_history and self.asof_over is not None:
-            raise TypeError("history= is for windows: push history to the operator of an as-of query")
+        if has_history:
+            self._check_history()
         rolling_store = self._rolling_store
         if rolling_store is not None and store not in (None, rolling_store):
             raise ValueError("open(store=...) and rolling(store=...) are different stores: give one of them")
@@ -312,12 +312,16 @@ class Query(Spec):
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
         judge: Literal["push", "spark"] = "push",
+        history: Any = None,
+        history_until: Any = None,
     ) -> Operator:
         """An operator that goes on from what :meth:`Operator.snapshot` gave.
 
-        The query must be the one that the snapshot is of; windows and aggregates may have been added. An
-        added aggregate is null over windows that hold a row which it has not seen. ``judge`` is not in the
-        snapshot: give the one of :meth:`open`.
+        The query must be the one that the snapshot is of; windows and aggregates may have been added and
+        removed, and watermark, allowed_lateness and max_ahead changed. An added aggregate is null over
+        windows that hold a row which it has not seen, unless it is filled from ``history``: all rows before
+        ``history_until``, a time behind every row that was pushed. See docs/history.md. ``judge`` is not in
+        the snapshot: give the one of :meth:`open`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t").window(wr.Tumbling(10))
@@ -338,7 +342,11 @@ class Query(Spec):
                 "a snapshot has no windows of rolling(store=...): open(name=...) goes on from what is in the "
                 "store"
             )
-        return operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
+        found = operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
+        if history is not None or history_until is not None:
+            self._check_history()
+            found.begin_with(history, history_until)
+        return found
 
     def explain(self, data: Any = None) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
@@ -369,6 +377,10 @@ class Query(Spec):
     def _check_complete(self) -> None:
         if not self.aggregates:
             raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
+
+    def _check_history(self) -> None:
+        if self.asof_over is not None:
+            raise TypeError("history= is for windows: push history to the operator of an as-of query")
 
     def _operator(self) -> type[Operator]:
         """The operator that such a query runs on."""

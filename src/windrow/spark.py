@@ -14,7 +14,7 @@ from windrow.engines.spark.observed import counted
 from windrow.engines.spark.session import SETTINGS, DefaultPartitions, session
 from windrow.engines.spark.streaming.checkpoint import check_checkpoint
 from windrow.engines.spark.streaming.copies import fork, rescale
-from windrow.engines.spark.streaming.inspect import inspect_state
+from windrow.engines.spark.streaming.inspect import inspect_state, watermark_of_state
 from windrow.engines.spark.streaming.late import sink_both, split_late
 from windrow.engines.spark.streaming.verify import Verified, check_state
 
@@ -31,4 +31,5 @@ __all__ = [
     "session",
     "sink_both",
     "split_late",
+    "watermark_of_state",
 ]

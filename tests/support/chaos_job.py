@@ -1,5 +1,6 @@
 """A streaming job in a process of its own, to be killed: files in, one a micro-batch; results out, a folder a
-micro-batch, written anew if the micro-batch is run again.
+micro-batch, written anew if the micro-batch is run again. Where the folder has a file past.parquet, the
+stream begins with it.
 
     python chaos_job.py FOLDER MASTER
 """
@@ -9,12 +10,18 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import windrow as wr
 
 SCHEMA = "ts timestamp, region string, len long"
+#: where history ends
+HISTORY_UNTIL = datetime(2024, 5, 1, 0, 30, tzinfo=UTC)
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -35,6 +42,12 @@ def query() -> Any:
     return q.agg(n=wr.count(), total=wr.sum("len"), longest=wr.max("len"))
 
 
+def results(folder: Path) -> list[Any]:
+    """What the job has given for all micro-batches."""
+    tables = [pq.read_table(each) for each in sorted((folder / "output").iterdir())]
+    return pa.concat_tables(tables).to_pylist()
+
+
 def main(folder: Path, master: str) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = wr.spark.session(SETTINGS, master=master)
@@ -48,7 +61,12 @@ def main(folder: Path, master: str) -> None:
         shutil.rmtree(target, ignore_errors=True)
         fresh.rename(target)  # a folder is there whole, or not at all
 
-    writer = query().run(stream).writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    past, history = folder / "past.parquet", dict[str, Any]()
+    if past.exists():
+        rows = spark.read.schema(SCHEMA).parquet(str(past))
+        history = {"history": rows, "history_until": HISTORY_UNTIL}
+    frame = query().run(stream, **history)
+    writer = frame.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
     writer.foreachBatch(write).trigger(availableNow=True).start().awaitTermination()
     (folder / "done").touch()
 

@@ -13,14 +13,17 @@ __all__ = ["SHARED", "scope_of"]
 #: where tests share a Spark session
 SHARED = "tests/engines/spark"
 #: those among them that start their own
-OWN_SESSION = {"test_cluster.py", "test_connect.py", "test_exactly_once.py"}
+OWN_SESSION = {"test_cluster.py", "test_connect.py", "test_exactly_once.py", "test_history_kills.py"}
 #: those that spend most of their time on streams
 STREAMS = {
+    "test_bending.py",
     "test_checkpoints.py",
     "test_cli.py",
+    "test_copies.py",
     "test_derived_jobs.py",
     "test_explosions.py",
     "test_golden.py",
+    "test_history.py",
     "test_late_jobs.py",
     "test_moments_and_lists.py",
     "test_state_of_streams.py",

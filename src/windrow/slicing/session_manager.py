@@ -125,6 +125,10 @@ class SessionPart:
                 revisions = self.ledger.revisions[chosen] + 1
                 yield Piece(self.ledger.found.take(chosen), None, revisions, is_final=final)
 
+    def forgotten(self, watermark: int) -> SessionPart:
+        """Without sessions that no row can correct any more."""
+        return self._forgotten(self.store.spans(), watermark)
+
     def _forgotten(self, spans: Ranges, watermark: int) -> SessionPart:
         until = watermark
         if self.query.corrects and watermark < END_OF_TIME:

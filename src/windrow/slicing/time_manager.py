@@ -190,7 +190,7 @@ class TimePart:
                 for found, results in self._due(windows, low, high):
                     part, piece = part._entered(found, results, is_final=True)
                     pieces.append(piece)
-        return part._forgotten(high), pieces
+        return part.forgotten(high), pieces
 
     def _is_quiet(self, low: int, high: int) -> bool:
         """Whether nothing is due, fused or forgotten while the watermark goes from one time to another."""
@@ -255,7 +255,7 @@ class TimePart:
     def _any_slice(self) -> HeldSlices:
         return next(self.store.all())
 
-    def _forgotten(self, watermark: int) -> TimePart:
+    def forgotten(self, watermark: int) -> TimePart:
         """Without what no window can need any more."""
         until = watermark if watermark == END_OF_TIME else watermark - self._allowed
         horizon = END_OF_TIME if until == END_OF_TIME else self.windows.horizon(until)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,24 @@ def test_a_stream_goes_on_in_other_partitions_and_its_fork_by_itself(source: Sou
     for table in BATCHES[:1]:
         again.push(table), again.push(table.slice(0, 0))
     rest = [row for table in BATCHES[1:] for row in again.push(table).to_pylist()]
-    assert_same_results(found(forked), rest + again.push(BATCHES[0].slice(0, 0)).to_pylist())
+    source.spark.conf.set(PARTITIONS, "1")
+    with running(source, point):
+        source.spark.conf.set(PARTITIONS, "2")
+        assert_same_results(found(forked), rest + again.push(BATCHES[0].slice(0, 0)).to_pylist())
     _check_commands(forked, source.folder, capfd)
+
+
+@contextmanager
+def running(source: Source, checkpoint: str) -> Iterator[None]:
+    """While a stream goes on from a checkpoint, in the same application."""
+    rows = source.spark.readStream.schema(SCHEMA).parquet(str(source.input))
+    writer = QUERY.run(rows).writeStream.option("checkpointLocation", checkpoint).format("noop")
+    stream = writer.trigger(processingTime="1 hour").start()
+    try:
+        yield
+        assert stream.isActive
+    finally:
+        stream.stop()
 
 
 def _check_commands(checkpoint: str, folder: Path, capfd: Any) -> None:

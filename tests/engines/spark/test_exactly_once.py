@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,11 +120,6 @@ def batches_out(folder: Path) -> int:
     return len(list((folder / "output").glob("*")))
 
 
-def results(folder: Path) -> list[Any]:
-    tables = [pq.read_table(each) for each in sorted((folder / "output").iterdir())]
-    return pa.concat_tables(tables).to_pylist()
-
-
 def test_output_after_kills_is_that_of_a_run_never_killed(tmp_path: Path) -> None:
     with counted("Stream on Spark, driver, executor or worker killed") as tally:
         check_output_after_kills(tmp_path, tally)
@@ -154,5 +148,5 @@ def check_output_after_kills(tmp_path: Path, tally: Tally) -> None:
     end = START + timedelta(seconds=(BATCHES - 1) * 60 + 86_400 - 120)
     due = [row for row in everything if row["window_end"] <= end and row["window"] != "five"]
     due += [row for row in everything if row["window"] == "five" and row["window_end"] < end]
-    assert_same_results(results(tmp_path), due)
+    assert_same_results(chaos_job.results(tmp_path), due)
     tally.held = kills  # the output is of all of them together

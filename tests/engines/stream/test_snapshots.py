@@ -59,13 +59,11 @@ def test_all_differences_of_another_query_are_named() -> None:
         "time was t, is ts",
         "by was ('k',), is ('j',)",
         "order was (), is ('o',)",
-        "watermark was 2, is 3",
         "late was count, is emit",
         "min_count was 0, is 1",
         "window 'ten' was Tumbling(10), is Tumbling(5)",
-        "window 'visit' (Session(3)) is missing",
+        "window 'visit' (Session(3)) is called 'other', and its state would be lost",
         "aggregate 'n' was count(), is sum(v)",
-        "aggregate 'total' (sum(v)) is missing",
     ):
         assert difference in str(raised.value)
 

@@ -33,13 +33,13 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, conf: Sequence[Setting]) -> int:
-    table = _on_spark(conf, lambda spark: _slices(options.checkpoint, spark))
+    table, watermark = _on_spark(conf, lambda spark: _shown(options.checkpoint, spark))
     if options.json:
         _write_lines(table, sys.stdout)
         return 0
     from windrow.cli.show.tables import text_table
 
-    say(_summary(table))
+    say(_summary(table, watermark))
     print(text_table(table, options.rows, shutil.get_terminal_size().columns))
     return 0
 
@@ -138,6 +138,12 @@ def _on_spark(conf: Sequence[Setting], work: Callable[[Any], Any]) -> Any:
         return guarded(work, spark)
 
 
+def _shown(checkpoint: str, spark: Any) -> tuple[Any, Any]:
+    from windrow.spark import watermark_of_state
+
+    return _slices(checkpoint, spark), watermark_of_state(checkpoint, spark)
+
+
 def _slices(checkpoint: str, spark: Any) -> Any:
     from windrow.spark import inspect_state
 
@@ -154,13 +160,14 @@ def _no_job(conf: Sequence[Setting]) -> Job:
     return Job(Path("state.toml"), source, query(time="ts"), sink, spark)
 
 
-def _summary(table: Any) -> str:
+def _summary(table: Any, watermark: Any) -> str:
     import pyarrow.compute as pc
 
     from windrow.cli.show.moments import plain_value
 
+    reached = "no watermark yet" if watermark is None else f"watermark {watermark}"
     if not table.num_rows:
-        return "the state is empty"
+        return f"the state is empty, {reached}\n"
     keys = [
         n for n in table.column_names if n not in ("bucket", "part", "first", "last", "rows", "came_late")
     ]
@@ -169,5 +176,5 @@ def _summary(table: Any) -> str:
     rows = pc.sum(table.column("rows")).as_py()
     return (
         f"{table.num_rows:,} slices of {count:,} keys, {rows:,} rows folded in, "
-        f"from {human_time(first)} to {human_time(last)}\n"
+        f"from {human_time(first)} to {human_time(last)}, {reached}\n"
     )

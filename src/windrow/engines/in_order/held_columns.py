@@ -57,18 +57,22 @@ class HeldColumns:
     types: Mapping[str, Any] = field(default_factory=dict[str, Any])
     #: those that may be missing
     added: Collection[str] = ()
+    #: those that may be there and are left out
+    unread: Collection[str] = ()
     #: whether there may be others
     has_others: bool = False
 
     @classmethod
-    def of(cls, query: Spec, schema: pa.Schema, added: Collection[str]) -> HeldColumns:
+    def of(
+        cls, query: Spec, schema: pa.Schema, added: Collection[str], unread: Collection[str] = ()
+    ) -> HeldColumns:
         """Those of a query whose state knows columns with these types; ``added`` are aggregates that came
-        later than some rows."""
+        later than some rows, ``unread`` columns that only aggregates read which were removed."""
         known = {c for name, a in query.aggregates if name not in added for c in a.reads}
         known |= {query.time, *query.by, *query.order}
         later = {c for name, a in query.aggregates if name in added for c in a.reads} - known
         types = {column.name: column.type for column in schema if column.name not in later}
-        return cls((), types, later)
+        return cls((), types, later, unread)
 
     def completed(self, table: pa.Table) -> pa.Table:
         """Rows that were stored, with nulls in columns that they did not have; others are refused."""
@@ -76,6 +80,9 @@ class HeldColumns:
             if name not in table.column_names:
                 require(not self.types or name in self.added, f"held rows without a column {name!r}")
                 table = table.append_column(name, pa.nulls(table.num_rows))
+        if not self.has_others:
+            unread = set(self.unread).difference(self.names)
+            table = table.drop_columns([name for name in table.column_names if name in unread])
         others = [name for name in table.column_names if name not in self.names]
         require(self.has_others or not others, f"held rows with columns that no one reads: {others}")
         check_types("held rows", table, self.types)

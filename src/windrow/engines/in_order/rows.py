@@ -367,10 +367,10 @@ class OrderedRows:
         found["pending"] = None if waiting is None else waiting.by_time().state()
         return found
 
-    def expect(self, schema: pa.Schema, added: Collection[str]) -> None:
+    def expect(self, schema: pa.Schema, added: Collection[str], unread: Collection[str] = ()) -> None:
         """Before ``restore``: rows have columns of these types; aggregates that were ``added`` may read
-        others."""
-        self._stored_columns = HeldColumns.of(self._query, schema, added)
+        others; nobody reads those that are ``unread`` any more."""
+        self._stored_columns = HeldColumns.of(self._query, schema, added, unread)
 
     def restore(
         self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()

@@ -16,7 +16,7 @@ from windrow.slicing.fired import Piece
 from windrow.slicing.slices import HeldSlices
 from windrow.values import with_fields
 
-__all__ = ["NOTHING_DUE", "Due", "advanced", "counted", "without_dead_keys"]
+__all__ = ["NOTHING_DUE", "Due", "advanced", "counted", "passed", "without_dead_keys"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,20 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
     return state, Due(tuple(pieces), tuple(tables)) if pieces or tables else NOTHING_DUE
 
 
+def passed(plan: Plan, state: State, watermark: int) -> State:
+    """The state at another watermark, where nobody asks for what is due: what came out is only made where the
+    state has to know of it."""
+    if plan.counts_revisions or plan.query.empty == "emit":
+        return advanced(plan, state, watermark)[0]
+    state = with_fields(
+        state,
+        watermark=watermark,
+        time=None if state.time is None else state.time.forgotten(watermark),
+        sessions=tuple(part.forgotten(watermark) for part in state.sessions),
+    )
+    return naming_keys(state.keys, state.axis, lambda: _ordered(plan, state)[0])
+
+
 def counted(state: State, pieces: Sequence[Piece]) -> State:
     """With the windows of these pieces counted."""
     counts = state.counts
@@ -88,7 +102,7 @@ def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool
     if not state.ordered or state.watermark == START_OF_TIME:
         return state, []
     closing = state.watermark == END_OF_TIME
-    up_to = END_OF_TIME if closing else state.watermark - plan.allowed
+    up_to = END_OF_TIME if closing else state.late_before(plan.allowed)
     parts, tables, fired = {}, [], 0
     for number, part in state.ordered.items():
         parts[number] = part.copied()

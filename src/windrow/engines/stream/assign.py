@@ -31,7 +31,7 @@ class Taken:
 
 def late_before(plan: Plan, state: State) -> int:
     """Rows before this are too late to correct anything."""
-    return START_OF_TIME if state.watermark == START_OF_TIME else state.watermark - plan.allowed
+    return state.late_before(plan.allowed)
 
 
 _NOTHING: Mask = np.zeros(1, np.bool_)

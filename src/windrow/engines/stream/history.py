@@ -5,6 +5,9 @@ due is left out: it comes out of ``query.run`` over the same table. With ``until
 the state has taken the rows before it and no others, the watermark stands there, and rows from before it that
 come again are rejected as ``in_history``.
 
+Windows and aggregates that were added to a state may be filled from history: all of the state is made anew,
+of the rows before a cut that lies behind every row it had taken, and the watermark stays where it was.
+
 Cost: that of one push; memory for the slices or rows of all of history before those that no window needs any
 more are dropped, at the end.
 """
@@ -12,25 +15,27 @@ more are dropped, at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME
-from windrow.engines.stream.advance import advanced, without_dead_keys
+from windrow.engines.stream.advance import passed, without_dead_keys
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
-from windrow.engines.stream.step import pushed
+from windrow.engines.stream.step import pushed, take_table
 from windrow.engines.stream.watermark import Judge, reached
 from windrow.engines.stream.watermark_values import shown_moment
 from windrow.errors import ChangedQuery
+from windrow.rows.keys import Keys
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis, read_moments
 from windrow.values import with_fields
 
-__all__ = ["check_cut", "settled", "with_history"]
+__all__ = ["check_cut", "refilled", "settled", "with_history"]
 
 
 def with_history(
@@ -51,9 +56,32 @@ def with_history(
 def settled(plan: Plan, state: State, watermark: int, until: int) -> State:
     """The state once all of history is in it: what the watermark has passed is gone, and was not emitted."""
     if watermark > state.watermark:
-        state, _ = advanced(plan, state, watermark)
+        state = passed(plan, state, watermark)
     counts = with_fields(state.counts, windows_fired=0, windows_corrected=0, windows_retracted=0)
     return without_dead_keys(with_fields(state, history_until=until, counts=counts, late=LateRows()))
+
+
+def refilled(plan: Plan, state: State, table: pa.Table, until: int) -> tuple[Plan, State]:
+    """The state of a query to which windows or aggregates were added, as if they had always been there: made
+    of the rows before ``until``, which the table has all of."""
+    if plan.counts_revisions:
+        raise ChangedQuery(
+            "windows and aggregates that were added cannot be filled from history where results are revised "
+            "(allowed_lateness, emit='update'): the revisions that came out are counted in the state. Open "
+            "the query under another name, with history, or give history_until as it was to go on without "
+            "filling them"
+        )
+    if until <= state.largest:
+        raise ChangedQuery(
+            f"history until {_shown(until, state.axis)} does not reach behind the last row that the state "
+            f"has taken, at {_shown(state.largest, state.axis)}: rows between would be lost. Give a later "
+            f"history_until, and history up to there, to fill what was added; or history_until as it was to "
+            f"go on without"
+        )
+    empty = State(Keys(plan.query.by), None, (), {})
+    plan, found, _ = take_table(replace(plan, moments=False), empty, _before(table, plan.query.time, until))
+    found = settled(plan, found, state.watermark, until)
+    return plan, with_fields(found, counts=state.counts, late=state.late)
 
 
 def check_cut(state: State, until: int) -> None:

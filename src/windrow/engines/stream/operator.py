@@ -26,15 +26,16 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.event_input import EventInput, one_at_a_time
 from windrow.engines.stream.events import Events
-from windrow.engines.stream.history import check_cut, with_history
+from windrow.engines.stream.history import check_cut, refilled, with_history
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.results import ResultTypes, result_table
-from windrow.engines.stream.snapshot import restored, snapshot_of
+from windrow.engines.stream.snapshot import restored_value, snapshot_of, unpack_snapshot
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
+from windrow.engines.stream.stored_query import adds_to
 from windrow.engines.stream.watermark import Judge, check_judge, idle_watermark
 from windrow.engines.stream.watermark_values import is_integer_time, moment_of, read_moment, shown_watermark
 from windrow.engines.stream.window_changes import with_window, without_window
@@ -89,6 +90,8 @@ class Operator(EventInput):
         self._saved = saved
         if saved is not None:
             self._plan, self._state = saved.open(self._plan) or (self._plan, self._state)
+        #: whether there are windows or aggregates that were not there when the state was stored
+        self._has_additions = saved is not None and saved.has_additions
         self._types = ResultTypes()
         self._events = Events(query)
         self._clock = clock
@@ -107,7 +110,9 @@ class Operator(EventInput):
     ) -> Operator:
         """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
         operator = cls(query, clock=clock, now=now, judge=judge)
-        operator._plan, state = restored(operator._plan, snapshot)
+        value = unpack_snapshot(snapshot)
+        operator._plan, state = restored_value(operator._plan, value, None)
+        operator._has_additions = adds_to(query, value["query"])
         operator._events.put_back(state.events)
         operator._state = with_fields(state, events=())
         return operator
@@ -115,18 +120,24 @@ class Operator(EventInput):
     @one_at_a_time
     def begin_with(self, history: Any, until: Any = None) -> None:
         """Take a table of what was before, without results; ``query.open(history=...)`` calls this. State
-        that was found in a store has it already. None: only the cut is given."""
+        that was found in a store has it already; with a later cut, windows and aggregates that were added to
+        it are filled. None: only the cut is given."""
         self._check_open()
         table = None if history is None else read_table(history)[0]
         kind = self._plan.counts_integers
         if table is not None and self.query.time in table.column_names:
             kind = TimeAxis(table.schema.field(self.query.time).type).is_integer
         cut = START_OF_TIME if until is None else read_moment(until, kind, "history_until", self.query.time)
-        if self._state.columns is not None:
+        has_state = self._state.columns is not None
+        if has_state and (table is None or not self._has_additions or cut == self._state.history_until):
             check_cut(self._state, cut)
             return
         try:
             with one_step():
+                if has_state:
+                    assert table is not None
+                    self._take(*refilled(self._plan, self._state, table, cut))
+                    return
                 tables = [] if table is None else [table]
                 found = with_history(self._plan, self._state, tables, cut, self._now, self._judge)
                 self._take(*found)

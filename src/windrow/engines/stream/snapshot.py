@@ -2,12 +2,13 @@
 
 One value in the codec of :mod:`windrow.state`: versioned, checksummed, no pickle. It says of which query it
 is, and :mod:`windrow.engines.stream.stored_query` refuses another one. Windows and aggregates may have been
-added: they see the rows that come from now on, and give nothing over those from before.
+added: they see the rows that come from now on, and give nothing over those from before. What was removed is
+not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -19,14 +20,17 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored_query import (
+    allowed_before,
     check_kept_columns,
     check_query,
     check_shape,
     described,
     known_windows,
+    removes_from,
 )
 from windrow.engines.stream.window_changes import with_window
 from windrow.partials.partials import Partials
+from windrow.rows.columns import needed_columns
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.blocks import Block
@@ -43,7 +47,6 @@ __all__ = [
     "pack_snapshot",
     "read_places",
     "read_slices",
-    "restored",
     "restored_value",
     "slices_state",
     "snapshot_of",
@@ -58,13 +61,15 @@ _MOST_NUMBERS = 1 << 20
 
 class Elsewhere(Protocol):
     """Who keeps slices and rows elsewhere. ``places`` says which of the aggregates there each of the plan's
-    is."""
+    is, ``has_less`` whether windows or aggregates were removed that have read rows there."""
 
     def blocks(
         self, plan: Plan, places: Sequence[int | None], key_count: int, span: int
     ) -> dict[int, Block]: ...
 
-    def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None: ...
+    def rows(
+        self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None], has_less: bool
+    ) -> None: ...
 
 
 # -- out -----------------------------------------------------------------------------------------------------
@@ -106,8 +111,13 @@ def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
         "sessions": {part.number: _session(part) for part in state.sessions},
         "ordered": {number: rows.state(whole) for number, rows in state.ordered.items()},
         **({"events": list(state.events)} if state.events else {}),
-        **({"history_until": state.history_until} if state.history_until > START_OF_TIME else {}),
+        **_moment("history_until", state.history_until),
+        **_moment("forgotten_until", state.forgotten_until),
     }
+
+
+def _moment(name: str, moment: int) -> dict[str, int]:
+    return {name: moment} if moment > START_OF_TIME else {}
 
 
 def _time(state: State) -> dict[str, Any]:
@@ -167,18 +177,13 @@ def _ledger(ledger: Ledger) -> list[Any]:
 # -- in ------------------------------------------------------------------------------------------------------
 
 
-def restored(plan: Plan, snapshot: bytes) -> tuple[Plan, State]:
-    """The state of a snapshot, for a query that it fits."""
-    return restored_value(plan, unpack_snapshot(snapshot), None)
-
-
 def unpack_snapshot(snapshot: bytes) -> dict[str, Any]:
     """The reverse of :func:`pack_snapshot`."""
     return dict(unpack(_KIND, snapshot))
 
 
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
-    """The reverse of :func:`snapshot_value`."""
+    """The reverse of :func:`snapshot_value`, for a query that it fits."""
     query = plan.query
     check_shape(stored)
     check_query(query, stored["query"])
@@ -186,14 +191,14 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
     old = replace(
         plan,
         query=replace(query, windows=tuple(known.items())),
-        numbers=_read_numbers(stored, len(known)),
+        numbers=_read_numbers(stored, known),
         moments=stored["state"]["moments"],
     )
     places = [
         list(stored["query"]["aggregates"]).index(name) if name in stored["query"]["aggregates"] else None
         for name, _ in query.aggregates
     ]
-    state = _Reader(old, places, elsewhere).state(stored["state"])
+    state = _Reader(old, places, elsewhere, stored["query"]).state(stored["state"])
     added = [a for (_, a), place in zip(query.aggregates, places, strict=True) if place is None]
     if added and (plan.moments or old.needs_moments(state, added)):
         old, state = old.with_moments(state)
@@ -203,24 +208,31 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
     return old, state
 
 
-def _read_numbers(stored: dict[str, Any], count: int) -> tuple[int, ...]:
-    """The numbers of windows, which only grow."""
+def _read_numbers(stored: dict[str, Any], known: Collection[str]) -> tuple[int, ...]:
+    """The numbers of windows that are still there; numbers only grow."""
     with making_sense("the numbers of windows"):
-        found = stored["numbers"]
+        found, names = stored["numbers"], list(stored["query"]["windows"])
         numbers = tuple(whole("number of a window", number, 0, _MOST_NUMBERS) for number in found)
-        require(len(numbers) == count, f"{len(numbers)} numbers for {count} windows")
+        require(len(numbers) == len(names), f"{len(numbers)} numbers for {len(names)} windows")
         require(numbers == tuple(sorted(set(numbers))), f"numbers of windows: {numbers} are not in order")
-    return numbers
+    return tuple(number for number, name in zip(numbers, names, strict=True) if name in known)
 
 
 class _Reader:
     """Parts from plain values."""
 
-    def __init__(self, plan: Plan, places: Sequence[int | None], elsewhere: Elsewhere | None) -> None:
+    def __init__(
+        self, plan: Plan, places: Sequence[int | None], elsewhere: Elsewhere | None, stored: dict[str, Any]
+    ) -> None:
         self._plan = plan
+        #: the lateness that was allowed when the state was stored, and whether something was removed since
+        self._was_allowed = allowed_before(stored)
+        self._has_less = removes_from(plan.query, stored)
         self._places = places
         #: how many keys there are, and the earliest and the largest time of all rows
         self._keys, self._stretch = 0, (END_OF_TIME, START_OF_TIME)
+        #: columns that only what was removed has read
+        self._unread: set[str] = set()
         self._elsewhere = elsewhere
 
     def state(self, stored: dict[str, Any]) -> State:
@@ -231,6 +243,8 @@ class _Reader:
                 return state
             held = stored["schema"].schema
             columns = Columns(held).for_query(plan.query)
+            if self._has_less:
+                self._unread = set(held.names) - set(needed_columns(plan.query))
             axis = TimeAxis(columns.schema.field(plan.query.time).type)
         check_kept_columns(plan.query, held.names)
         state = plan.with_parts(replace(state, columns=columns, axis=axis))
@@ -240,7 +254,9 @@ class _Reader:
             return replace(
                 state,
                 time=None if state.time is None else self._time(state.time, stored["time"]),
-                sessions=tuple(self._session(p, stored["sessions"][p.number]) for p in state.sessions),
+                sessions=tuple(
+                    self._session(p, stored["sessions"][p.number], state.watermark) for p in state.sessions
+                ),
                 ordered={
                     k: self._rows(rows, self._with_added(stored["ordered"][k], state.counts.rows_in), state)
                     for k, rows in state.ordered.items()
@@ -263,12 +279,16 @@ class _Reader:
             late=LateRows(tuple(stored["late"])),
             counts=Counts(**stored["counts"]),
             events=tuple(stored.get("events", ())),
-            history_until=whole(
-                "history_until", stored.get("history_until", START_OF_TIME), START_OF_TIME, END_OF_TIME
-            ),
+            history_until=_read_moment(stored, "history_until"),
+            forgotten_until=_read_moment(stored, "forgotten_until"),
         )
         state.check_invariants()
-        return state
+        if self._was_allowed == self._plan.allowed or state.watermark == START_OF_TIME:
+            return state
+        # windows whose end the watermark had passed by that much are gone; without any, so are those which
+        # end at it, and sessions reach their end
+        gone = state.watermark - self._was_allowed + (0 if self._was_allowed else 1)
+        return replace(state, forgotten_until=max(state.forgotten_until, gone))
 
     def _time(self, part: Any, stored: dict[str, Any]) -> Any:
         span = whole("length of blocks", stored["span"], 1, END_OF_TIME)
@@ -284,10 +304,12 @@ class _Reader:
             ledger=_read_ledger(stored["ledger"]),
             filling=Fillings.restored(stored["filling"]),
         )
+        for number in since.keys() - set(found.kinds.numbers):
+            found = found.without(number)
         found.check_invariants(self._keys, self._stretch)
         return found
 
-    def _session(self, part: Any, stored: dict[str, Any]) -> Any:
+    def _session(self, part: Any, stored: dict[str, Any], watermark: int) -> Any:
         slices = None if stored["slices"] is None else self._slices(stored["slices"])
         keys, ends = stored["closed"]
         store = replace(part.store, slices=slices, closed_keys=keys, closed_ends=ends)
@@ -295,7 +317,9 @@ class _Reader:
         ledger = _read_ledger(stored["ledger"])
         ledger.check_invariants([part.number], self._keys)
         since = whole("since", stored["since"], START_OF_TIME, END_OF_TIME)
-        return replace(part, store=store, ledger=ledger, since=since)
+        found = replace(part, store=store, ledger=ledger, since=since)
+        # what was kept to be corrected has come out
+        return found.forgotten(watermark) if self._was_allowed > self._plan.allowed else found
 
     def _slices(self, stored: dict[str, Any]) -> HeldSlices:
         slices = read_slices(self._plan, self._places, stored)
@@ -314,14 +338,18 @@ class _Reader:
 
     def _rows(self, part: OrderedRows, stored: dict[str, Any], state: State) -> OrderedRows:
         assert state.columns is not None
-        part.expect(state.columns.schema, stored["added"])
+        part.expect(state.columns.schema, stored["added"], self._unread)
         if self._elsewhere is None:
             part.restore(stored)
         else:
-            self._elsewhere.rows(part, stored, self._places)
-        allowed = 0 if state.watermark == END_OF_TIME else self._plan.allowed
-        part.check_passed(state.watermark - allowed)
+            self._elsewhere.rows(part, stored, self._places, self._has_less)
+        at_end = state.watermark == END_OF_TIME
+        part.check_passed(END_OF_TIME if at_end else state.late_before(self._plan.allowed))
         return part
+
+
+def _read_moment(stored: dict[str, Any], name: str) -> int:
+    return whole(name, stored.get(name, START_OF_TIME), START_OF_TIME, END_OF_TIME)
 
 
 def _read_ledger(stored: list[Any]) -> Ledger:

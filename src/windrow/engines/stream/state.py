@@ -76,6 +76,9 @@ class State:
     reach: float = 0.0
     #: rows before this time were taken from history: where they come again, they are left out
     history_until: int = START_OF_TIME
+    #: rows before this time correct nothing: what they would correct was forgotten under the
+    #: allowed_lateness of before
+    forgotten_until: int = START_OF_TIME
     late: LateRows = field(default_factory=LateRows)
     counts: Counts = field(default_factory=Counts)
     #: events that wait, in a state that is on its way to a snapshot or from one
@@ -88,6 +91,12 @@ class State:
         self.late.check_invariants()
         require(all(isinstance(table, pa.Table) for table in self.events), "events that wait: not tables")
         self.counts.check_invariants()
+
+    def late_before(self, allowed: int) -> int:
+        """Rows before this are too late to correct anything, where so much lateness is allowed."""
+        if self.watermark == START_OF_TIME:
+            return START_OF_TIME
+        return max(self.watermark - allowed, min(self.forgotten_until, self.watermark))
 
     @property
     def slices(self) -> int:

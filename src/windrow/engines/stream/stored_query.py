@@ -1,11 +1,13 @@
 """Which query a state is of: described as text, and compared with the query that is to go on from it.
 
-A query that differs is refused, with all differences named; windows and aggregates may have been added.
+A query that differs is refused, with all differences named. Windows and aggregates may have been added or
+removed, as long as one of each stays and none was only renamed; watermark, allowed_lateness and max_ahead may
+have changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +15,21 @@ from windrow.errors import ChangedQuery
 from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
 from windrow.state.checks import making_sense, require
-from windrow.windows import Window
+from windrow.windows import Duration, Window, parse_duration
 
-__all__ = ["check_kept_columns", "check_query", "check_shape", "described", "known_windows"]
+__all__ = [
+    "adds_to",
+    "allowed_before",
+    "check_kept_columns",
+    "check_query",
+    "check_shape",
+    "described",
+    "known_windows",
+    "removes_from",
+]
+
+#: settings that state does not depend on, except for events that as-of queries keep by them
+_FREE = ("watermark", "allowed_lateness")
 
 
 def described(query: Spec) -> dict[str, Any]:
@@ -77,9 +91,29 @@ def check_kept_columns(query: Spec, held: Sequence[str]) -> None:
 
 
 def known_windows(query: Spec, stored: dict[str, Any]) -> dict[str, Window]:
-    """The windows of a query that were there when its state was stored."""
+    """The windows of a query that were there when its state was stored, in the order of then."""
     windows = dict(query.windows)
-    return {name: windows[name] for name in stored["windows"]}
+    return {name: windows[name] for name in stored["windows"] if name in windows}
+
+
+def adds_to(query: Spec, stored: dict[str, Any]) -> bool:
+    """Whether a query has windows or aggregates that were not there when its state was stored."""
+    windows, aggregates = ({name for name, _ in each} for each in (query.windows, query.aggregates))
+    return not (windows <= set(stored["windows"]) and aggregates <= set(stored["aggregates"]))
+
+
+def removes_from(query: Spec, stored: dict[str, Any]) -> bool:
+    """Whether a query lacks windows or aggregates that were there when its state was stored."""
+    windows, aggregates = ({name for name, _ in each} for each in (query.windows, query.aggregates))
+    return not (windows >= set(stored["windows"]) and aggregates >= set(stored["aggregates"]))
+
+
+def allowed_before(stored: dict[str, Any]) -> int:
+    """The lateness that was allowed when a state was stored."""
+    with making_sense("allowed_lateness of the state"):
+        text = stored["settings"]["allowed_lateness"]
+        duration: Duration = parse_duration(int(text) if text.isdigit() else text if text != "none" else 0)
+        return duration.units
 
 
 def check_shape(stored: Any) -> None:
@@ -94,24 +128,37 @@ def check_shape(stored: Any) -> None:
 
 def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
     settings = given["settings"]
+    is_asof = "asof" in was["settings"]
+    free = () if is_asof else _FREE
     changes = [
         f"{name} was {value}, is {settings.get(name)}"
         for name, value in was["settings"].items()
-        if settings.get(name) != value
+        if settings.get(name) != value and name not in free
     ]
     for what in ("windows", "aggregates"):
-        for name, value in was[what].items():
-            found = given[what].get(name)
-            shown = f"{what[:-1]} {name!r}" if name else "the window"
-            if found is None:
-                changes.append(f"{shown} ({value}) is missing")
-            elif found != value:
-                changes.append(f"{shown} was {value}, is {found}")
+        changes += _changes(what[:-1], was[what], given[what], may_remove=not is_asof)
     if changes:
         raise ChangedQuery(
             f"the snapshot is of another query: {'; '.join(changes)}. Restore it with the query it was made "
-            f"of; windows and aggregates may be added to that, and nothing else changed"
+            f"of; windows and aggregates may be added to that and removed from it, and watermark, "
+            f"allowed_lateness and max_ahead changed"
         )
+
+
+def _changes(what: str, was: dict[str, str], given: dict[str, str], may_remove: bool) -> Iterator[str]:
+    """What has changed in a way that state cannot follow; of those that were removed, one must stay, and none
+    may be there under another name."""
+    may_remove &= not was.keys().isdisjoint(given)
+    added = {text: name for name, text in given.items() if name not in was}
+    for name, text in was.items():
+        shown = f"{what} {name!r}" if name else "the window"
+        found = given.get(name)
+        if found is None and may_remove and text in added:
+            yield f"{shown} ({text}) is called {added[text]!r}, and its state would be lost"
+        elif found is None and not may_remove:
+            yield f"{shown} ({text}) is missing"
+        elif found not in (None, text):
+            yield f"{shown} was {text}, is {found}"
 
 
 def _check_policies(query: Spec, added: set[str]) -> None:

@@ -59,7 +59,8 @@ WITHOUT_TRACE = (
 TEXTS = [EXCEPTION, STREAM_FAILED, BATCH, JVM, WITHOUT_TRACE]
 CHANGED = (
     "the snapshot is of another query: the window was Tumbling(10), is Tumbling(20). Restore it with the "
-    "query it was made of; windows and aggregates may be added to that, and nothing else changed"
+    "query it was made of; windows and aggregates may be added to that and removed from it, and watermark, "
+    "allowed_lateness and max_ahead changed"
 )
 
 

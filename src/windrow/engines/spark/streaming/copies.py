@@ -22,6 +22,7 @@ from uuid import uuid4
 
 from windrow.engines.spark.compat import repartition_state
 from windrow.engines.spark.streaming.checkpoint import buckets_of, running_session
+from windrow.engines.stream.persistence.stored_state import lineage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,10 +36,10 @@ _PARTS = ("commits", "offsets", "sources", "metadata", "state")
 def fork(checkpoint: str, to: str) -> None:
     """Copy a checkpoint to a folder that is not there yet; a stream goes on from the copy by itself.
 
-    Stop the stream for so long as this takes. The copy has the id of the stream that it is of, and Spark runs
-    only one stream of an id in an application."""
-    with _copy(_local(checkpoint), _free(to)):
-        pass
+    Stop the stream for so long as this takes. The copy has an id of its own, so that Spark runs both, and is
+    known by its first parts to be of the same stream."""
+    with _copy(_local(checkpoint), _free(to)) as part:
+        _give_id(part / "metadata")
 
 
 def rescale(checkpoint: str, partitions: int, to: str, spark: SparkSession | None = None) -> int:
@@ -98,6 +99,14 @@ def _copy(checkpoint: Path, target: Path) -> Iterator[Path]:
         os.rename(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _give_id(metadata: Path) -> None:
+    """Let a stream have another id, of the same lineage."""
+    stored = json.loads(metadata.read_text())
+    stored["id"] = f"{lineage(stored['id'])}-{uuid4().hex[-12:]}"
+    metadata.write_text(json.dumps(stored, separators=(",", ":")))
+    metadata.with_name(f".{metadata.name}.crc").unlink(missing_ok=True)
 
 
 def _name_own_files(checkpoint: Path, place: Path) -> None:

@@ -282,6 +282,11 @@ class SavedOperator:
             delete_key_windows(self.entries.store, self.name, known)
         return found
 
+    @property
+    def has_additions(self) -> bool:
+        """Whether the query has windows or aggregates that what was found did not have."""
+        return self._state.has_additions
+
     def _load(self, plan: Plan) -> tuple[Plan, State] | None:
         self._state = StoredState(self.entries, self.loaded)
         try:

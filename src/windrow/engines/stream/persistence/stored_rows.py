@@ -93,8 +93,8 @@ class StoredRows:
     # -- in --------------------------------------------------------------------------------------------------
 
     def load(self, part: OrderedRows, state: dict[str, Any], is_same: bool) -> None:
-        """Restore a part from what a header has of it. If aggregates were added (not ``is_same``) its chunks
-        are written anew, since their wholes are of the others."""
+        """Restore a part from what a header has of it. If aggregates or columns have changed (not
+        ``is_same``) its chunks are written anew, since their wholes, or rows, are of the others."""
         found = [
             list(self._listed(part, k, listed, is_same)) for k, listed in enumerate(state.get("chunks", ()))
         ]

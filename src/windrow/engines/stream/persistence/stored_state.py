@@ -33,7 +33,7 @@ from windrow.engines.stream.snapshot import (
     snapshot_value,
 )
 from windrow.engines.stream.state import State
-from windrow.engines.stream.stored_query import check_query
+from windrow.engines.stream.stored_query import adds_to, check_query
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.slicing.blocks import Block, check_block
 from windrow.slicing.slices import HeldSlices
@@ -46,6 +46,7 @@ __all__ = [
     "StoredState",
     "check_entries",
     "is_of_rows",
+    "lineage",
     "read_block",
     "read_header",
 ]
@@ -181,12 +182,16 @@ class StoredState:
     _written: bytes | None = None
     _header: bytes | None = None
     _version: int = 0
+    #: whether the query has windows or aggregates that were not there when the state was stored
+    has_additions: bool = False
     bytes_read: int = 0
     bytes_written: int = 0
     #: the header as it was loaded, in plain values
     _loaded_header: dict[str, Any] = field(default_factory=dict[str, Any])
     #: the checksum of each entry, by name; also those of a save that is not settled
     _sums: dict[str, int] = field(default_factory=dict[str, int])
+    #: entries of windows that were removed, until there is a header that does not list them
+    _orphans: set[str] = field(default_factory=set[str])
     #: how many keys there are, and how long blocks are, when blocks are read or written
     _key_count: int = 0
     _span: int = 1
@@ -224,11 +229,13 @@ class StoredState:
             following = self._loaded_header.get("following", 0)
             self._rows.following = whole("number of the next chunk", following, least, 2**62)
         found = restored_value(plan, self._loaded_header, self)
+        self.has_additions = adds_to(plan.query, self._loaded_header["query"])
         with making_sense("the header"):
             marks = dict(self._loaded_header.get("marks", {}))
             versions = [_version_of(entry.name) for entry in self._stored.values()]
         self._check_marks(marks)
         self._check_owner(self._loaded_header.get("owner"))
+        self._orphans = set(self._sums) - self.names
         self._loaded_header = {}
         self._version = 1 + max(versions, default=0)
         return found
@@ -246,9 +253,11 @@ class StoredState:
         # the header will list other aggregates than are in these blocks: they are written anew
         return {number: _same(block) for number, block in found.items()}
 
-    def rows(self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None]) -> None:
+    def rows(
+        self, part: OrderedRows, stored: dict[str, Any], places: Sequence[int | None], has_less: bool
+    ) -> None:
         """The same for rows."""
-        self._rows.load(part, stored, self._is_same(places))
+        self._rows.load(part, stored, self._is_same(places) and not has_less)
 
     def _is_same(self, places: Sequence[int | None]) -> bool:
         return list(places) == list(range(len(self._loaded_header["query"]["aggregates"])))
@@ -262,7 +271,7 @@ class StoredState:
     def _check_owner(self, stored: Any) -> None:
         """State without an owner is of an earlier version, and has one from its next header on."""
         require(stored is None or type(stored) is str, "the owner of the state: not an id")
-        if None not in (stored, self.owner) and stored != self.owner:
+        if stored is not None and self.owner is not None and lineage(stored) != lineage(self.owner):
             raise CorruptState(
                 f"the state is of another stream, {stored!r:.60}, and this is {self.owner!r}: entries of "
                 f"another checkpoint were put here. Put back all of the checkpoint together"
@@ -272,7 +281,7 @@ class StoredState:
     @property
     def names(self) -> set[str]:
         """The entries of all blocks and chunks."""
-        return self._block_names | self._rows.names
+        return self._block_names | self._rows.names | self._orphans
 
     @property
     def _block_names(self) -> set[str]:
@@ -354,7 +363,7 @@ class StoredState:
             is_same = known is not None and known.block is block
             self._saved[number] = known if known and is_same else self._put(plan, number, block, eager)
         kept = {name for entry in self._saved.values() for name in entry.names}
-        for name in sorted(self._block_names - kept):
+        for name in sorted((self._block_names - kept) | self._orphans):
             self.entries.delete_block(name)
         self._ordered = {number: rows.chunked() for number, rows in state.ordered.items()}
         chunks = self._rows.save(self._ordered)
@@ -374,7 +383,7 @@ class StoredState:
 
     def settle(self, state: State) -> State:
         """What was saved is safe: the state with its blocks where they are stored now."""
-        self._stored, self._written = self._saved, self._header
+        self._stored, self._written, self._orphans = self._saved, self._header, set()
         self._rows.settle()
         self._sums = {name: self._sums[name] for name in self.names}
         state = replace(state, ordered=self._ordered)
@@ -400,6 +409,15 @@ class StoredState:
         self.entries.set_block(name, data)
         if self.cache is not None:
             self.cache.put(name, value)
+
+
+def lineage(owner: str) -> str:
+    """What an id has in common with those of its forks: all but the last part.
+
+    >>> lineage("60d7fbc8-c2c9-4f8e-a0b5-7c1a2f3a9d10")
+    '60d7fbc8-c2c9-4f8e-a0b5'
+    """
+    return owner.rpartition("-")[0] or owner
 
 
 def _listed(header: dict[str, Any]) -> Iterator[str]:

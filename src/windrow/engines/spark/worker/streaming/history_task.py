@@ -5,7 +5,7 @@ are taken without a watermark, so that none is late; at the end of a bucket the 
 cut or to where the clocks lead, and what it passed is gone without results. Every bucket gets all clocks, so
 that all arrive at the same watermark.
 
-Cost: memory for the state of one bucket before the watermark has moved, and for some megabytes of blobs.
+Cost: memory for the state of one bucket before the watermark has moved, and for 64 MB of blobs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["history_entries"]
 
 _ENTRIES = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("value", pa.binary())])
 #: so many bytes of blobs are taken at once
-_MOST_BYTES = 16 << 20
+_MOST_BYTES = 64 << 20
 
 #: a bucket, microseconds of a clock, and a blob
 _Packed = tuple[int, int | None, bytes | None]
