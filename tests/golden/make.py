@@ -48,8 +48,8 @@ def main() -> None:
 
 
 def write_snapshots(folder: Path) -> None:
-    for name, query in golden.QUERIES.items():
-        operator = query.open()
+    for name in [*golden.QUERIES, *golden.BEGUN]:
+        operator = golden.plain(name)
         golden.begin(operator)
         (folder / f"{name}.state").write_bytes(operator.snapshot())
 

@@ -52,6 +52,12 @@ def test_there_is_golden_state_of_the_present_format() -> None:
     assert VERSION in FORMATS, "the format has changed: run tests/golden/make.py"
 
 
+@pytest.mark.parametrize("name", golden.BEGUN)
+def test_snapshots_of_the_present_format_go_on(name: str) -> None:
+    data = (golden.folder_of(VERSION) / "snapshots" / f"{name}.state").read_bytes()
+    check(golden.plain(name).query.restore(data), name)
+
+
 @pytest.mark.parametrize("name", golden.QUERIES)
 @pytest.mark.parametrize("number", FORMATS)
 def test_snapshots_go_on(number: int, name: str) -> None:

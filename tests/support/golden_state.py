@@ -135,6 +135,24 @@ ROLLING: dict[str, Callable[[Any], Any]] = {
 }
 IN_STORES = [*QUERIES, *ROLLING]
 
+
+def _with_history() -> Any:
+    query = wr.query(time="t", by=["region", "line"], watermark=10, late="emit")
+    query = query.window(slide=wr.Sliding(40, slide=5), visit=wr.Session(8), four=wr.Rows(4))
+    past = pa.concat_tables([rows(step) for step in range(100, 104)])
+    times = pa.array([t - 3_100 for t in past["t"].to_pylist()])
+    past = past.set_column(0, "t", times)  # the hour before the first step
+    return query.agg(n=wr.count(), words=wr.concat("word")).open(history=past, history_until=-4)
+
+
+def _with_frames() -> Any:
+    query = wr.query(time="t", by="region", watermark=10).rolling(20, 60, closed="both", shift=5)
+    return query.agg(n=wr.count(), top=wr.max("x"), joined=joined("word")).open()
+
+
+#: operators that are kept as snapshots alone, of the formats that know of them
+BEGUN: dict[str, Callable[[], Any]] = {"history": _with_history, "frames": _with_frames}
+
 # -- operators -----------------------------------------------------------------------------------------------
 
 
@@ -147,6 +165,8 @@ def opened_in(store: Any, name: str) -> Any:
 
 def plain(name: str) -> Any:
     """The operator of a case that keeps nothing."""
+    if name in BEGUN:
+        return BEGUN[name]()
     return (ROLLING[name](None) if name in ROLLING else QUERIES[name]).open()
 
 

@@ -26,12 +26,45 @@ def of(table: pa.Table) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
+WINDOWS = {
+    "Tumbling": wr.Tumbling(7),
+    "Sliding": wr.Sliding(30, slide=4),
+    "Cumulative": wr.Cumulative(24, step=6),
+    "Fixed": wr.Fixed(-20, 15),
+    "Session": wr.Session(5),
+    "Session of a size": wr.Session(5, max_size=13),
+    "Rows": wr.Rows(4, slide=3),
+    "Delta": wr.Delta("km", size=6, slide=2),
+    "Punctuation": wr.Punctuation("flag"),
+    "Threshold": wr.Threshold("flag"),
+    "Policy": wr.Policy(lambda total, old: total.rows - old.rows >= 3),
+}
+_START = wr.query(time="ts", by="key", order="seq", watermark=3)
+KINDS = {name: _START.window(window) for name, window in WINDOWS.items()} | {
+    "all together": _START.window(**{name.replace(" ", "_"): window for name, window in WINDOWS.items()}),
+    "rolling by time": _START.rolling(20),
+    "rolling by rows": _START.rolling(rows=5),
+    "rolling frames": _START.rolling(6, 20, closed="left"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=examples(100))
+@given(st.data())
+def test_any_cut_goes_through_every_kind_of_window(kind: str, data: st.DataObject) -> None:
+    query = KINDS[kind].agg(rows=wr.count(), total=wr.sum("n"), text=wr.concat("s"))
+    check_history(query, data.draw(streams(min_size=6)), True, data)
+
+
 @pytest.mark.parametrize("has_cut", [True, False])
 @settings(max_examples=examples(120))
 @given(st.data())
 def test_history_and_live_rows_are_one_stream(has_cut: bool, data: st.DataObject) -> None:
-    query = data.draw(stream_queries())
-    rows = data.draw(streams(null_times=True))
+    check_history(data.draw(stream_queries()), data.draw(streams(null_times=True)), has_cut, data)
+
+
+def check_history(query: Any, rows: list[Any], has_cut: bool, data: st.DataObject) -> None:
+    """An operator with any part of the rows as history gives what the oracle gives that had them pushed."""
     split = data.draw(st.integers(0, len(rows)))
     times = [row["ts"] for row in rows if row["ts"] is not None]
     cut = data.draw(st.integers(min(times, default=0) - 2, max(times, default=0) + 2)) if has_cut else None

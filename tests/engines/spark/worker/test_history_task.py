@@ -25,12 +25,42 @@ def final(results: list[Any]) -> list[Any]:
     return [{name: value for name, value in row.items() if name != "revision"} for row in kept]
 
 
+_START = wr.query(time="ts", by="key", order="seq", watermark=3)
+KINDS = {
+    "slices": _START.window(
+        slide=wr.Sliding(30, slide=4), steps=wr.Cumulative(24, step=6), one=wr.Fixed(3, 15)
+    ),
+    "sessions": _START.window(visit=wr.Session(5), short=wr.Session(5, max_size=13)),
+    "rows": _START.window(
+        four=wr.Rows(4, slide=3),
+        far=wr.Delta("km", size=6, slide=2),
+        done=wr.Punctuation("flag"),
+        over=wr.Threshold("flag"),
+    ),
+    "rolling by time": _START.rolling(20),
+    "rolling by rows": _START.rolling(rows=5),
+    "rolling frames": _START.rolling(6, 20, closed="left"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=examples(100))
+@given(st.data())
+def test_any_cut_goes_through_every_kind_of_window(kind: str, data: st.DataObject) -> None:
+    query = KINDS[kind].agg(rows=wr.count(), total=wr.sum("n"), text=wr.concat("s"))
+    check_history(query, data.draw(streams(min_size=6, span=25)), True, data)
+
+
 @pytest.mark.parametrize("has_cut", [True, False])
 @settings(max_examples=examples(80))
 @given(st.data())
 def test_a_stream_goes_on_from_history(has_cut: bool, data: st.DataObject) -> None:
     query = replace(data.draw(stream_queries(policies=False)), watermark=parse_duration(3))
-    rows = data.draw(streams(null_times=True, min_size=4, span=25))
+    check_history(query, data.draw(streams(null_times=True, min_size=4, span=25)), has_cut, data)
+
+
+def check_history(query: Any, rows: list[Any], has_cut: bool, data: st.DataObject) -> None:
+    """Buckets with any part of the rows as history give what an operator gives that begins with it."""
     split = data.draw(st.integers(1, len(rows)))
     past = [row for row in rows[:split] if row["ts"] is not None]
     cut = data.draw(st.integers(-5, 25))
