@@ -7,6 +7,7 @@ BENCH_ARGS ?=
 CHAOS_ARGS ?=
 COMPAT_ARGS ?=
 PAPERS_ARGS ?=
+FIELD_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +17,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-thorough chaos compat lint types imports bench papers format constraints clean
+.PHONY: help setup demo test test-fast test-thorough chaos compat lint types imports bench field papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +61,9 @@ imports: $(READY) ## Check that dependencies between packages point one way
 
 bench: $(READY) ## Run the benchmarks of the core (BENCH_ARGS="--help" for options)
 	$(BIN)/python bench/core.py $(BENCH_ARGS)
+
+field: $(READY) ## Compare with Spark, Flink, Polars, pandas and DuckDB; ends with a page (FIELD_ARGS="--only rollfun")
+	$(BIN)/python bench/field.py $(FIELD_ARGS)
 
 papers: $(READY) ## Run the papers' experiments again, into bench/results (PAPERS_ARGS=--quick for 3 minutes)
 	@mkdir -p bench/results

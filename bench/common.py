@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from windrow_experiments.measure import least_seconds, machine, power
 
-__all__ = ["Settings", "heading", "least_seconds", "machine", "power", "progress", "table", "verdict"]
+__all__ = [
+    "Settings",
+    "heading",
+    "least_seconds",
+    "machine",
+    "names_among",
+    "power",
+    "progress",
+    "table",
+    "verdict",
+]
 
 Row = dict[str, Any]
 
@@ -23,6 +34,19 @@ class Settings:
 
     def pick(self, full: Any, quick: Any) -> Any:
         return quick if self.quick else full
+
+
+def names_among(known: Iterable[str]) -> Callable[[str], list[str]]:
+    """For argparse: names with commas between, each of them known."""
+    there = list(known)
+
+    def names(text: str) -> list[str]:
+        for name in (found := text.split(",")):
+            if name not in there:
+                raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(there)}")
+        return found
+
+    return names
 
 
 def verdict(reached: bool) -> str:
@@ -40,11 +64,13 @@ def heading(title: str, *remarks: str) -> None:
 
 
 def table(rows: Iterable[Row], **formats: str) -> None:
-    """Print rows under their keys; ``formats`` has a format specification for columns of numbers."""
-    cells = [{name: _cell(value, formats.get(name, "")) for name, value in row.items()} for row in rows]
-    if not cells:
+    """Print rows under their keys, which need not all be there; ``formats`` has a format specification for
+    columns of numbers."""
+    given = list(rows)
+    if not given:
         return
-    names = list(cells[0])
+    names = list(dict.fromkeys(name for row in given for name in row))
+    cells = [{name: _cell(row.get(name), formats.get(name, "")) for name in names} for row in given]
     widths = {name: max(len(name), *(len(row[name]) for row in cells)) for name in names}
     numeric = {name for name in names if name in formats}
     for row in [{name: name for name in names}, *cells]:

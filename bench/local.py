@@ -3,15 +3,16 @@ same run.
 
     python bench/local.py [--quick] [--only rolling|callback|windows|concurrent|aggregates|...]
 
-Peers compute the same results, which are compared. Figures are seconds, the best of a few turns of each, and
-how many times faster windrow is.
+Peers compute the same results, which are compared. Figures are seconds and how many times windrow's time a
+peer takes: the median of three turns or more, with the least and the most of them beside it.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from time import process_time
+from statistics import median
+from time import perf_counter, process_time
 from typing import Any
 
 import duckdb
@@ -19,8 +20,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from common import Settings, heading, least_seconds, machine, progress, table
+from common import Settings, heading, least_seconds, progress, table
 from sections.aggregates import aggregates, sketches_against_sums
+from sections.alternating import Figure, Part, alternate, clocked
 from sections.folds import folds
 from sections.state import state
 from sections.threads import threads
@@ -41,34 +43,38 @@ def events(rows: int, keys: int) -> pa.Table:
     )
 
 
+#: of sections whose ratios are of several turns
+FIGURES: list[Figure] = []
+
+
 def compare(
     what: dict[str, Any],
     ours: Callable[[], Any],
     peers: dict[str, Callable[[], Any]],
-    turns: int,
     in_one_thread: bool = False,
 ) -> dict[str, Any]:
-    """Time all in turn and check that the numbers agree. What runs in one thread is measured in processor
+    """Check that the numbers agree, then time all in turn. What runs in one thread is measured in processor
     time, so that a peer that takes seconds is not charged for what else the machine does meanwhile."""
     wanted = np.sort(np.asarray(ours(), float))
     for name, peer in peers.items():
         found = np.sort(np.asarray(peer(), float))
         assert np.allclose(wanted, found, rtol=1e-6, equal_nan=True), f"{name} disagrees at {what}"
-    if in_one_thread:
-        usual = float(np.median([_processor_time(ours) for _ in range(50)]))  # as long peers average, too
-        times = [usual, *map(_processor_time, peers.values())]
-    else:
-        times = least_seconds([ours, *peers.values()], repeats=turns, patience=0)
-    row: dict[str, Any] = {**what, "windrow s": times[0]}
-    for name, seconds in zip(peers, times[1:], strict=True):
-        row[name] = seconds / times[0]
+    clock = process_time if in_one_thread else perf_counter
+    seconds = alternate({name: clocked(run, clock) for name, run in {"windrow": ours, **peers}.items()})
+    row: dict[str, Any] = {**what, "windrow s": median(seconds["windrow"])}
+    title = ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else str(value) for name, value in what.items()
+    )
+    for name in peers:
+        against = name.removesuffix(" x")
+        figure = Figure(title, "windrow", against, len(wanted), seconds["windrow"], seconds[name])
+        FIGURES.append(figure)
+        row |= {
+            name: figure.ratio,
+            f"{against} from": min(figure.ratios),
+            f"{against} to": max(figure.ratios),
+        }
     return row
-
-
-def _processor_time(run: Callable[[], Any]) -> float:
-    begun = process_time()
-    run()
-    return process_time() - begun
 
 
 def rolling(settings: Settings) -> list[dict[str, Any]]:
@@ -91,7 +97,6 @@ def rolling(settings: Settings) -> list[dict[str, Any]]:
                             "Polars x": lambda n=name, s=size, f=frame, b=by: _polars(f, n, s, b),
                             **_slow_peers(settings, name, size, pandas_frame, relation, by, keys),
                         },
-                        turns=3,
                     )
                 )
     return found
@@ -157,7 +162,6 @@ def callback(settings: Settings) -> list[dict[str, Any]]:
                     lambda w: w.max() - w.min(), 1_000, min_samples=1
                 ).to_numpy(),
             },
-            turns=1,
             in_one_thread=True,
         )
     ]
@@ -195,9 +199,7 @@ def windows(settings: Settings) -> list[dict[str, Any]]:
                 {"window": f"sliding {size} / {slide}"},
                 lambda q=query: q.run(stamped)["r"].to_numpy(),
                 peers,
-                turns=2,
             )
-            | ({} if peers else {"Polars x": None})
         )
     progress("sessions")
     database = duckdb.connect()
@@ -214,20 +216,9 @@ def windows(settings: Settings) -> list[dict[str, Any]]:
                        AS starts
                 FROM stamped))
         GROUP BY k, session"""
-    row = compare(
-        {"window": "session 10m"},
-        lambda: session.run(stamped)["r"].to_numpy(),
-        {"DuckDB x": lambda: database.execute(text).fetchnumpy()["r"]},
-        turns=2,
-    )
-    return [{**r, "DuckDB x": None} for r in found] + [
-        {
-            "window": row["window"],
-            "windrow s": row["windrow s"],
-            "Polars x": None,
-            "DuckDB x": row["DuckDB x"],
-        }
-    ]
+    peer = {"DuckDB x": lambda: database.execute(text).fetchnumpy()["r"]}
+    found.append(compare({"window": "session 10m"}, lambda: session.run(stamped)["r"].to_numpy(), peer))
+    return found
 
 
 def concurrent(settings: Settings) -> list[dict[str, Any]]:
@@ -281,20 +272,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmarks of windrow's local engine.")
     parser.add_argument("--quick", action="store_true", help="fewer rows")
     parser.add_argument("--only", action="append", choices=_SECTIONS, help="this section; may be given again")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write ratios of rolling, callback and windows down, too"
+    )
     options = parser.parse_args()
     settings = Settings(quick=options.quick)
-    about = {**machine(), "polars": pl.__version__, "pandas": pd.__version__, "duckdb": duckdb.__version__}
-    print(", ".join(f"{name} {what}" for name, what in about.items()))
+    part = Part("local", "Tables in memory", figures=FIGURES)
+    part.about |= {"polars": pl.__version__, "pandas": pd.__version__, "duckdb": duckdb.__version__}
+    print(", ".join(f"{name} {what}" for name, what in part.about.items()))
     for name in options.only or _SECTIONS:
         section = _SECTIONS[name]
         found = section(settings)
         remarks = (section.__doc__ or "").splitlines()[:1]
         if any(column.endswith(" x") for row in found for column in row):
-            remarks.append("x: how many times windrow's time the peer takes")
+            remarks.append("x: how many times windrow's time the peer takes; from, to: in all turns")
         heading(name, *remarks)
         numbers = {k: ".2f" for row in found for k, v in row.items() if isinstance(v, float)}
         numbers |= {"windrow s": ".4f", "windrow cpu s": ".4f"}
         table(found, **(numbers | {k: ",d" for row in found for k, v in row.items() if isinstance(v, int)}))
+    part.write(options.json)
 
 
 if __name__ == "__main__":

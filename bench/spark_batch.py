@@ -1,20 +1,23 @@
 """Spark batch: rolling and windows against what Spark has, on the same rows in one session.
 
-Run: ``python bench/spark_batch.py`` (``--rows``, ``--quick``, ``--only`` with names of sections below).
-Every figure is a ratio: Spark's time over windrow's, both on the rows that the line names, the shortest of
-some runs in turn, results thrown away (the ``noop`` sink). Where Spark would take hours, both get fewer rows.
+Run: ``python bench/spark_batch.py`` (``--rows``, ``--quick``, ``--only`` with names of sections below). Every
+figure is a ratio: Spark's time over windrow's, both on the rows that the line names, results thrown away (the
+``noop`` sink): the median of three turns in ``rolling``, ``windows``, ``day`` and ``own``, elsewhere the
+shortest of some runs in turn. Where Spark would take hours, both get fewer rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from common import heading, least_seconds, machine, progress, table
+from common import heading, least_seconds, machine, names_among, progress, table
+from sections.alternating import TURNS, Figure, Part, alternate, clocked
 from sections.spark_aggregates import in_batch
 from sections.spark_asof import asof_lines
 from sections.spark_session import spark_session
@@ -23,6 +26,13 @@ import windrow as wr
 
 DAY_US = 86_400_000_000
 START_US = 1_700_000_000_000_000 // DAY_US * DAY_US
+#: how figures name what Spark has
+PEERS = {
+    "plain": "rowsBetween",
+    "tree": "rowsBetween with Spark's segment tree",
+    "window": "window()",
+    "function": "pandas function over a window",
+}
 SEGMENT_TREE = "spark.sql.window.segmentTree.enabled"
 Row = dict[str, Any]
 
@@ -34,6 +44,7 @@ class Bench:
         self.spark = spark
         self._folder = folder
         self._repeats = repeats
+        self.figures: list[Figure] = []
 
     def events(self, rows: int, keys: int, hot: float = 0.0) -> Any:
         """A day of events in order of time; ``hot`` is the share of rows that have the key 0."""
@@ -59,6 +70,19 @@ class Bench:
     def seconds(self, *frames: Callable[[], Any], repeats: int | None = None) -> list[float]:
         runs = [lambda frame=frame: _save(frame()) for frame in frames]
         return least_seconds(runs, repeats or self._repeats, 0.0)
+
+    def turns(self, what: str, rows: int, mine: Callable[[], Any], **peers: Callable[[], Any]) -> list[float]:
+        """The medians of windrow and of each peer, over turns of all of them; figures keep their spread."""
+        runs = {"windrow": mine, **peers}
+        seconds = alternate(
+            {name: clocked(lambda frame=frame: _save(frame())) for name, frame in runs.items()}, TURNS
+        )
+        for name in peers:
+            against = PEERS[name]
+            self.figures.append(
+                Figure(what, "windrow on Spark", against, rows, seconds["windrow"], seconds[name])
+            )
+        return [statistics.median(of) for of in seconds.values()]
 
     def warm(self, frame: Callable[[], Any]) -> Callable[[], Any]:
         """The same, with its kernels loaded: run once before it is timed."""
@@ -109,8 +133,8 @@ def rolling(bench: Bench, rows: int) -> Iterator[Row]:
         (10, 10, rows, ("plain", "tree")),
         (10, 1_000, rows, ("plain", "tree")),
         (10, 100_000, rows, ("tree",)),
-        # without the tree, a frame of 100,000 rows costs Spark about a millisecond a row
-        (1, 100_000, min(rows, 200_000), ("plain",)),
+        # without the tree, a frame of 100,000 rows costs Spark about a millisecond a row: minutes
+        (1, 100_000, 200_000 if rows > 200_000 else 0, ("plain",)),
         (10_000, 10, rows, ("plain", "tree")),
     ):
         if frame_rows >= count // keys:
@@ -131,13 +155,13 @@ def rolling(bench: Bench, rows: int) -> Iterator[Row]:
             def windrow_s(ours: Any = ours, events: Any = events, n: int = frame_rows) -> Any:
                 return wr.events(events, time="ts", by="key").rolling(rows=n).agg(r=ours)
 
-            mine, *others = bench.seconds(
+            sides = {"tree": bench.with_segment_tree(spark_s), "plain": spark_s}
+            mine, *others = bench.turns(
+                f"rolling {name}, {frame_rows:,} rows, {keys:,} keys",
+                count,
                 bench.warm(windrow_s),
-                *([bench.with_segment_tree(spark_s)] if "tree" in peers else []),
-                *([bench.warm(spark_s)] if frame_rows == 10 else []),
+                **{peer: bench.warm(side) for peer, side in sides.items() if peer in peers},
             )
-            if "plain" in peers and frame_rows > 10:
-                others += bench.seconds(spark_s, repeats=1)
             plain = others[-1] if "plain" in peers else None
             tree = others[0] if "tree" in peers else None
             yield {
@@ -180,33 +204,34 @@ def ranges(bench: Bench, rows: int) -> Iterator[Row]:
 
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
     """Sums over sliding windows, against groupBy(window(...))."""
+    for keys in (10, 10_000):
+        for overlap in (1, 60):
+            yield _window_line(bench, rows, keys, 3_600, overlap)
+
+
+def day(bench: Bench, rows: int) -> Iterator[Row]:
+    """Windows of 24 hours by the minute: Spark has each row 1,440 times, and so gets fewer of them."""
+    yield _window_line(bench, min(rows // 5, 60_000), 10, 86_400, 1_440)
+
+
+def _window_line(bench: Bench, rows: int, keys: int, size: int, overlap: int) -> Row:
     from pyspark.sql import functions
 
-    for keys in (10, 10_000):
-        for overlap in (1, 60, 1_440):
-            count = rows if overlap < 1_440 else min(rows, 60_000)
-            if overlap == 1_440 and keys > 10:
-                continue
-            size = 86_400 if overlap == 1_440 else 3_600
-            events = bench.events(count, keys)
-            progress(f"windows, overlap {overlap}, {keys} keys")
+    events = bench.events(rows, keys)
+    progress(f"windows, overlap {overlap}, {keys} keys")
 
-            def spark_s(events: Any = events, size: int = size, overlap: int = overlap) -> Any:
-                window = functions.window("ts", f"{size} seconds", f"{size // overlap} seconds")
-                return events.groupBy("key", window).agg(functions.sum("v"), functions.count("*"))
+    def spark_s() -> Any:
+        window = functions.window("ts", f"{size} seconds", f"{size // overlap} seconds")
+        return events.groupBy("key", window).agg(functions.sum("v"), functions.count("*"))
 
-            def windrow_s(events: Any = events, size: int = size, overlap: int = overlap) -> Any:
-                window = (
-                    wr.Sliding(f"{size}s", slide=f"{size // overlap}s") if overlap > 1 else wr.Tumbling("1h")
-                )
-                return wr.events(events, time="ts", by="key").window(window).agg(s=wr.sum("v"), n=wr.count())
+    def windrow_s() -> Any:
+        window = wr.Sliding(f"{size}s", slide=f"{size // overlap}s") if overlap > 1 else wr.Tumbling("1h")
+        return wr.events(events, time="ts", by="key").window(window).agg(s=wr.sum("v"), n=wr.count())
 
-            if overlap == 1:
-                mine, plain = bench.seconds(bench.warm(windrow_s), bench.warm(spark_s))
-            else:
-                (mine,) = bench.seconds(bench.warm(windrow_s))
-                (plain,) = bench.seconds(spark_s, repeats=1)
-            yield _line(f"window(), overlap {overlap}", keys, count, mine, plain)
+    what = f"{size // 3_600} h sliding by {size // overlap // 60} min" if overlap > 1 else "1 h"
+    title = f"windows of {what}, {keys:,} keys, {rows:,} rows"
+    mine, plain = bench.turns(title, rows, bench.warm(windrow_s), window=bench.warm(spark_s))
+    return _line(f"window(), overlap {overlap}", keys, rows, mine, plain)
 
 
 def sessions(bench: Bench, rows: int) -> Iterator[Row]:
@@ -281,9 +306,9 @@ def own(bench: Bench, rows: int) -> Iterator[Row]:
         def spark_s(over: Any = over, function: Any = function) -> Any:
             return events.withColumn("r", function("v").over(over))
 
-        (mine,) = bench.seconds(bench.warm(windrow_s))
-        (plain,) = bench.seconds(spark_s, repeats=1)
         what = f"own aggregate, {monoid.name} over {frame_rows:,} rows, against a pandas function"
+        title = f"own aggregate: {monoid.name} over {frame_rows:,} rows, 10 keys, {rows:,} rows"
+        mine, plain = bench.turns(title, rows, bench.warm(windrow_s), function=spark_s)
         yield _line(what, 10, rows, mine, plain)
 
 
@@ -337,6 +362,7 @@ SECTIONS = {
     "rolling": rolling,
     "ranges": ranges,
     "windows": windows,
+    "day": day,
     "aggregates": aggregates,
     "sessions": sessions,
     "own": own,
@@ -350,23 +376,29 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas between")
+    parser.add_argument(
+        "--only", type=names_among(SECTIONS), default=list(SECTIONS), help="sections, with commas between"
+    )
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--quick", action="store_true", help="200,000 rows, one run each")
     parser.add_argument("--memory", default="4g", help="of the driver")
+    parser.add_argument("--json", metavar="FILE", help="write ratios with their spread down, too")
     given = parser.parse_args()
     rows, repeats = (200_000, 1) if given.quick else (given.rows, given.repeats)
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
     spark = spark_session(given.memory, spark_sql_shuffle_partitions="4")
     try:
         bench = Bench(spark, folder, repeats)
+        part = Part("spark", f"Spark batch, {rows:,} rows", figures=bench.figures)
         bench.seconds(lambda: bench.events(rows, 10), repeats=1)  # warm
         for line in (f"{name}: {value}" for name, value in machine().items()):
             print(line)
-        for name in given.only.split(","):
+        for name in given.only:
             heading(name)
             numbers = dict.fromkeys(("windrow s", "spark s", "ratio", "tree s", "tree ratio"), ".2f")
             table(list(SECTIONS[name](bench, rows)), events=",", **numbers)
+        part.about["spark"] = spark.version
+        part.write(given.json)
     finally:
         spark.stop()
         shutil.rmtree(folder)

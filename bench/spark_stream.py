@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import heading, machine, progress, table
+from common import heading, machine, names_among, progress, table
 from sections.spark_aggregates import in_streams
 from sections.spark_session import spark_session
 
@@ -400,7 +400,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=100_000, help="rows of a micro-batch")
-    parser.add_argument("--only", default=",".join(SECTIONS), help="sections, with commas between")
+    parser.add_argument(
+        "--only", type=names_among(SECTIONS), default=list(SECTIONS), help="sections, with commas between"
+    )
     parser.add_argument("--quick", action="store_true", help="micro-batches of 20,000 rows")
     parser.add_argument("--memory", default="4g", help="of the driver")
     given = parser.parse_args()
@@ -411,7 +413,7 @@ def main() -> None:
         warm(bench)
         for name, value in machine().items():
             print(f"{name}: {value}")
-        for name in given.only.split(","):
+        for name in given.only:
             heading(name)
             table(list(SECTIONS[name](bench, 20_000 if given.quick else given.rows)), **FORMATS)
     finally:
