@@ -84,13 +84,14 @@ def refilled(plan: Plan, state: State, table: pa.Table, until: int) -> tuple[Pla
     return plan, with_fields(found, counts=state.counts, late=state.late)
 
 
-def check_cut(state: State, until: int) -> None:
-    """Raise unless the rows that a state has taken from history end at this time."""
+def check_cut(state: State, until: int, otherwise: str = "") -> None:
+    """Raise unless the rows that a state has taken from history end at this time. ``otherwise``: what else
+    can be done."""
     if state.history_until != until:
         was, is_ = (_shown(moment, state.axis) for moment in (state.history_until, until))
         raise ChangedQuery(
             f"the state has taken history until {was}, and history_until is {is_}: rows between would be "
-            f"counted twice, or not at all. Give history_until as it was"
+            f"counted twice, or not at all. Give history_until as it was{otherwise}"
         )
 
 

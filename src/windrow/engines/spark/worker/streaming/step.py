@@ -65,6 +65,10 @@ _REMEDY = (
     "Make it as it was; spark.windrow.buckets sets the number of buckets, too, and windrow state rescale "
     "that of the partitions they lie in"
 )
+_ANEW = (
+    "; windows and aggregates that were added are filled on another checkpoint, with the watermark of this "
+    "one as history_until"
+)
 #: version of the key-to-bucket hash, checked against stored state
 SPREADING = "windrow's way to spread keys"
 
@@ -101,7 +105,7 @@ def step(
     bucket = kept_by(fenced, buckets, query_id)
     loaded = bucket.load(fresh, fenced.check_header)
     plan, state = loaded or (fresh, replace(nothing, history_until=since))
-    check_cut(state, since)
+    check_cut(state, since, _ANEW)
     before = state.counts
     plan, state, due = take_blobs(plan, state, blobs)
     state = with_rejected(state, Counter(rejected))
