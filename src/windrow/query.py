@@ -129,6 +129,11 @@ class Query(Spec):
         {'user': 'ann', 't': 15, 'spent_10': 7, 'spent_all': 12}
         """
         self._check_open()
+        if self.on_error == "reject":
+            raise ValueError(
+                "on_error='reject' is for windows and rolling: filter the events of an as-of query before, "
+                "or let lift give the identity for what it cannot take"
+            )
         over = asof_frames(
             sizes, named, rows=rows, closed=closed, lag=lag, direction=direction, timezone=timezone
         )
@@ -305,6 +310,30 @@ class Query(Spec):
             found.begin_with(history, history_until)
         return found
 
+    def rejected_rows(self, data: Any) -> Any:
+        """The rows of a finite table that :meth:`run` leaves out: those without a time, and with
+        ``on_error="reject"`` those over which an aggregate raises. They come as the kind of table that went
+        in, with why (``rejected_reason``: "no_time" or "raised"), which aggregate raised (``rejected_by``),
+        and what (``rejected_error``).
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> parts = wr.monoid(name="parts", lift=lambda v: 12 // v, combine=lambda a, b: a + b, identity=0)
+        >>> query = wr.query(time="t", on_error="reject").window(wr.Tumbling(10)).agg(parts=parts("v"))
+        >>> query.rejected_rows(pa.table({"t": [1, 2], "v": [3, 0]})).drop_columns(["t"]).to_pylist()[0]
+        {'v': 0, 'rejected_reason': 'raised', 'rejected_by': 'parts',
+        'rejected_error': 'ZeroDivisionError: integer division or modulo by zero'}
+        """
+        self._check_complete()
+        from windrow.engines.spark import is_spark_frame
+
+        if is_spark_frame(data):
+            from windrow.engines.spark.rejected import rejected_rows as rejected_on_spark
+
+            return rejected_on_spark(self, data)
+        from windrow.engines.local import rejected_rows
+
+        return rejected_rows(self, data)
+
     def restore(
         self,
         snapshot: bytes,
@@ -430,6 +459,7 @@ def query(
     watermark: Any = None,
     allowed_lateness: Any = 0,
     late: Literal["count", "emit"] = "count",
+    on_error: Literal["raise", "reject"] = "raise",
     order: str | Sequence[str] | None = None,
     empty: Literal["skip", "emit"] = "skip",
     min_count: Any = 0,
@@ -446,6 +476,9 @@ def query(
     ``min_count``: an aggregate over fewer values is null. ``max_windows``: a step that would give more
     windows, all kinds together, raises :class:`TooManyWindows` instead; by default more than 10 million, or
     more than four for each row that the step reads if that is more. See docs/windows.md.
+    ``on_error="reject"``: a row over which ``lift`` of an aggregate of your own raises is left out, counted,
+    and handed back with the aggregate's name and the error, as are rows that are rejected for other reasons:
+    see :meth:`Query.rejected_rows` and docs/streams.md.
 
     For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind
     the largest time seen. ``allowed_lateness``: how late a row may correct windows that have fired.
@@ -459,7 +492,7 @@ def query(
     >>> q.by
     ('region',)
     """
-    check_settings(time, min_count, max_windows, late=late, empty=empty, emit=emit)
+    check_settings(time, min_count, max_windows, late=late, on_error=on_error, empty=empty, emit=emit)
     delay, idle, ahead = checked_waits(watermark, idle_timeout, max_ahead)
     return Query(
         time=time,
@@ -467,6 +500,7 @@ def query(
         watermark=delay,
         allowed_lateness=waiting(allowed_lateness, "allowed_lateness") if allowed_lateness else None,
         late=late,
+        on_error=on_error,
         order=column_names(order, "order"),
         empty=empty,
         min_count=min_count,

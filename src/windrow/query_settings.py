@@ -13,7 +13,12 @@ from windrow.windows.timeline.durations import Duration, fixed_duration
 
 __all__ = ["check_settings", "checked_labels", "checked_store", "checked_waits", "column_names", "waiting"]
 
-_WORDS = {"late": ("count", "emit"), "empty": ("skip", "emit"), "emit": ("final", "update")}
+_WORDS = {
+    "late": ("count", "emit"),
+    "on_error": ("raise", "reject"),
+    "empty": ("skip", "emit"),
+    "emit": ("final", "update"),
+}
 
 
 def check_settings(time: Any, min_count: Any, max_windows: Any, **words: Any) -> None:

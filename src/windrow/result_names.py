@@ -13,10 +13,22 @@ from collections.abc import Container, Iterable, Iterator
 
 from windrow.spec import Spec
 
-__all__ = ["LATE", "check_label_names", "check_names", "check_table_names", "extra_columns"]
+__all__ = [
+    "LATE",
+    "REJECTED",
+    "REJECTED_ROWS",
+    "check_label_names",
+    "check_names",
+    "check_table_names",
+    "extra_columns",
+]
 
 #: the column of late rows among results
 LATE = "late"
+#: the column of rejected rows among results
+REJECTED = "rejected"
+#: what is added to rejected rows
+REJECTED_ROWS = ("rejected_reason", "rejected_by", "rejected_error")
 
 _LATE_ROWS = ("late_by", "late_reason")
 
@@ -86,6 +98,8 @@ def _added(query: Spec) -> Iterator[str]:
     yield from extra_columns(query)
     if query.late == "emit":
         yield LATE
+    if query.on_error == "reject":
+        yield REJECTED
 
 
 def _carried(query: Spec) -> Iterator[str]:
@@ -100,5 +114,7 @@ def _added_to_rows(query: Spec) -> Iterator[str]:
     """What is added to rows of the table: to those that come back late, and to all of rolling."""
     if query.late == "emit":
         yield from _LATE_ROWS
+    if query.on_error == "reject":
+        yield from REJECTED_ROWS
     if query.is_rolling:
         yield from _added(query)

@@ -1,4 +1,4 @@
-"""Spark: sessions that are set well, what is in a checkpoint, late rows apart, rows counted.
+"""Spark: sessions that are set well, what is in a checkpoint, late and rejected rows apart, rows counted.
 
 ``query.run(df)`` and ``wr.events(df, ...)`` take Spark DataFrames and streams by themselves; this is what one
 needs around them. Nothing here imports pyspark before it is called.
@@ -15,7 +15,7 @@ from windrow.engines.spark.session import SETTINGS, DefaultPartitions, session
 from windrow.engines.spark.streaming.checkpoint import check_checkpoint
 from windrow.engines.spark.streaming.copies import fork, rescale
 from windrow.engines.spark.streaming.inspect import inspect_state, watermark_of_state
-from windrow.engines.spark.streaming.late import sink_both, split_late
+from windrow.engines.spark.streaming.late import sink_all, sink_both, split_late, split_rejected
 from windrow.engines.spark.streaming.verify import Verified, check_state
 
 __all__ = [
@@ -29,7 +29,9 @@ __all__ = [
     "inspect_state",
     "rescale",
     "session",
+    "sink_all",
     "sink_both",
     "split_late",
+    "split_rejected",
     "watermark_of_state",
 ]

@@ -67,6 +67,7 @@ class Spec:
     watermark: Duration | None = None
     allowed_lateness: Duration | None = None
     late: Literal["count", "emit"] = "count"
+    on_error: Literal["raise", "reject"] = "raise"
     order: tuple[str, ...] = ()
     empty: Literal["skip", "emit"] = "skip"
     min_count: int = 0
@@ -83,6 +84,11 @@ class Spec:
     def corrects(self) -> bool:
         """Whether late rows may correct what has come out."""
         return self.allowed_lateness is not None and self.allowed_lateness.amount > 0
+
+    @property
+    def hands_rows_back(self) -> bool:
+        """Whether rows that are late, or rejected, are given back with all their columns."""
+        return self.late == "emit" or self.on_error == "reject"
 
     @property
     def is_rolling(self) -> bool:

@@ -171,6 +171,7 @@ WRITTEN = {
 #: keywords of wr.query
 KEYWORDS = {
     "delay": "watermark",
+    "errors": "on_error",
     "delay_threshold": "watermark",
     "event_time": "time",
     "group_by": "by",

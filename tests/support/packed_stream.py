@@ -13,9 +13,10 @@ from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.engines.spark.worker.streaming.history_task import history_entries
-from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
+from windrow.engines.spark.worker.streaming.pack_task import LEFT_OUT, REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
 from windrow.errors import CorruptState
+from windrow.result_names import REJECTED as REJECTED_COLUMN
 
 BUCKETS = [3, 5]
 
@@ -69,6 +70,7 @@ class PackedStream:
         self.query, self.schema = query, schema
         self.entries = {bucket: DictEntries(bucket_place(bucket)) for bucket in BUCKETS}
         self.late: list[Any] = []
+        self.rejected: list[Any] = []
         self.counts = dict.fromkeys(COUNTED, 0)
 
     def begin_with(self, past: pa.Table, until: int = START_OF_TIME) -> None:
@@ -103,6 +105,11 @@ class PackedStream:
                 stepped = step(payload, self.schema, entries, blobs, *told)
                 results += stepped.results.to_pylist()
                 self.late += [] if stepped.late is None else stepped.late.to_pylist()
+                left = [
+                    row[LEFT_OUT] for row in rows if row["bucket"] == bucket and row[LEFT_OUT] is not None
+                ]
+                for table in stepped.handed_back(left)[REJECTED_COLUMN]:
+                    self.rejected += table.to_pylist()
                 for name, count in zip(COUNTED, stepped.counts, strict=True):
                     self.counts[name] += count
         return results

@@ -19,6 +19,8 @@ from windrow.engines.kinds.rolling import rolling_rows
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
 from windrow.partials.aggregate import aggregate_columns
+from windrow.partials.raising import RaisingRows, raising_rows
+from windrow.partials.rejected import rejected_table
 from windrow.result_names import check_table_names
 from windrow.rows.columns import check_flags, require_columns
 from windrow.rows.frame import Frame, build_frame
@@ -27,7 +29,7 @@ from windrow.rows.times import check_time_kind, concat_results
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 
-__all__ = ["run"]
+__all__ = ["rejected_rows", "run"]
 
 
 def run(query: Spec, data: Any) -> Any:
@@ -36,11 +38,25 @@ def run(query: Spec, data: Any) -> Any:
     require_columns(table, [c for _, a in query.aggregates for c in a.reads])
     check_flags(query, table.schema)
     check_table_names(query, table.column_names, endless=False)
-    frame = build_frame(query, table)
+    raising = _raising(query, table)
+    frame = build_frame(query, table, rejected=None if raising is None else ~raising.others(table.num_rows))
     check_time_kind(query, frame.axis)
     frame.warn_of_rejected(query.time)
+    if raising is not None:
+        raising.warn(table.num_rows)
     with one_step():
         return back(_rolled(query, frame) if query.is_rolling else _windowed(query, frame))
+
+
+def rejected_rows(query: Spec, data: Any) -> Any:
+    """The rows that ``run`` leaves out, with why; a table of the kind that came in."""
+    table, back = read_table(data)
+    require_columns(table, [query.time, *(c for _, a in query.aggregates for c in a.reads)])
+    return back(rejected_table(query, table))
+
+
+def _raising(query: Spec, table: pa.Table) -> RaisingRows | None:
+    return raising_rows(query.aggregates, table) if query.on_error == "reject" else None
 
 
 def _windowed(query: Spec, frame: Frame) -> pa.Table:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.errors import RejectedRows, of_key, warn_caller
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.key_values import canonical_array
@@ -78,9 +78,10 @@ class Frame:
 
     def warn_of_rejected(self, time: str) -> None:
         """Say how many rows of the table have no time in this column."""
-        if self.rejected:
+        missing = self.table.column(time).null_count if self.rejected else 0
+        if missing:
             warn_caller(
-                f"{self.rejected} of {self.table.num_rows} rows have no time in {time!r} and were left out",
+                f"{missing} of {self.table.num_rows} rows have no time in {time!r} and were left out",
                 RejectedRows,
             )
 
@@ -191,13 +192,17 @@ def build_frame(
     moments: Moments | None = None,
     row_name: Callable[[int], str] | None = None,
     numbered: tuple[Any, Ints] | None = None,
+    rejected: Mask | None = None,
 ) -> Frame:
     """The rows of a table that have a time; ``moments``: the times of all of them, where they are read
-    already. ``numbered``: the numbers of their keys and a row of each key, where they are known."""
+    already. ``numbered``: the numbers of their keys and a row of each key, where they are known.
+    ``rejected``: rows of the table that are left out, too (None: none)."""
     rows = None
     if moments is None:
         require_columns(table, [query.time, *query.by, *query.order])
         axis, times, missing = read_times(table.column(query.time), query.time)
+        if rejected is not None:
+            missing = rejected if missing is None else missing | rejected
         rows = None if missing is None else np.flatnonzero(~missing)
         times = times if rows is None else times[rows]
     else:

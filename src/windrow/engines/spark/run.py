@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.engines.spark.frames import arrow_schema
+from windrow.engines.spark.rejected import has_own_aggregates, rolled_without_raising, without_raising
 from windrow.engines.spark.rolling.run import roll
 from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import check_columns
@@ -32,11 +33,12 @@ def run(
         from windrow.engines.spark.streaming.run import run_stream
 
         return run_stream(query, frame, history, history_until)
+    rejects = has_own_aggregates(query)
     if query.is_rolling:
-        return roll(query, frame)
+        return rolled_without_raising(query, frame, roll) if rejects else roll(query, frame)
     from windrow.engines.spark.windows.run import windowed
 
-    return windowed(query, frame)
+    return windowed(query, without_raising(query, frame) if rejects else frame)
 
 
 def check(query: Spec, frame: DataFrame) -> None:

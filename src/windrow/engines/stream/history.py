@@ -25,6 +25,7 @@ from windrow.engines.stream.advance import passed, without_dead_keys
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed, take_table
 from windrow.engines.stream.watermark import Judge, reached
@@ -58,7 +59,8 @@ def settled(plan: Plan, state: State, watermark: int, until: int) -> State:
     if watermark > state.watermark:
         state = passed(plan, state, watermark)
     counts = with_fields(state.counts, windows_fired=0, windows_corrected=0, windows_retracted=0)
-    return without_dead_keys(with_fields(state, history_until=until, counts=counts, late=LateRows()))
+    state = with_fields(state, late=LateRows(), rejected=RejectedTables())
+    return without_dead_keys(with_fields(state, history_until=until, counts=counts))
 
 
 def refilled(plan: Plan, state: State, table: pa.Table, until: int) -> tuple[Plan, State]:

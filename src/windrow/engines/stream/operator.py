@@ -31,6 +31,7 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.results import ResultTypes, result_table
 from windrow.engines.stream.snapshot import restored_value, snapshot_of, unpack_snapshot
 from windrow.engines.stream.state import State
@@ -297,6 +298,28 @@ class Operator(EventInput):
         found = self._state.late.joined(None if columns is None else columns.schema, self._state.axis)
         if self._state.late.tables:
             self._take(self._plan, with_fields(self._state, late=LateRows()))
+        return found
+
+    @one_at_a_time
+    def rejected_rows(self) -> pa.Table:
+        """The rejected rows since this was last asked, with ``rejected_reason``; where an aggregate
+        raised, ``rejected_by`` and ``rejected_error``. They are kept by ``on_error="reject"``.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> parts = wr.monoid(name="parts", lift=lambda v: 12 // v, combine=lambda a, b: a + b, identity=0)
+        >>> query = wr.query(time="t", on_error="reject").window(wr.Tumbling(10)).agg(parts=parts("v"))
+        >>> tens = query.open()
+        >>> tens.push(pa.table({"t": [1, 2, 3], "v": [3, 0, 4]})).num_rows, tens.finish()["parts"].to_pylist()
+        (0, [7])
+        >>> tens.rejected_rows().select(["t", "v", "rejected_by"]).to_pylist()
+        [{'t': 2, 'v': 0, 'rejected_by': 'parts'}]
+        """
+        if self.query.on_error != "reject":
+            raise ValueError("rejected rows are only counted: keep them with wr.query(on_error='reject')")
+        columns = self._state.columns
+        found = self._state.rejected.joined(None if columns is None else columns.schema)
+        if self._state.rejected.tables:
+            self._take(self._plan, with_fields(self._state, rejected=RejectedTables()))
         return found
 
     def _advanced(self, moved: Callable[[Plan, State], tuple[int, State]], is_last: bool = False) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +17,10 @@ from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.rejected import LeftOut, RejectedTables
 from windrow.engines.stream.state import Counts, State
+from windrow.partials.raising import raising_rows
+from windrow.partials.rejected import with_reasons
 from windrow.result_names import check_table_names
 from windrow.rows.columns import check_flags
 from windrow.rows.frame import build_frame
@@ -60,24 +62,30 @@ def read_rows(
     assert state.axis is not None
     timed, column, valid = with_time(table, plan.query.time)
     arrivals = np.arange(state.counts.rows_in, state.counts.rows_in + table.num_rows)
-    rejected = {}
+    left = LeftOut(plan.query.on_error == "reject")
     if valid is not None:
         arrivals = arrivals[np.asarray(valid)]
-        rejected["no_time"] = table.num_rows - len(arrivals)
+        left.add("no_time", table, ~np.asarray(valid))
     rows = Rows(timed, read_moments(state.axis, column, plan.query.time), arrivals)
     if state.history_until > START_OF_TIME:
         known = rows.times < state.history_until
-        rejected["in_history"] = int(known.sum())
+        left.add("in_history", rows.table, known)
         rows = rows.where(~known)
     if plan.query.max_ahead is not None and now is not None and len(rows):
         ahead = too_far_ahead(plan.query, state.axis, rows.times, now, state.largest)
-        rejected["too_far_ahead"] = int(ahead.sum())
+        left.add("too_far_ahead", rows.table, ahead)
         rows = rows.where(~ahead)
     moments = rows.moments
     plan.check_reach(moments)
+    raising = raising_rows(plan.query.aggregates, rows.table) if left.keeps else None
+    if raising is not None:
+        left.add_raising(rows.table, raising)
+        rows = rows.where(raising.others(len(rows)))
     counts = with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows)
-    counts = counts.with_rejected(rejected) if rejected else counts
+    counts = counts.with_rejected(left.counts) if left.counts else counts
     largest, earliest = max(state.largest, moments.high), min(state.earliest, moments.low)
+    if left.tables:
+        state = with_fields(state, rejected=state.rejected.with_tables(left.tables))
     return plan, with_fields(state, counts=counts, earliest=earliest, largest=largest), rows
 
 
@@ -89,7 +97,7 @@ def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
 
 def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, pa.Table]:
     """The table as those before it were; one that is like them is not checked again."""
-    by_name = not state.ordered and plan.query.late != "emit"
+    by_name = not state.ordered and not plan.query.hands_rows_back
     found = None if state.columns is None else state.columns.fitted(table, by_name)
     if found is None:
         check_table_names(plan.query, table.column_names, endless=True)
@@ -187,26 +195,34 @@ class _Taking:
         counts = self.state.counts
         aggregated = len(self.rows) if self.taken is None else int(self.taken.sum())
         counts = with_fields(counts, rows_aggregated=counts.rows_aggregated + aggregated)
-        kept = self.state.late
+        self.state = with_fields(self.state, counts=counts)
         if aggregated < len(self.rows):
-            counts, kept = self._count_others(counts)
-        self.state = with_fields(self.state, counts=counts, late=kept)
+            self._count_others(counts)
 
-    def _count_others(self, counts: Counts) -> tuple[Counts, LateRows]:
+    def _count_others(self, counts: Counts) -> None:
         """Rows that nothing took: late ones, and those that are in no window."""
         taken, reasons = self._ask_each()
-        kept, inside = self.state.late, reasons[0] | reasons[1] | reasons[2]
-        counts = counts.with_rejected({"no_window": int((~inside & ~taken).sum())})
-        late = np.flatnonzero(inside & ~taken)
-        if not len(late):
-            return counts, kept
-        which = np.argmax(np.stack([mask[late] for mask in reasons]), axis=0)
-        named = [REASONS[k] for k in which.tolist()]
-        if self.plan.query.late == "emit":
-            assert self.state.axis is not None
-            rows, behind = take_rows(self.rows.table, late), self.state.watermark - self.rows.times[late]
-            kept = kept.with_rows(rows, self.state.axis, behind, named)
-        return with_fields(counts, late=dict(Counter(counts.late) + Counter(named))), kept
+        inside = reasons[0] | reasons[1] | reasons[2]
+        late, outside = np.flatnonzero(inside & ~taken), np.flatnonzero(~inside & ~taken)
+        named = [REASONS[k] for k in np.argmax(np.stack([mask[late] for mask in reasons]), axis=0).tolist()]
+        counts = counts.with_rejected({"no_window": len(outside)}).with_late(named)
+        self.state = with_fields(
+            self.state, counts=counts, late=self._late(late, named), rejected=self._rejected(outside)
+        )
+
+    def _late(self, late: Ints, reasons: list[str]) -> LateRows:
+        kept = self.state.late
+        if self.plan.query.late != "emit" or not len(late):
+            return kept
+        assert self.state.axis is not None
+        rows, behind = take_rows(self.rows.table, late), self.state.watermark - self.rows.times[late]
+        return kept.with_rows(rows, self.state.axis, behind, reasons)
+
+    def _rejected(self, outside: Ints) -> RejectedTables:
+        kept = self.state.rejected
+        if self.plan.query.on_error != "reject" or not len(outside):
+            return kept
+        return kept.with_tables([with_reasons(take_rows(self.rows.table, outside), "no_window")])
 
 
 def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:

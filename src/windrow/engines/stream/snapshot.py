@@ -18,6 +18,7 @@ from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored_query import (
     allowed_before,
@@ -110,6 +111,7 @@ def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
         "time": None if state.time is None else _time(state),
         "sessions": {part.number: _session(part) for part in state.sessions},
         "ordered": {number: rows.state(whole) for number, rows in state.ordered.items()},
+        **({"rejected": list(state.rejected.tables)} if state.rejected.tables else {}),
         **({"events": list(state.events)} if state.events else {}),
         **_moment("history_until", state.history_until),
         **_moment("forgotten_until", state.forgotten_until),
@@ -277,6 +279,7 @@ class _Reader:
             reach=stored.get("reach", 1.0),
             advanced_by_integer=stored["advanced_by_integer"],
             late=LateRows(tuple(stored["late"])),
+            rejected=RejectedTables(tuple(stored.get("rejected", ()))),
             counts=Counts(**stored["counts"]),
             events=tuple(stored.get("events", ())),
             history_until=_read_moment(stored, "history_until"),

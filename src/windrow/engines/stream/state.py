@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.rejected import RejectedTables
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.session_manager import SessionPart
@@ -48,6 +49,10 @@ class Counts:
             return self
         return with_fields(self, late_pairs=dict(Counter(self.late_pairs) + Counter(more)))
 
+    def with_late(self, reasons: Sequence[str]) -> Counts:
+        """With a late row for each of these reasons."""
+        return with_fields(self, late=dict(Counter(self.late) + Counter(reasons))) if reasons else self
+
     def with_rejected(self, more: Mapping[str, int]) -> Counts:
         if not any(more.values()):
             return self
@@ -80,6 +85,7 @@ class State:
     #: allowed_lateness of before
     forgotten_until: int = START_OF_TIME
     late: LateRows = field(default_factory=LateRows)
+    rejected: RejectedTables = field(default_factory=RejectedTables)
     counts: Counts = field(default_factory=Counts)
     #: events that wait, in a state that is on its way to a snapshot or from one
     events: tuple[pa.Table, ...] = ()
@@ -89,6 +95,7 @@ class State:
         require(type(self.reach) in (int, float) and self.reach >= 0, f"reach: {self.reach!r:.60}")
         require(self.advanced_by_integer in (None, True, False), "advanced_by_integer: not true or false")
         self.late.check_invariants()
+        self.rejected.check_invariants()
         require(all(isinstance(table, pa.Table) for table in self.events), "events that wait: not tables")
         self.counts.check_invariants()
 
@@ -115,7 +122,8 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        found = self.keys.nbytes + self.late.nbytes + sum(rows.nbytes for rows in self.ordered.values())
+        found = self.keys.nbytes + self.late.nbytes + self.rejected.nbytes
+        found += sum(rows.nbytes for rows in self.ordered.values())
         parts: list[Any] = [*self.sessions] if self.time is None else [self.time, *self.sessions]
         found += sum(part.store.nbytes + part.ledger.nbytes for part in parts)
         return found + (0 if self.time is None else self.time.filling.nbytes)

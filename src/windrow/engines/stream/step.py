@@ -113,7 +113,7 @@ class _Together:
     def _narrowed(self, rows: Rows) -> Rows:
         """Rows that wait, without columns that nobody asks for."""
         assert self.state.columns is not None
-        if self.plan.query.late == "emit":
+        if self.plan.query.hands_rows_back:
             return rows
         return with_fields(rows, table=rows.table.select(self.state.columns.schema.names))
 

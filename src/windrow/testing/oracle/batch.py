@@ -3,8 +3,9 @@
 Purpose: what every engine must give for a finite table, in whatever order its rows come. It follows the
 words of the documentation and is never optimised: every window looks at every row and folds its own rows
 from left to right, in the order (time, ``order`` columns, arrival).
-Invariant: no lateness here. Every row with a time counts; a row without one is rejected: no window holds it,
-and ``rolling`` gives it back with null results.
+Invariant: no lateness here. Every row with a time counts; a row without one is rejected, and so is, with
+``on_error="reject"``, a row over which lift raises: no window holds it, and ``rolling`` gives it back with
+null results.
 Cost: O(keys x windows x rows), and O(rows^3) for a Policy.
 """
 
@@ -18,7 +19,7 @@ from windrow.monoids.equality import same
 from windrow.query import Query
 from windrow.query_settings import checked_labels
 from windrow.spec import Rolling, Spec
-from windrow.testing.oracle.folding import fold, key_of, place, policy_frames, rolling_rows
+from windrow.testing.oracle.folding import fold, key_of, place, policy_frames, raised_by, rolling_rows
 from windrow.testing.oracle.membership import Frame, Row, frames
 from windrow.testing.oracle.relative import labelled, seen_by_row
 from windrow.testing.tables import Clock, rows_of
@@ -84,7 +85,7 @@ def _groups(query: Query, table: list[dict[str, Any]], clock: Clock) -> list[Gro
     groups: list[Group] = []
     for arrival, values in enumerate(table):
         time = clock.read(values[query.time])
-        if time is None:
+        if time is None or raised_by(query, values) is not None:
             continue
         key = key_of(query, values)
         found = next((rows for other, rows in groups if same(key, other)), None)

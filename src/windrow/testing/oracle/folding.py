@@ -16,7 +16,7 @@ from windrow.spec import Rolling, Spec
 from windrow.testing.oracle.membership import Frame, Row, last_rows, policy_frame, rows_within
 from windrow.windows import Policy
 
-__all__ = ["fold", "key_of", "place", "policy_frames", "rolling_rows", "unsigned_zeros"]
+__all__ = ["fold", "key_of", "place", "policy_frames", "raised_by", "rolling_rows", "unsigned_zeros"]
 
 
 def place(query: Spec, row: Row) -> tuple[Any, ...]:
@@ -58,6 +58,24 @@ def fold(query: Spec, rows: list[Row]) -> dict[str, Any]:
     {'top': 4, 'n': 2}
     """
     return {name: _lowered(aggregate, rows, query.min_count) for name, aggregate in query.aggregates}
+
+
+def raised_by(query: Spec, values: dict[str, Any]) -> tuple[str, str] | None:
+    """The first aggregate whose lift raises over a row that the query then rejects, and what it raises.
+
+    >>> import windrow as wr
+    >>> part = wr.monoid(name="part", lift=lambda v: 1 / v, combine=lambda a, b: a + b, identity=0)
+    >>> query = wr.query(time="ts", on_error="reject").window(wr.Tumbling(10)).agg(parts=part("v"))
+    >>> raised_by(query, {"ts": 1, "v": 0}), raised_by(query, {"ts": 1, "v": None})
+    (('parts', 'ZeroDivisionError: division by zero'), None)
+    """
+    for name, aggregate in query.aggregates if query.on_error == "reject" else ():
+        inputs = [_inputs(aggregate, row) for row in _present(aggregate, [Row(0, 0, values)])]
+        try:
+            [aggregate.monoid.lift(*each) for each in inputs if not aggregate.monoid.skips(each)]
+        except Exception as error:
+            return name, f"{type(error).__name__}: {error}"
+    return None
 
 
 def rolling_rows(query: Spec, over: Rolling, rows: list[Row]) -> Iterator[tuple[Row, list[Row]]]:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from windrow.monoids.equality import same
 from windrow.spec import Spec
 from windrow.testing.oracle.batch import check_columns
-from windrow.testing.oracle.folding import fold, key_of, place
+from windrow.testing.oracle.folding import fold, key_of, place, raised_by
 from windrow.testing.oracle.membership import Row
 from windrow.testing.oracle.stream_in_order import FrameModel, OrderedModel, RollingModel
 from windrow.testing.oracle.stream_results import Model, Result, Watermark, allowance
@@ -91,6 +91,8 @@ class StreamOracle:
         self.counts = StreamCounts()
         #: every late row since the start, with ``late_by`` and ``late_reason``
         self.late: list[dict[str, Any]] = []
+        #: every rejected row since the start, with its reason, the aggregate that raised, and what
+        self.rejected: list[dict[str, Any]] = []
         self._now = clock
         self._last_came = clock()
         self._watermark: Watermark = -math.inf
@@ -183,14 +185,23 @@ class StreamOracle:
         self.counts.rows_in += 1
         moment = None if self._clock is None else self._clock.read(values[self.query.time])
         if moment is None:
-            self.counts.rejected["no_time"] += 1
+            self._reject(values, "no_time")
             return None
         self._largest = max(self._largest, moment)
+        raised = raised_by(self.query, values)
+        if raised is not None:
+            self._reject(values, "raised", *raised)
+            return None
         row = Row(moment, self.counts.rows_in, values)
         if not any(model.holds(row) for model in self._models):
-            self.counts.rejected["no_window"] += 1
+            self._reject(values, "no_window")
             return None
         return row
+
+    def _reject(self, values: dict[str, Any], reason: str, by: Any = None, error: Any = None) -> None:
+        self.counts.rejected[reason] += 1
+        why = {"rejected_reason": reason, "rejected_by": by, "rejected_error": error}
+        self.rejected.append(values | why)
 
     def _key(self, values: dict[str, Any]) -> int:
         """The number of a row's key; null is a key, and NaN equals NaN."""

@@ -16,6 +16,7 @@ A transcript says what is done to an operator and what must come out after each 
       - advance: 10
         gives: [[a, 0, 10, 1], [b, 0, 10, 1]]
       - late: [[3, a, z, 7, window_fired]]         # the columns, late_by and late_reason
+      - rejected: [[null, b, y, no_time, null, null]]   # the columns, and why: the reason, by what, its error
       - snapshot: true                             # snapshot and restore here
       - add_window: {twenty: Tumbling(20)}
       - remove_window: twenty
@@ -36,6 +37,7 @@ from typing import Any
 import windrow as wr
 from windrow.packages import how_to_install
 from windrow.query import Query
+from windrow.result_names import REJECTED_ROWS
 from windrow.spec_text import SpecTextError, aggregate_of, window_of
 from windrow.testing.transcripts.errors import TranscriptError
 
@@ -46,7 +48,12 @@ _FIELDS = {
     *("about", "query", "judge", "windows", "rolling", "aggregates", "columns", "types"),
     *("shows", "result_columns", "steps", "metrics"),
 }
-_ACTIONS = ("push", "advance", "poll", "finish", "late", "snapshot", "add_window", "remove_window", "wait")
+_ACTIONS = (
+    *("push", "advance", "poll", "finish", "late", "rejected"),
+    *("snapshot", "add_window", "remove_window", "wait"),
+)
+#: what is added to rows that come back
+_ADDED = {"late": ("late_by", "late_reason"), "rejected": REJECTED_ROWS}
 _GIVING = ("push", "advance", "poll", "finish")
 
 
@@ -192,9 +199,8 @@ def _checked_step(number: int, data: Any, columns: list[str] | None, shows: list
         raise TranscriptError(f"{action!r} gives no results: write 'gives' at {', '.join(_GIVING)}")
     if action == "push":
         argument = _rows(argument, columns, "columns")
-    if action == "late":
-        late_columns = None if columns is None else [*columns, "late_by", "late_reason"]
-        argument = _rows(argument, late_columns, "columns")
+    if action in _ADDED:
+        argument = _rows(argument, None if columns is None else [*columns, *_ADDED[action]], "columns")
     if action == "add_window":
         argument = {str(name): window_of(text) for name, text in _mapping(argument).items()}
     return Step(number, action, argument, _rows(data.get("gives", []), shows, "shows"))

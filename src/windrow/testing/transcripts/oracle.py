@@ -41,6 +41,7 @@ class OracleOperator:
         self._oracle = StreamOracle(query, clock, judge)
         self._keeps_late = query.late == "emit"
         self._handed_over = 0
+        self._rejected_handed_over = 0
 
     def push(self, rows: Any) -> list[dict[str, Any]]:
         return self._oracle.push(rows)
@@ -65,6 +66,12 @@ class OracleOperator:
         late = self._oracle.late[self._handed_over :] if self._keeps_late else []
         self._handed_over = len(self._oracle.late)
         return late
+
+    def rejected_rows(self) -> list[dict[str, Any]]:
+        """The rejected rows since it was last asked."""
+        rejected = self._oracle.rejected[self._rejected_handed_over :]
+        self._rejected_handed_over = len(self._oracle.rejected)
+        return rejected
 
     def snapshot(self) -> OracleOperator:
         """The whole state, which is an operator that goes on from here."""

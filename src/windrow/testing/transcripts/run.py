@@ -139,6 +139,9 @@ class Run:
         found = [_with_plain_lateness(row) for row in rows_of(self.operator.late_rows())]
         assert_same_results(found, [_with_plain_lateness(row) for row in step.argument])
 
+    def _rejected(self, step: Step) -> None:
+        assert_same_results(rows_of(self.operator.rejected_rows()), step.argument)
+
     # -- what came of it -------------------------------------------------------------------------------------
 
     def _compare(self, step: Step, results: Any) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.engines.spark.worker.streaming.result_rows import lists_of_rows
+from windrow.result_names import LATE
 
 
 def listed(kind: Any) -> Any:
@@ -50,7 +51,7 @@ def test_values_of_every_type_and_nulls_are_the_same_in_lists() -> None:
     made = [pa.array([int(v) if pa.types.is_uint64(given) else v, None], given) for _, given, v in TYPES]
     table = pa.table(made, names=[f"c{k}" for k in range(len(made))])
     kind = listed(pa.struct([(f"c{k}", wanted) for k, (wanted, _, _) in enumerate(TYPES)]))
-    (rows,) = as_spark_reads(lists_of_rows(kind, table, None), kind).column("rows").to_pylist()
+    (rows,) = as_spark_reads(lists_of_rows(kind, table, {}), kind).column("rows").to_pylist()
     expected = {f"c{k}": pa.scalar(v, wanted).as_py() for k, (wanted, _, v) in enumerate(TYPES)}
     assert rows == [expected, dict.fromkeys(expected)]
 
@@ -59,7 +60,7 @@ def test_values_of_every_type_and_nulls_are_the_same_in_lists() -> None:
 def test_no_list_is_longer_than_it_may_be(count: int, lengths: list[int]) -> None:
     kind = listed(pa.struct([("n", pa.int64())]))
     table = pa.concat_tables([pa.table({"n": [k]}) for k in range(count)] or [pa.table({"n": pa.nulls(0)})])
-    lists = lists_of_rows(kind, table, None, most=4)
+    lists = lists_of_rows(kind, table, {}, most=4)
     assert [len(each) for each in lists] == lengths
     rows = [row for each in as_spark_reads(lists, kind).column("rows").to_pylist() for row in each]
     assert rows == [{"n": k} for k in range(count)]
@@ -67,14 +68,14 @@ def test_no_list_is_longer_than_it_may_be(count: int, lengths: list[int]) -> Non
 
 def test_results_without_rows_may_have_any_type() -> None:
     kind = listed(pa.struct([("pair", PAIR)]))
-    assert lists_of_rows(kind, pa.table({"pair": pa.array([], pa.string())}), None) == []
+    assert lists_of_rows(kind, pa.table({"pair": pa.array([], pa.string())}), {}) == []
 
 
 def test_late_rows_are_structs_in_a_column_of_their_own() -> None:
     late = pa.struct([("t", pa.int64()), ("late_reason", pa.string())])
     kind = listed(pa.struct([("total", pa.int64()), ("late", late)]))
     behind = pa.table({"t": [7], "late_reason": ["window_fired"]})
-    lists = lists_of_rows(kind, pa.table({"total": [1, 2]}), behind)
+    lists = lists_of_rows(kind, pa.table({"total": [1, 2]}), {LATE: [behind]})
     assert as_spark_reads(lists, kind).column("rows").to_pylist() == [
         [{"total": 1, "late": None}, {"total": 2, "late": None}],
         [{"total": None, "late": {"t": 7, "late_reason": "window_fired"}}],

@@ -15,8 +15,9 @@ import pyarrow as pa
 from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.streaming.packed_type import PACKED
 from windrow.engines.spark.worker.streaming.history_task import history_entries
-from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
+from windrow.engines.spark.worker.streaming.pack_task import pack_batches
 from windrow.engines.stream.watermark_values import read_moment
 from windrow.names import check_columns
 from windrow.rows.times import TimeAxis
@@ -51,8 +52,7 @@ def history_state(
     def settle(batches: Iterable[Any]) -> Iterator[Any]:
         return history_entries(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), count, until, batches)
 
-    counts = [f"{reason} long" for reason in REJECTED]
-    blobs = mapped(past, pack, ", ".join(["bucket int, clock timestamp, blob binary", *counts]))
+    blobs = mapped(past, pack, PACKED)
     together = blobs.select("bucket", "clock", "blob").repartition("bucket").sortWithinPartitions("bucket")
     return mapped(together, settle, "bucket int, name string, value binary")
 

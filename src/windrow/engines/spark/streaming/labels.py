@@ -18,15 +18,14 @@ from windrow.engines.spark.compat import check_streams
 from windrow.engines.spark.frames import arrow_schema, column, mapped, result_fields
 from windrow.engines.spark.session import warn_of_partitions
 from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
 from windrow.engines.spark.streaming.run import (
-    PACKED,
     bucket_numbers,
     check_stream,
     packed_events,
     unfolded,
 )
 from windrow.engines.spark.worker.streaming.label_step import Labels, pack_labels
-from windrow.engines.spark.worker.streaming.pack_task import REJECTED
 from windrow.rows.columns import needed_columns
 from windrow.rows.points import shared_key_type
 from windrow.spec import Spec
@@ -57,7 +56,7 @@ def run_labels(
         return pack_labels(asked, buckets, batches)
 
     known = packed_events(query, rows, payload, buckets, START_OF_TIME, asked.key_types)
-    points = mapped(labels, pack, PACKED).select("bucket", "blob", *REJECTED)
+    points = mapped(labels, pack, PACKED).select(*WITHOUT_CLOCK)
     fields = StructType([*labels.schema.fields, *result_fields(query, source)])
     about = (payload, bytes(source.serialize()), fields, len(buckets), START_OF_TIME)
     stepped = known.unionByName(points).groupBy("bucket")

@@ -7,7 +7,7 @@ variables, in a Python of their own, and the stream waits for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark import TaskContext
@@ -67,15 +67,18 @@ class BucketProcessor(StatefulProcessor):
         self._query_id = None if context is None else context.getLocalProperty(_QUERY_ID)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
-        from windrow.engines.spark.worker.streaming.pack_task import REJECTED
+        from windrow.engines.spark.worker.streaming.pack_task import LEFT_OUT, REJECTED
 
         blobs: list[bytes] = []
+        left_out: list[bytes] = []
         rejected: Counter[str] = Counter()
         for row in rows:
             if row.blob is not None:
                 blobs.append(bytes(row.blob))
+            if row[LEFT_OUT] is not None:
+                left_out.append(bytes(row[LEFT_OUT]))
             rejected.update({reason: row[reason] or 0 for reason in REJECTED})
-        return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected)
+        return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected, left_out)
 
     def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: N802
         """An entry of the state that history leads to, in the first micro-batch."""
@@ -87,7 +90,12 @@ class BucketProcessor(StatefulProcessor):
         return self._step(key[0], [], timerValues.getCurrentWatermarkInMs(), {})
 
     def _step(
-        self, bucket: int, blobs: list[bytes], watermark_ms: int, rejected: Mapping[str, int]
+        self,
+        bucket: int,
+        blobs: list[bytes],
+        watermark_ms: int,
+        rejected: Mapping[str, int],
+        left_out: Sequence[bytes] = (),
     ) -> Iterator[Row]:
         from windrow.engines.spark.compat import arrow_type
         from windrow.engines.spark.worker.streaming.result_rows import lists_of_rows
@@ -102,7 +110,7 @@ class BucketProcessor(StatefulProcessor):
             self._handle.registerTimer(max(watermark_ms, 0) + 1)
         yield Row(**{ROWS: None}, **dict(zip(COUNTED, stepped.counts, strict=True)))
         kind = arrow_type(ArrayType(self._results), "UTC")  # what Spark makes of it here, in any session
-        for rows in lists_of_rows(kind, stepped.results, stepped.late):
+        for rows in lists_of_rows(kind, stepped.results, stepped.handed_back(left_out)):
             yield Row(**{ROWS: rows}, **dict.fromkeys(COUNTED, 0))
 
     def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:

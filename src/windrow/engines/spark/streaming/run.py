@@ -18,12 +18,13 @@ from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
 from windrow.engines.spark.streaming.history import cut_of, history_state
+from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
-from windrow.engines.spark.worker.streaming.pack_task import AHEAD, REJECTED, pack_batches
+from windrow.engines.spark.worker.streaming.pack_task import AHEAD, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_PAIRS
 from windrow.engines.stream.watermark import delay_ms
-from windrow.result_names import LATE, extra_columns
+from windrow.result_names import LATE, REJECTED, REJECTED_ROWS, extra_columns
 from windrow.rows.columns import needed_columns
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
-    "PACKED",
     "bucket_numbers",
     "check_stream",
     "packed_events",
@@ -44,9 +44,6 @@ __all__ = [
 
 #: the name under which counts are in Spark's progress
 METRICS = "windrow"
-
-#: what packed rows are, as Spark has it
-PACKED = ", ".join(["bucket int, clock timestamp, blob binary", *(f"{reason} long" for reason in REJECTED)])
 
 _EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
@@ -108,7 +105,7 @@ def packed_events(
 
     assert query.watermark is not None
     delay = f"{delay_ms(query.watermark)} milliseconds"
-    return mapped(judged, pack, PACKED).withWatermark("clock", delay).select("bucket", "blob", *REJECTED)
+    return mapped(judged, pack, PACKED).withWatermark("clock", delay).select(*WITHOUT_CLOCK)
 
 
 def unfolded(stepped: DataFrame) -> DataFrame:
@@ -123,8 +120,8 @@ def unfolded(stepped: DataFrame) -> DataFrame:
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:
-    """Rolling, and late rows that are handed back, need every column."""
-    if query.is_rolling or query.late == "emit":
+    """Rolling, and rows that are handed back, need every column."""
+    if query.is_rolling or query.hands_rows_back:
         return list(frame.columns)
     return needed_columns(query)
 
@@ -169,6 +166,9 @@ def _results(query: Spec, source: pa.Schema) -> pa.Schema:
         found = found.append(pa.field(name, _EXTRAS[name]))
     if query.late == "emit":
         found = found.append(pa.field(LATE, _late_type(query, source)))
+    if query.on_error == "reject":
+        why = [pa.field(name, pa.string()) for name in REJECTED_ROWS]
+        found = found.append(pa.field(REJECTED, pa.struct([*source, *why])))
     return found
 
 

@@ -3,13 +3,12 @@
 Besides, every bucket gets a *clock*: a row without a blob that carries the largest time of the chunk. Spark
 makes its watermark of clocks alone; rows with a blob carry none, so that Spark never drops one as late. Rows
 that no window can take (no time, a time out of reach, a time too far ahead) stay here, move no clock, and are
-counted with the first clock. Cost: one pass over a chunk, one blob per bucket, however many windows and keys
-there are.
+counted with the first clock; where they are handed back, they go with their count. Cost: one pass over a
+chunk, one blob per bucket, however many windows and keys there are.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -24,13 +23,14 @@ from windrow.engines.spark.worker.streaming.buckets import places_of
 from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write_folded, write_rows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import fold
+from windrow.engines.stream.rejected import LeftOut
 from windrow.engines.stream.watermark import as_clock
 from windrow.rows.frame import build_frame
 from windrow.rows.keys import shared_keys
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis
 
-__all__ = ["AHEAD", "PACKED", "REJECTED", "pack_batches", "packed_rows", "rows_by_bucket"]
+__all__ = ["AHEAD", "LEFT_OUT", "PACKED", "REJECTED", "pack_batches", "packed_rows", "rows_by_bucket"]
 
 
 #: the column of Spark's that says whether a row is too far ahead of the clock; only where the query asks
@@ -41,15 +41,18 @@ LARGEST_INTEGER = 1 << 53
 FOLD_ROWS = 1 << 18
 #: why rows stay here
 REJECTED = ("no_time", "out_of_reach", "in_history", "too_far_ahead")
+#: the column of rows that stay here, as a blob
+LEFT_OUT = "left_out"
 PACKED = pa.schema(
     [
         ("bucket", pa.int32()),
         ("clock", pa.timestamp("us", "UTC")),
         ("blob", pa.binary()),
+        (LEFT_OUT, pa.binary()),
         *((reason, pa.int64()) for reason in REJECTED),
     ]
 )
-_NONE = (None,) * len(REJECTED)
+_NONE = (None,) * (1 + len(REJECTED))
 
 
 def pack_batches(
@@ -68,7 +71,7 @@ def pack_batches(
     plan, state = begin(payload, schema)
     assert state.axis is not None
     for table in chunked(batches, rows):
-        table, largest, rejected = _accepted(plan, table, since)
+        table, largest, left = _accepted(plan, table, since)
         found: list[Any] = []
         if largest is not None:
             if sends_rows(plan.query):
@@ -78,13 +81,14 @@ def pack_batches(
             found = [(buckets[place], None, blob, *_NONE) for place, blob in blobs]
             clock = as_clock(largest, state.axis.is_integer)
             found += [(bucket, clock, None, *_NONE) for bucket in buckets]
-        if rejected:
-            found.append((buckets[0], None, None, *(rejected[reason] for reason in REJECTED)))
+        if left.counts.total():
+            rows_left = write_rows(pa.concat_tables(left.tables)) if left.tables else None
+            found.append((buckets[0], None, None, rows_left, *(left.counts[reason] for reason in REJECTED)))
         yield _batch(found)
 
 
-def _accepted(plan: Plan, table: pa.Table, since: int) -> tuple[pa.Table, int | None, Counter[str]]:
-    """The rows that windows may take, the largest of their times, and why others may not."""
+def _accepted(plan: Plan, table: pa.Table, since: int) -> tuple[pa.Table, int | None, LeftOut]:
+    """The rows that windows may take, the largest of their times, and those that they may not."""
     column = table.column(plan.query.time)
     reasons: list[tuple[str, npt.NDArray[np.bool_]]] = []
     if column.null_count:
@@ -96,14 +100,13 @@ def _accepted(plan: Plan, table: pa.Table, since: int) -> tuple[pa.Table, int | 
     if AHEAD in table.column_names:
         reasons.append(("too_far_ahead", np.asarray(table.column(AHEAD).fill_null(False))))
         table = table.drop_columns([AHEAD])
-    left = np.ones(len(times), np.bool_)
-    rejected: Counter[str] = Counter()
+    kept, left = np.ones(len(times), np.bool_), LeftOut(plan.query.on_error == "reject")
     for reason, mask in reasons:
-        rejected[reason] += int((left & mask).sum())
-        left &= ~mask
-    if not left.all():
-        table, times = filter_rows(table, left), times[left]
-    return table, int(times.max()) if len(times) else None, +rejected
+        left.add(reason, table, kept & mask)
+        kept &= ~mask
+    if not kept.all():
+        table, times = filter_rows(table, kept), times[kept]
+    return table, int(times.max()) if len(times) else None, left
 
 
 def _times(plan: Plan, column: Any) -> tuple[Ints, npt.NDArray[np.bool_]]:

@@ -1,4 +1,5 @@
-"""What a step gives, as Spark takes it: results, and late rows, as lists of structs that Spark unfolds.
+"""What a step gives, as Spark takes it: results, and rows that are handed back, as lists of structs that
+Spark unfolds.
 
 Spark makes Arrow of what a stateful function gives, value by value. A value that is Arrow's already it copies
 as a whole: a list of ten thousand rows costs what one value costs, and no Python is needed behind the step.
@@ -7,13 +8,12 @@ Invariant: a list has exactly the type that is asked for; Arrow takes no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.engines.spark.worker.chunks import conformed
-from windrow.result_names import LATE
 
 __all__ = ["lists_of_rows"]
 
@@ -21,20 +21,24 @@ __all__ = ["lists_of_rows"]
 MOST_ROWS = 1 << 14
 
 
-def lists_of_rows(kind: Any, results: pa.Table, late: pa.Table | None, most: int = MOST_ROWS) -> list[Any]:
-    """Lists of the type ``kind``, whose structs have the columns of results, and of late rows where these are
-    handed back.
+def lists_of_rows(
+    kind: Any, results: pa.Table, back: Mapping[str, Sequence[pa.Table]], most: int = MOST_ROWS
+) -> list[Any]:
+    """Lists of the type ``kind``, whose structs have the columns of results, and those of rows that are
+    handed back: ``back`` has their tables by the name of the column.
 
     >>> kind = pa.list_(pa.struct({"key": pa.string(), "n": pa.int64()}))
-    >>> [each.as_py() for each in lists_of_rows(kind, pa.table({"key": ["a"], "n": [1]}), None)]
+    >>> [each.as_py() for each in lists_of_rows(kind, pa.table({"key": ["a"], "n": [1]}), {})]
     [[{'key': 'a', 'n': 1}]]
     """
     fields = list(kind.value_type)
     found: list[Any] = []
     if results.num_rows:  # what has no rows may not have its types yet
         found += _lists(kind, _result_columns(fields, results), most)
-    if late is not None and late.num_rows:
-        found += _lists(kind, _late_columns(fields, late), most)
+    for name, tables in back.items():
+        for table in tables:
+            if table.num_rows:
+                found += _lists(kind, _struct_columns(fields, name, table), most)
     return found
 
 
@@ -48,11 +52,11 @@ def _result_columns(fields: list[Any], table: pa.Table) -> list[Any]:
     ]
 
 
-def _late_columns(fields: list[Any], table: pa.Table) -> list[Any]:
-    (kind,) = (field.type for field in fields if field.name == LATE)
+def _struct_columns(fields: list[Any], name: str, table: pa.Table) -> list[Any]:
+    (kind,) = (field.type for field in fields if field.name == name)
     members = [_flat(conformed(table.column(member.name), member.type)) for member in kind]
-    late = pa.StructArray.from_arrays(members, fields=list(kind))
-    return [late if field.name == LATE else pa.nulls(table.num_rows, field.type) for field in fields]
+    rows = pa.StructArray.from_arrays(members, fields=list(kind))
+    return [rows if field.name == name else pa.nulls(table.num_rows, field.type) for field in fields]
 
 
 def _lists(kind: Any, columns: list[Any], most: int) -> Iterator[Any]:

@@ -23,10 +23,12 @@ from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.persistence.stored_state import Entries, StoredState
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import taken_folded
+from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.results import ResultTypes, result_table
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.step import take_table
 from windrow.engines.stream.watermark import watermark_of
+from windrow.result_names import LATE, REJECTED
 from windrow.slicing.limits import one_step
 
 __all__ = [
@@ -82,6 +84,12 @@ class Stepped:
     counts: tuple[int, ...]
     #: whether the watermark has moved since the step before; so it has in the first
     has_moved: bool
+    rejected: tuple[pa.Table, ...] = ()
+
+    def handed_back(self, left_out: Sequence[bytes] = ()) -> dict[str, Sequence[pa.Table]]:
+        """Rows that come back, by the column they come in. ``left_out``: what did not reach the step."""
+        late = () if self.late is None else (self.late,)
+        return {LATE: late, REJECTED: [*map(read_rows, left_out), *self.rejected]}
 
 
 @one_step()
@@ -115,11 +123,12 @@ def step(
     state, fired = advanced(plan, state, watermark, due)
     results = result_table(plan, state, due.joined(fired), ResultTypes())
     late = state.late.joined(None) if state.late.tables else None
-    state = without_dead_keys(replace(state, late=LateRows()))
+    handed_back = state.rejected.tables
+    state = without_dead_keys(replace(state, late=LateRows(), rejected=RejectedTables()))
     bucket.save(plan, state)
     moved = (bucket.bytes_read, bucket.bytes_written)
     counts = (*counted_since(before, state.counts), *moved, state.nbytes)
-    return Stepped(results, late, counts, has_moved)
+    return Stepped(results, late, counts, has_moved, handed_back)
 
 
 def bucket_place(bucket: int) -> bytes:

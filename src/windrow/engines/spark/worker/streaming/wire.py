@@ -27,7 +27,7 @@ _FOLDED = "folded"
 
 def sends_rows(query: Spec) -> bool:
     """Whether rows travel, and not slices."""
-    return query.needs_rows or query.late == "emit" or query.asof_over is not None
+    return query.needs_rows or query.hands_rows_back or query.asof_over is not None
 
 
 def on_spark(query: Spec) -> Spec:

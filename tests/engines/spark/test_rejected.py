@@ -1,0 +1,66 @@
+"""Rows over which an aggregate raises, on Spark: rejected by batch queries, and by streams into a sink."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import windrow as wr
+from windrow.testing import StreamOracle, assert_same_results, evaluate
+
+PARTS = wr.monoid(name="parts", lift=lambda v: 60 // (v % 5), combine=lambda a, b: a + b, identity=0)
+
+
+def calls(seed: int, rows: int = 120, first: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    times = pa.array(rng.integers(first, first + 100, rows), mask=rng.random(rows) < 0.05)
+    keys = pa.array(["a", "b", None]).take(pa.array(rng.integers(0, 3, rows)))
+    return pa.table({"ts": times, "key": keys, "len": rng.integers(0, 50, rows)})
+
+
+def test_rows_that_raise_are_rejected_by_batch_queries(spark: Any) -> None:
+    start, table = wr.query(time="ts", by="key", on_error="reject"), calls(1)
+    frame = spark.createDataFrame(table)
+    for query in (
+        start.window(wr.Tumbling(20)).agg(parts=PARTS("len")),
+        start.window(wr.Rows(3)).agg(parts=PARTS("len")),
+        start.rolling(15).agg(parts=PARTS("len")),
+    ):
+        assert_same_results(query.run(frame).toArrow(), evaluate(query, table.to_pylist()))
+    rejected = query.rejected_rows(frame).toArrow()
+    assert_same_results(rejected, query.rejected_rows(table))
+    assert set(rejected["rejected_reason"].to_pylist()) == {"no_time", "raised"}
+
+
+def test_results_late_and_rejected_rows_of_a_stream_go_to_three_sinks(spark: Any, tmp_path: Path) -> None:
+    wr.spark.session()
+    start = wr.query(time="ts", by="key", watermark=5, late="emit", on_error="reject")
+    query = start.window(wr.Tumbling(20)).agg(parts=PARTS("len"))
+    tables = [calls(2), calls(3, first=60), calls(4, first=20)]
+    (tmp_path / "in").mkdir()
+    for number, table in enumerate(tables):
+        pq.write_table(table, tmp_path / "in" / f"{number}.parquet")
+    stream = spark.readStream.schema("ts long, key string, len long").option("maxFilesPerTrigger", "1")
+    found: dict[str, list[Any]] = {"results": [], "late": [], "rejected": []}
+
+    def keeps(name: str) -> Any:
+        return lambda frame, _: found[name].extend(frame.toArrow().to_pylist())
+
+    sink = wr.spark.sink_all(keeps("results"), late=keeps("late"), rejected=keeps("rejected"))
+    writer = query.run(stream.parquet(str(tmp_path / "in"))).writeStream.foreachBatch(sink)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+    running = writer.start()
+    running.awaitTermination()
+    oracle = StreamOracle(query, judge="spark")
+    expected = [row for table in (*tables, []) for row in oracle.push(table)]
+    assert_same_results(found["results"], expected)
+    assert_same_results(found["rejected"], oracle.rejected)
+    assert len(found["late"]) == oracle.counts.rows_late > 0
+    observed = [p["observedMetrics"]["windrow"].asDict() for p in running.recentProgress]
+    counts = {name: sum(each[name] for each in observed) for name in observed[0]}
+    assert counts["rows_in"] == 360
+    assert counts["rows_in"] == counts["rows_aggregated"] + len(found["late"]) + len(found["rejected"])
