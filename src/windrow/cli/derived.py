@@ -10,11 +10,11 @@ __all__ = ["computed_columns"]
 
 
 def computed_columns(job: Job, source: Source | None = None) -> tuple[tuple[str, str], ...]:
-    """Name and expression, in order, of the job's source or of another of its tables. Rolling, late rows that
+    """Name and expression, in order, of the job's source or of another of its tables. Rolling, rows that
     are handed back, and labels show every column."""
     if source is not None and source is not job.source:
         return source.columns
-    shows_all = job.query.is_rolling or job.query.late == "emit"
+    shows_all = job.query.is_rolling or job.query.hands_rows_back
     return used_columns(
         job.source.columns, job.source.where, None if shows_all else needed_columns(job.query)
     )

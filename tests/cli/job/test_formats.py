@@ -79,12 +79,6 @@ WRONG = [
         "[source.value] format = 'json'",
     ),
     (
-        "results to kafka",
-        GOOD.replace('"parquet"', '"kafka"'),
-        "[sink] format: Kafka takes a column 'value'",
-        "region, window, window_start, window_end, longest, who, n: write parquet",
-    ),
-    (
         "corrections to delta",
         GOOD.replace('"parquet"', '"delta"').replace('"10m"', '"10m"\nemit = "update"', 1),
         "[events] emit: 'update' corrects what came out, which 'delta' cannot",

@@ -53,7 +53,7 @@ def _redirected(job: Job, out: str | None, scratch: str) -> Job:
         sink = Sink("noop", None, "append", checkpoint, "continuously", ())
     else:
         sink = Sink("parquet", str(Path(out).resolve()), "append", checkpoint, "continuously", ())
-    return replace(job, sink=sink)
+    return replace(job, sink=sink, late=None, rejected=None)
 
 
 def _locally(

@@ -87,12 +87,6 @@ def check_sink(sink: Sink, source: Source, columns: Sequence[str], fields: Field
         )
     if not source.is_stream and not kind.writes_tables:
         fields.refuse("format", f"{name!r} is for streams: write one of {_WRITABLE}")
-    if name.lower() == "kafka" and columns and "value" not in columns:
-        fields.refuse(
-            "format",
-            f"Kafka takes a column 'value' of text or bytes, and the results have {', '.join(columns)}: "
-            f"write parquet or Delta",
-        )
 
 
 def known_columns(source: Source) -> tuple[str, ...]:

@@ -105,6 +105,8 @@ class Sink:
     #: "available_now", "continuously" or a duration between micro-batches
     trigger: str
     options: tuple[Setting, ...]
+    #: where it stands in the job file
+    table: str = "sink"
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,9 @@ class Job:
     labels: Labels | None = None
     #: of a stream; None: it begins with nothing
     history: History | None = None
+    #: where late and rejected rows go; None: with the results, if they are handed back at all
+    late: Sink | None = None
+    rejected: Sink | None = None
 
     @property
     def name(self) -> str:
@@ -147,8 +152,19 @@ class Job:
         return [self.source, *beside]
 
     @property
+    def dead_letters(self) -> dict[str, Sink]:
+        """The sinks of rows that no result holds, by the name of their table."""
+        found = {"late": self.late, "rejected": self.rejected}
+        return {name: sink for name, sink in found.items() if sink is not None}
+
+    @property
+    def sinks(self) -> list[Sink]:
+        return [self.sink, *self.dead_letters.values()]
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """All settings, of which some may be secret."""
         value = self.source.value.options if self.source.value is not None else ()
         read = [option for source in self.sources for option in source.options]
-        return (*read, *value, *self.sink.options, *self.spark.conf)
+        written = [option for sink in self.sinks for option in sink.options]
+        return (*read, *value, *written, *self.spark.conf)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError
+from windrow.cli.job.dead_letters import DEAD_LETTERS, check_settings, read_dead_letters
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
 from windrow.cli.job.frames import check_stream
@@ -28,7 +29,10 @@ from windrow.windows import parse_duration
 
 __all__ = ["read_job"]
 
-_TABLES = ("source", "events", "window", "rolling", "asof", "at", "history", "agg", "sink", "spark")
+_TABLES = (
+    *("source", "events", "window", "rolling", "asof", "at", "history", "agg", "sink"),
+    *(*DEAD_LETTERS, "spark"),
+)
 _EVENTS = (
     "time",
     "by",
@@ -36,6 +40,7 @@ _EVENTS = (
     "max_ahead",
     "allowed_lateness",
     "late",
+    "on_error",
     "order",
     "empty",
     "min_count",
@@ -114,7 +119,8 @@ def _job(
             raise JobError(f"{places.file}: the table [{name}] is missing: {_NEEDED[name]}")
     source = read_source(Fields(data["source"], places, "source", SOURCE_KEYS), file)
     events = Fields(data["events"], places, "events", (*_EVENTS, *_LIMITS))
-    asked = _aggregated(with_windows(_events(events), data, places), data, places, own)
+    check_settings(data, events, source.is_stream)
+    asked = _aggregated(with_windows(_events(events, data), data, places), data, places, own)
     check_stream(asked, source, data, places)
     labels = read_labels(asked, data, places, file, source.is_stream)
     history = read_history(asked, source, data, places, file)
@@ -129,8 +135,9 @@ def _job(
         Fields(data.get("spark", {}), places, "spark", _keys("master remote app_name conf")), file, conf
     )
     sink = _sink(sink_fields, source, file)
-    _check_output(asked, source, labels, sink, sink_fields, events)
-    return Job(file, source, asked, sink, spark, labels, history)
+    _check_output(asked, source, labels, sink, sink_fields, events, data)
+    late, rejected = (read_dead_letters(name, data, places, file, source, sink) for name in DEAD_LETTERS)
+    return Job(file, source, asked, sink, spark, labels, history, late, rejected)
 
 
 def _keys(text: str) -> tuple[str, ...]:
@@ -169,12 +176,24 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
 
 
 def _check_output(
-    asked: Query, source: Source, labels: Labels | None, sink: Sink, fields: Fields, events: Fields
+    asked: Query,
+    source: Source,
+    labels: Labels | None,
+    sink: Sink,
+    fields: Fields,
+    events: Fields,
+    data: dict[str, Any],
 ) -> None:
     """Whether the sink can hold what the query gives."""
     check_sink(sink, source, _result_columns(asked, source, labels), fields)
-    if asked.late == "emit" and source.is_stream and sink.format == "csv":
-        fields.refuse("format", "csv cannot hold late rows, which are a struct: write parquet or json")
+    for table, (setting, wanted) in DEAD_LETTERS.items():
+        is_inside = getattr(asked, setting) == wanted and table not in data and source.is_stream
+        if is_inside and sink.format == "csv":
+            fields.refuse(
+                "format",
+                f"csv cannot hold {table} rows, which are a struct: write parquet or json, or name another "
+                f"place for them in [{table}]",
+            )
     if asked.emit == "update" and source.is_stream and sink.format in APPEND_ONLY:
         why = (
             "and files cannot be corrected"
@@ -195,9 +214,10 @@ def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list
 # -- the query -----------------------------------------------------------------------------------------------
 
 
-def _events(fields: Fields) -> Query:
+def _events(fields: Fields, data: dict[str, Any]) -> Query:
     time, by, order = fields.text("time"), fields.texts("by"), fields.texts("order")
-    late = fields.choice("late", ("count", "emit"), "count")
+    late = fields.choice("late", ("count", "emit"), "emit" if "late" in data else "count")
+    on_error = fields.choice("on_error", ("raise", "reject"), "reject" if "rejected" in data else "raise")
     empty = fields.choice("empty", ("skip", "emit"), "skip")
     emit = fields.choice("emit", ("final", "update"), "final")
     least = fields.whole("min_count", 0)
@@ -215,6 +235,7 @@ def _events(fields: Fields) -> Query:
         watermark=watermark,
         allowed_lateness=lateness,
         late=late,
+        on_error=on_error,
         order=order or None,
         empty=empty,
         min_count=least,

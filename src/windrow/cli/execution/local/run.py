@@ -26,7 +26,7 @@ from windrow.cli.execution.local.files import (
     read_batches,
     read_micro_batches,
 )
-from windrow.cli.execution.local.late import with_late_rows
+from windrow.cli.execution.local.late import HandedBack
 from windrow.cli.execution.local.sinks import LocalSink, open_sink
 from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.record import Record
@@ -54,16 +54,16 @@ def run_local(
         )
     for source in job.sources:
         check_readable(source, job.file)
-    sink = open_sink(job.sink, overwrite)
+    sink, back = open_sink(job.sink, overwrite), HandedBack(job, overwrite)
     for source in job.sources:
         for name in ignored_options(source):
             reporter.note(f"note: the local engine does not know the option {name!r}")
     derived = DerivedRows(job)
     if job.source.is_stream:
         micro_batches = map(derived.of, read_micro_batches(job.source, rows))
-        run_batches(job, micro_batches, sink, record, reporter, derived)
+        run_batches(job, micro_batches, sink, record, reporter, derived, back)
     else:
-        _run_once(job, derived, read_batches(job.source, rows), rows, sink, record, reporter)
+        _run_once(job, derived, read_batches(job.source, rows), rows, sink, back, record, reporter)
 
 
 def _run_once(
@@ -72,6 +72,7 @@ def _run_once(
     tables: Iterable[pa.Table],
     rows: int,
     sink: LocalSink,
+    back: HandedBack,
     record: Record,
     reporter: Reporter,
 ) -> None:
@@ -86,20 +87,27 @@ def _run_once(
             result = guarded(job.query.run, table, **labels)
         for warning in caught:
             reporter.note(f"note: {warning.message}")
+        rejected = _rejected(job, table)
+        back.write("rejected", rejected)
         _keep(sink, record, reporter, result)
         is_complete = True
     finally:
+        back.close(is_complete)
         sink.close(is_complete)
     largest = plain_value(pc.max(table.column(job.query.time)))
     seconds = time.perf_counter() - before
-    rejected = table.column(job.query.time).null_count
     windows = result.num_rows if job.query.windows else 0
     step = Progress(
-        0, record.elapsed(), table.num_rows, 0, rejected, windows, seconds=seconds, largest=largest
+        0, record.elapsed(), table.num_rows, 0, rejected.num_rows, windows, seconds=seconds, largest=largest
     )
     step = replace(step, filtered=derived.filtered)
     record.add(step)
     reporter.progress(step, record.totals)
+
+
+def _rejected(job: Job, table: pa.Table) -> pa.Table:
+    """The rows that are in no window; of as-of windows, those without a time."""
+    return guarded(job.query.rejected_rows, table)
 
 
 def _label_arguments(job: Job, rows: int) -> dict[str, Any]:
@@ -127,21 +135,25 @@ def run_batches(
     record: Record,
     reporter: Reporter,
     derived: DerivedRows,
+    back: HandedBack | None = None,
 ) -> None:
     """Micro-batch after micro-batch, each in one table or more, through an operator that judges as Spark
     does; then the end. Stopped in between, no file of results stays: it would pass for all of them.
-    ``derived`` counts the rows that were left out of the micro-batches."""
+    ``derived`` counts the rows that were left out of the micro-batches. ``back``: where late and rejected
+    rows go; None: among results."""
+    back = HandedBack(job) if back is None else back
     operator = guarded(job.query.open, judge="spark", **_history_arguments(job))
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:
-            for result in _stepped(job, operator, batches, record, reporter, derived):
+            for result in _stepped(job, operator, batches, record, reporter, derived, back):
                 _keep(sink, record, reporter, result)
                 if stopping.asked:
                     break
             else:
                 is_complete = True
         finally:
+            back.close(is_complete)
             sink.close(is_complete)
     if not is_complete:
         record.written = 0 if job.sink.format in FILE_FORMATS else record.written
@@ -155,29 +167,30 @@ def _stepped(
     record: Record,
     reporter: Reporter,
     derived: DerivedRows,
+    back: HandedBack,
 ) -> Iterator[pa.Table]:
     times = _Largest(job.query.time)
     for number, batch in enumerate(batches):
         before, began, left_out = operator.metrics, time.perf_counter(), derived.filtered
-        result = _with_late(job, operator, guarded(operator.push_parts, times.seen(batch)))
+        result = back.after(operator, guarded(operator.push_parts, times.seen(batch)))
         step = _progress(number, record, began, before, operator.metrics, times.largest)
         step = replace(step, filtered=derived.filtered - left_out)
         record.add(step)
         reporter.progress(step, record.totals)
         yield result
-    yield from _without_data(job, operator, record, reporter, times.largest)
+    yield from _without_data(operator, record, reporter, times.largest, back)
     fired = operator.metrics.windows_fired
     result = guarded(operator.finish)
     record.totals.windows += operator.metrics.windows_fired - fired
-    yield _with_late(job, operator, result)
+    yield back.after(operator, result)
 
 
 def _without_data(
-    job: Job, operator: Operator, record: Record, reporter: Reporter, largest: Any
+    operator: Operator, record: Record, reporter: Reporter, largest: Any, back: HandedBack
 ) -> Iterator[pa.Table]:
     """The micro-batch without rows that Spark runs if the last one with rows leads to another watermark."""
     before, began = operator.metrics, time.perf_counter()
-    result = _with_late(job, operator, guarded(operator.push_parts, ()))
+    result = back.after(operator, guarded(operator.push_parts, ()))
     after = operator.metrics
     if after.watermark != before.watermark:
         step = replace(_progress(len(record.steps), record, began, before, after, largest), filtered=0)
@@ -204,10 +217,6 @@ class _Largest:
     @property
     def largest(self) -> Any:
         return None if self._largest is None else plain_value(self._largest)
-
-
-def _with_late(job: Job, operator: Operator, result: pa.Table) -> pa.Table:
-    return result if job.query.late == "count" else with_late_rows(result, operator.late_rows())
 
 
 def _progress(

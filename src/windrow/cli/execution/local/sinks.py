@@ -45,9 +45,11 @@ def open_sink(sink: Sink, overwrite: bool = False) -> LocalSink:
         return _Console()
     if sink.format not in FILE_FORMATS:
         known = ", ".join((*FILE_FORMATS, "console", "noop"))
-        raise JobError(f"[sink] format: the local engine writes {known}, not {sink.format!r}: use Spark")
+        raise JobError(
+            f"[{sink.table}] format: the local engine writes {known}, not {sink.format!r}: use Spark"
+        )
     if "://" in str(sink.path):
-        raise JobError(f"[sink] path: the local engine writes local files, not {sink.path!r}")
+        raise JobError(f"[{sink.table}] path: the local engine writes local files, not {sink.path!r}")
     return _Files(sink, Path(str(sink.path)), overwrite or sink.mode == "overwrite")
 
 
@@ -73,7 +75,7 @@ class _Files:
     """One file: at the path itself if that has the format's ending, else as a part in a folder."""
 
     def __init__(self, sink: Sink, path: Path, overwrite: bool) -> None:
-        self._format = sink.format
+        self._format, self._table = sink.format, sink.table
         self._is_file = path.suffix in (f".{sink.format}", ".jsonl", ".ndjson", ".pq")
         self._folder = path.parent if self._is_file else path
         self._old = [path] if self._is_file else sorted(path.glob("part-*")) if path.is_dir() else []
@@ -89,18 +91,24 @@ class _Files:
     def _check(self, path: Path, sink: Sink, overwrite: bool) -> None:
         self._check_kind(path)
         if (path / "_spark_metadata").exists():
-            raise JobError(f"[sink] path: {str(path)!r} is kept by a Spark stream: choose another folder")
+            raise JobError(
+                f"[{sink.table}] path: {str(path)!r} is kept by a Spark stream: choose another folder"
+            )
         present = path.exists() and (self._is_file or any(path.iterdir()))
         if present and not overwrite and (self._is_file or sink.mode != "append" or sink.checkpoint):
-            raise JobError(f"[sink] path: {str(path)!r} has results already: give --overwrite, or move them")
+            raise JobError(
+                f"[{sink.table}] path: {str(path)!r} has results already: give --overwrite, or move them"
+            )
 
     def _check_kind(self, path: Path) -> None:
         """A file where a folder is needed, and a folder where a file is."""
         if self._is_file and path.is_dir():
-            raise JobError(f"[sink] path: {str(path)!r} is a folder: name a file in it, or another name")
+            raise JobError(
+                f"[{self._table}] path: {str(path)!r} is a folder: name a file in it, or another name"
+            )
         blocking = next((p for p in (self._folder, *self._folder.parents) if p.exists()), None)
         if blocking is not None and not blocking.is_dir():
-            raise JobError(f"[sink] path: {str(blocking)!r} is a file: results need a folder there")
+            raise JobError(f"[{self._table}] path: {str(blocking)!r} is a file: results need a folder there")
 
     def write(self, table: pa.Table) -> None:
         with self._failures():
@@ -117,7 +125,7 @@ class _Files:
             remedy = "make room there" if room else "look whether the folder can be written"
             raise JobFailed(
                 f"{self._target}: the results cannot be written: {why}: {remedy}, or name another path in "
-                f"[sink]"
+                f"[{self._table}]"
             ) from error
 
     def _write(self, table: pa.Table) -> None:

@@ -14,18 +14,25 @@ if TYPE_CHECKING:
 __all__ = ["derived", "with_value_columns"]
 
 _PARSED = "__windrow_value"
+#: the column of values as they came
+KAFKA_VALUE = "kafka_value"
 
 
-def with_value_columns(frame: DataFrame, source: Source) -> DataFrame:
+def with_value_columns(frame: DataFrame, source: Source, keeps_value: bool = False) -> DataFrame:
     """The columns in Kafka's values, and Kafka's own beside them. A value that cannot be read gives nulls, so
-    that its row has no time and is rejected and counted."""
+    that its row has no time and is rejected and counted. ``keeps_value``: the value itself goes along, so
+    that rejected rows show it."""
     from pyspark.sql import functions
 
     assert source.value is not None
     options = {option.name: option.value for option in source.value.options}
     parsed = functions.from_json(functions.col("value").cast("string"), source.ddl, options).alias(_PARSED)
     own = [functions.col(name.removeprefix("kafka_")).cast(kind).alias(name) for name, kind in KAFKA_COLUMNS]
-    return frame.select(parsed, *own).select(f"{_PARSED}.*", *(name for name, _ in KAFKA_COLUMNS))
+    names = [name for name, _ in KAFKA_COLUMNS]
+    if keeps_value:
+        own.append(functions.col("value").cast("string").alias(KAFKA_VALUE))
+        names.append(KAFKA_VALUE)
+    return frame.select(parsed, *own).select(f"{_PARSED}.*", *names)
 
 
 def derived(frame: DataFrame, job: Job, source: Source | None = None) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,11 @@ from windrow.cli.errors import JobInterrupted
 from windrow.cli.execution.spark.derive import derived, with_value_columns
 from windrow.cli.execution.spark.failures import first_line, guarded
 from windrow.cli.execution.spark.restarts import check_goes_on
+from windrow.cli.execution.spark.sinks import stream_writer, write_frame
 from windrow.cli.execution.spark.watch import watch
 from windrow.cli.job import FILE_FORMATS, Job, Source
 from windrow.cli.record import Record
 from windrow.cli.show import Progress, Reporter
-from windrow.cli.show.tables import text_table
 from windrow.windows import parse_duration
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ __all__ = ["keep_results", "read_source", "run_spark", "start_stream"]
 
 #: results that are read back for a report
 _MOST = 50_000
-_MODES = {"error": "errorifexists"}
 
 
 def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter, read_back: bool) -> None:
@@ -55,7 +53,7 @@ def read_source(job: Job, spark: SparkSession, of: Source | None = None) -> Data
         reader = reader.schema(source.ddl)
     found: DataFrame = reader.load(source.path) if source.path else reader.load()
     if source.value is not None:
-        found = with_value_columns(found, source)
+        found = with_value_columns(found, source, keeps_value=job.query.on_error == "reject")
     return derived(found, job, source)
 
 
@@ -68,7 +66,9 @@ def _run_once(
     seen = Observation("windrow input")
     watched = frame.observe(seen, functions.count(functions.lit(1)).alias("rows"))
     result = guarded(job.query.run, watched, **guarded(_labels, job, spark))
-    guarded(_write, job, result)
+    guarded(write_frame, job, job.sink, result)
+    if job.rejected is not None:
+        guarded(write_frame, job, job.rejected, job.query.rejected_rows(frame))
     step = Progress(0, record.elapsed(), _rows_read(seen), seconds=time.perf_counter() - before)
     record.add(step)
     reporter.progress(step, record.totals)
@@ -91,15 +91,6 @@ def _rows_read(seen: Observation) -> int:
         return 0
 
 
-def _write(job: Job, result: DataFrame) -> None:
-    if job.sink.format == "console":
-        print(text_table(result.limit(21).toArrow(), 20, shutil.get_terminal_size().columns), flush=True)
-        return
-    writer = result.write.format(job.sink.format).options(**{o.name: o.value for o in job.sink.options})
-    mode = "overwrite" if job.sink.format == "noop" else _MODES.get(job.sink.mode, job.sink.mode)
-    writer.mode(mode).save(job.sink.path)
-
-
 def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType]:
     """The running stream, and the schema of its results."""
     sink = job.sink
@@ -107,8 +98,7 @@ def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType
     if job.history is not None:
         beside |= job.history.arguments(read_source(job, frame.sparkSession, job.history.source))
     result = job.query.run(frame, **beside)
-    writer = result.writeStream.format(sink.format).queryName(job.name.replace("-", "_"))
-    writer = writer.options(**{o.name: o.value for o in sink.options})
+    writer = stream_writer(job, result).queryName(job.name.replace("-", "_"))
     writer = writer.outputMode("update" if job.query.emit == "update" else "append")
     if sink.checkpoint is not None:
         writer = writer.option("checkpointLocation", sink.checkpoint)
@@ -117,7 +107,7 @@ def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType
     elif sink.trigger != "continuously":
         milliseconds = parse_duration(sink.trigger, "trigger").units // 1000
         writer = writer.trigger(processingTime=f"{milliseconds} milliseconds")
-    return writer.start(sink.path) if sink.path else writer.start(), result.schema
+    return writer.start(), result.drop(*job.dead_letters).schema
 
 
 def keep_results(job: Job, spark: SparkSession, schema: StructType, record: Record) -> None:

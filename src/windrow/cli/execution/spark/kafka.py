@@ -1,0 +1,56 @@
+"""Results as records of Kafka: the key is that of the result, the value all of it as JSON, with an id.
+
+Kafka's sink writes a micro-batch again that was not known to be written when Spark stopped. Results of the
+same micro-batch are the same, and so are their ids: a consumer that has seen an id drops the record.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windrow.engines.spark.frames import column
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["ID", "with_kafka_values"]
+
+#: the field of a value that no two results share, but a result that is written again
+ID = "result_id"
+#: what tells a result from others, as far as results have it
+_IDENTITY = ("window", "window_start", "window_end", "revision", "retracted", "is_final")
+#: rows of Kafka's are told from others by where they lie
+_PLACE = ("kafka_topic", "kafka_partition", "kafka_offset")
+_JSON = {
+    "ignoreNullFields": "false",
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def with_kafka_values(query: Spec, frame: DataFrame) -> DataFrame:
+    """The rows as records; those that have a column ``value`` already as they are."""
+    from pyspark.sql import functions
+
+    if "value" in frame.columns:
+        return frame
+    keys = [name for name in query.by if name in frame.columns]
+    key = _json(keys) if keys else functions.lit(None).cast("string")
+    known = [name for name in (*query.by, *_identity(query, frame)) if name in frame.columns]
+    fields = list(map(column, frame.columns))
+    if known and len(known) > len(keys):
+        fields.insert(0, functions.sha2(_json(known), 256).alias(ID))
+    value = functions.to_json(functions.struct(*fields), _JSON)
+    return frame.select(key.alias("key"), value.alias("value"))
+
+
+def _identity(query: Spec, frame: DataFrame) -> tuple[str, ...]:
+    return _IDENTITY if "window_end" in frame.columns and query.windows else _PLACE
+
+
+def _json(names: list[str]) -> Column:
+    from pyspark.sql import functions
+
+    return functions.to_json(functions.struct(*map(column, names)), _JSON)
