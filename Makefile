@@ -18,6 +18,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-thorough chaos compat lint types imports bench field papers format constraints clean
+.PHONY: help setup demo demo-kafka test test-fast test-thorough chaos compat lint types imports bench papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +34,9 @@ setup: $(READY) ## Create or update .venv with the pinned packages
 
 demo: $(READY) ## Stream five days of phone calls through Spark; ends with a summary and a report
 	$(BIN)/python examples/demo.py
+
+demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, and kill it now and then
+	$(BIN)/python examples/kafka/demo.py
 
 test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
 	$(PYTEST) -n 4 $(PYTEST_ARGS)

@@ -52,6 +52,14 @@ def parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="say what a job will do, and what it costs")
     _job(explain)
     explain.add_argument("--spark", action="store_true", help="start Spark and show its plan, too")
+    verify = commands.add_parser(
+        "verify", help="compute a sample of keys again in batch, and compare with what a job wrote"
+    )
+    _job(verify)
+    verify.add_argument("--sample", type=int, default=100, help="keys to compare (default: 100)")
+    verify.add_argument(
+        "--engine", choices=("spark", "local"), default="spark", help="what reads both (default: spark)"
+    )
     new = commands.add_parser("new", help="make a commented job file and sample data to start from")
     new.add_argument("folder", help="the folder to make")
     _state(commands.add_parser("state", help="show, save, verify, copy or rescale what a stream keeps"))

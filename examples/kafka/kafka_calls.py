@@ -1,0 +1,141 @@
+"""Calls in and results out of Kafka, with a job between them that is killed: what comes out, and what must.
+
+Calls are out of order by less than the watermark stays behind, so that none is late. Some records are not
+JSON, and some calls have no length, over which the job's own aggregate raises: both must be rejected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+import windrow as wr
+from windrow.cli.own_monoids import own_monoids
+from windrow.testing import evaluate
+
+__all__ = [
+    "POISON",
+    "calls",
+    "count_of",
+    "expected",
+    "finish",
+    "kill_after_results",
+    "produce",
+    "received",
+    "rejected",
+    "start",
+]
+
+HERE = Path(__file__).parent
+START = datetime(2024, 5, 1, tzinfo=UTC)
+POISON = b"this is {not} JSON"
+
+
+def calls(count: int, seed: int = 1) -> list[dict[str, Any]]:
+    """Calls of three regions, a second apart on average; the last is far ahead, so that all windows fire."""
+    draw = random.Random(seed)
+    found = []
+    for number in range(count):
+        moment = START + timedelta(seconds=number - draw.randrange(100))
+        region = draw.choice(["north", "south", None])
+        found.append({"ts": moment, "region": region, "len": draw.randrange(30)})
+    return [*found, {"ts": START + timedelta(days=1), "region": "north", "len": 1}]
+
+
+def produce(address: str, rows: list[dict[str, Any]], poison: int) -> None:
+    """Send calls as JSON, in the order in which they come, and among them records that are not."""
+    producer = KafkaProducer(bootstrap_servers=address)
+    for number, row in enumerate(rows):
+        value = json.dumps(row | {"ts": row["ts"].isoformat()}).encode()
+        producer.send("calls", value, partition=number % 2).get(30)
+        if number < poison:
+            producer.send("calls", POISON).get(30)
+    producer.close()
+
+
+def start(folder: Path, address: str, jars: Path) -> subprocess.Popen[bytes]:
+    """The job, in a process group of its own."""
+    for name in ("job.toml", "own.py"):
+        shutil.copy(HERE / name, folder / name)
+    paths = ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))
+    command = [sys.executable, "-m", "windrow.cli", "run", str(folder / "job.toml"), "--json"]
+    command += ["--monoids", str(folder / "own.py"), "--conf", f"spark.jars={paths}"]
+    with (folder / "job.log").open("ab") as log:
+        environment = os.environ | {"KAFKA": address}
+        return subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+
+
+def kill_after_results(job: subprocess.Popen[bytes], address: str, more: int, pause: float) -> bool:
+    """Kill -9 the job and all it started a moment after so many results have come; whether it still ran."""
+    while job.poll() is None and count_of(address) < more:
+        time.sleep(0.2)
+    time.sleep(pause)
+    is_running = job.poll() is None
+    if is_running:
+        os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+    return is_running
+
+
+def finish(job: subprocess.Popen[bytes], folder: Path, seconds: float = 300) -> None:
+    """Wait for the end; an error shows what the job said."""
+    if job.wait(seconds):
+        raise RuntimeError(f"the job failed: {(folder / 'job.log').read_text()[-3000:]}")
+
+
+def count_of(address: str) -> int:
+    """How many records the topic of results has."""
+    return len(_records(address))
+
+
+def received(address: str) -> tuple[list[dict[str, Any]], int]:
+    """The results in the topic, each once, by its id; and how many records were repeats of others."""
+    records = [json.loads(record) for record in _records(address)]
+    once = {record.pop("result_id"): record for record in records}
+    for record in once.values():
+        for edge in ("window_start", "window_end"):
+            record[edge] = datetime.fromisoformat(record[edge])
+    return list(once.values()), len(records) - len(once)
+
+
+def _records(address: str) -> list[bytes]:
+    consumer = KafkaConsumer(bootstrap_servers=address, consumer_timeout_ms=10_000)
+    parts = [TopicPartition("longest", part) for part in consumer.partitions_for_topic("longest") or ()]
+    consumer.assign(parts)
+    ends = consumer.end_offsets(parts) if parts else {}
+    consumer.seek_to_beginning(*parts) if parts else None
+    found: list[bytes] = []
+    while len(found) < sum(ends.values()):
+        for records in consumer.poll(1_000).values():
+            found += [record.value for record in records]
+    consumer.close()
+    return found
+
+
+def expected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The windows of all calls but the last, computed without Spark from calls that have a length."""
+    good = [row for row in rows[:-1] if row["len"]]
+    own = own_monoids([str(HERE / "own.py")])
+    query = wr.query(time="ts", by="region").window(minute=wr.Sliding("1m", slide="20s"))
+    query = query.agg(n=wr.count(), longest=wr.max("len"), parts=own["parts"]("len"))
+    schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("region", pa.string()), ("len", pa.int64())])
+    found: list[dict[str, Any]] = evaluate(query, pa.Table.from_pylist(good, schema=schema))
+    return found
+
+
+def rejected(folder: Path) -> list[dict[str, Any]]:
+    """The rows in the sink of rejected rows."""
+    files = sorted((folder / "rejected").glob("micro_batch=*/part-*.json"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]

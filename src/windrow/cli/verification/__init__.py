@@ -1,0 +1,1 @@
+"""``windrow verify``: what a job wrote, held against what its source gives in batch."""
