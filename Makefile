@@ -6,6 +6,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 COMPAT_ARGS ?=
+SOAK_ARGS ?=
 PAPERS_ARGS ?=
 FIELD_ARGS ?=
 
@@ -19,6 +20,7 @@ PYTEST := $(BIN)/python -m pytest
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast test-thorough chaos compat lint types imports bench field papers format constraints clean
 .PHONY: help setup demo demo-kafka test test-fast test-thorough chaos compat lint types imports bench papers format constraints clean
+.PHONY: help setup demo demo-kafka test test-fast test-thorough chaos soak compat lint types imports bench papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +51,9 @@ test-thorough: $(READY) ## The same as test, with all random examples
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)
+
+soak: $(READY) ## An operator under a steady load for an hour: memory, state and open files stay flat
+	$(BIN)/python tests/soak.py $(SOAK_ARGS)
 
 compat: $(READY) ## Run cases with PySpark 3.5 to 4.3, an environment each in .cache/compat; ends with a table
 	$(BIN)/python tests/compat.py $(COMPAT_ARGS)

@@ -41,6 +41,7 @@ by = ["region"]             # each region has windows of its own
 watermark = "10m"           # rows may be up to 10 minutes out of order
 # allowed_lateness = "30m"  # rows later than that may still correct windows that came out
 # late = "emit"             # hand late rows back, in the column `late`
+# on_error = "reject"       # leave out rows over which an aggregate of your own raises
 
 [[window]]                  # any number of windows share one pass over the rows
 name = "hour"
@@ -83,6 +84,13 @@ format = "json"             # any format of Spark's; parquet, csv, json and cons
 path = "results"
 checkpoint = "checkpoint"   # progress and state of the stream; delete it, and the results, to start again
 trigger = "available_now"   # take what is there and end; "continuously", or a pause such as "10s"
+
+# [late]                    # where late rows go, and rejected ones
+# format = "json"
+# path = "late"
+# [rejected]
+# format = "json"
+# path = "rejected"
 
 [spark]
 master = "local[2]"
