@@ -18,9 +18,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-thorough chaos compat lint types imports bench field papers format constraints clean
-.PHONY: help setup demo demo-kafka test test-fast test-thorough chaos compat lint types imports bench papers format constraints clean
-.PHONY: help setup demo demo-kafka test test-fast test-thorough chaos soak compat lint types imports bench papers format constraints clean
+.PHONY: help setup demo demo-kafka test test-fast test-thorough chaos soak compat lint types imports bench field papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import windrow as wr
+from support.late_jobs import run_steps, write_late_files, write_late_job
+from windrow.cli.main import main
 from windrow.testing import StreamOracle, assert_same_results, evaluate
 
 PARTS = wr.monoid(name="parts", lift=lambda v: 60 // (v % 5), combine=lambda a, b: a + b, identity=0)
@@ -43,7 +47,9 @@ def test_results_late_and_rejected_rows_of_a_stream_go_to_three_sinks(spark: Any
     tables = [calls(2), calls(3, first=60), calls(4, first=20)]
     (tmp_path / "in").mkdir()
     for number, table in enumerate(tables):
-        pq.write_table(table, tmp_path / "in" / f"{number}.parquet")
+        file = tmp_path / "in" / f"{number}.parquet"
+        pq.write_table(table, file)
+        os.utime(file, (1_700_000_000 + number,) * 2)  # Spark takes the oldest first
     stream = spark.readStream.schema("ts long, key string, len long").option("maxFilesPerTrigger", "1")
     found: dict[str, list[Any]] = {"results": [], "late": [], "rejected": []}
 
@@ -64,3 +70,38 @@ def test_results_late_and_rejected_rows_of_a_stream_go_to_three_sinks(spark: Any
     counts = {name: sum(each[name] for each in observed) for name in observed[0]}
     assert counts["rows_in"] == 360
     assert counts["rows_in"] == counts["rows_aggregated"] + len(found["late"]) + len(found["rejected"])
+
+
+OWN = """
+import windrow as wr
+
+inverse = wr.monoid(name="inverse", lift=lambda v: 60 // (v % 7), combine=lambda a, b: a + b, identity=0)
+"""
+HALVES = '[[window]]\nname = "half"\nkind = "tumbling"\nsize = "30m"\n'
+SINKS = (
+    '\n[late]\nformat = "parquet"\npath = "{0} late"\n\n[rejected]\nformat = "parquet"\npath = "{0} bad"\n'
+)
+
+
+def test_a_job_writes_late_and_rejected_rows_alike_on_both_engines_and_verifies(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_late_files(tmp_path, files=4)
+    (tmp_path / "own.py").write_text(OWN)
+    steps, rows = {}, {}
+    for engine in ("spark", "local"):
+        agg = 'n = "count()"\nparts = "inverse(len)"'
+        file = write_late_job(tmp_path, engine, "maxFilesPerTrigger = 1", windows=HALVES, agg=agg)
+        file.write_text(file.read_text() + SINKS.format(engine))
+        own = ["--engine", engine, "--monoids", str(tmp_path / "own.py")]
+        steps[engine] = run_steps(file, capsys, *own)
+        for name in ("late", "bad"):
+            parts = sorted((tmp_path / f"{engine} {name}").rglob("part-*.parquet"))
+            rows[engine, name] = [
+                row["seq"] for part in parts for row in pq.ParquetFile(part).read().to_pylist()
+            ]
+        assert main(["verify", str(file), *own]) == 0, capsys.readouterr().out
+    assert steps["spark"] == steps["local"]
+    for name, counted in (("late", "late"), ("bad", "rejected")):
+        assert sorted(rows["spark", name]) == sorted(rows["local", name])
+        assert len(rows["spark", name]) == sum(step[counted] for step in steps["spark"]) > 0
