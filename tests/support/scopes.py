@@ -13,7 +13,13 @@ __all__ = ["SHARED", "scope_of"]
 #: where tests share a Spark session
 SHARED = "tests/engines/spark"
 #: those among them that start their own
-OWN_SESSION = {"test_cluster.py", "test_connect.py", "test_exactly_once.py", "test_history_kills.py"}
+OWN_SESSION = {
+    "test_cluster.py",
+    "test_connect.py",
+    "test_exactly_once.py",
+    "test_history_kills.py",
+    "test_kafka.py",
+}
 #: those that spend most of their time on streams
 STREAMS = {
     "test_bending.py",
@@ -26,6 +32,7 @@ STREAMS = {
     "test_history.py",
     "test_late_jobs.py",
     "test_moments_and_lists.py",
+    "test_rejected.py",
     "test_state_of_streams.py",
     "test_stream_additions.py",
     "test_stream_peers.py",

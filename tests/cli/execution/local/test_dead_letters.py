@@ -55,6 +55,20 @@ def test_rejected_rows_of_a_table_go_to_their_sink(
     assert pq.read_table(tmp_path / "bad.parquet").num_rows == steps[0]["rejected"] > 6
 
 
+def test_a_full_disk_for_late_rows_is_said_and_leaves_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_late_files(tmp_path, files=4)
+    file, own = write_job(tmp_path, '\n[late]\nformat = "json"\npath = "late.json"\n', 'on_error = "reject"')
+    (tmp_path / ".late.json.unfinished").symlink_to("/dev/full")
+    assert main(["run", str(file), "--engine", "local", "--monoids", own]) == 1
+    said = capsys.readouterr().err
+    assert "late.json: the results cannot be written: No space left on device: make room there" in said
+    assert "in [late]" in said
+    assert not list((tmp_path / "results").glob("*"))
+    assert not (tmp_path / "late.json").exists()
+
+
 @pytest.mark.parametrize(
     ("more", "events", "said"),
     [

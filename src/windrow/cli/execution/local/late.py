@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from windrow.cli.execution.local.sinks import LocalSink, open_sink
@@ -10,7 +12,7 @@ from windrow.cli.job import Job
 from windrow.engines.stream import Operator
 from windrow.result_names import LATE, REJECTED
 
-__all__ = ["HandedBack", "with_rows_back"]
+__all__ = ["HandedBack", "close_all", "with_rows_back"]
 
 
 def with_rows_back(results: pa.Table, back: pa.Table, name: str) -> pa.Table:
@@ -59,5 +61,14 @@ class HandedBack:
         return results
 
     def close(self, is_complete: bool) -> None:
-        for sink in self._sinks.values():
+        close_all(list(self._sinks.values()), is_complete)
+
+
+def close_all(sinks: Sequence[LocalSink | HandedBack], is_complete: bool) -> None:
+    """Close all of them; after one that cannot be completed, the others leave nothing either."""
+    for place, sink in enumerate(sinks):
+        try:
             sink.close(is_complete)
+        except BaseException:
+            close_all(sinks[place + 1 :], False)
+            raise

@@ -26,7 +26,7 @@ from windrow.cli.execution.local.files import (
     read_batches,
     read_micro_batches,
 )
-from windrow.cli.execution.local.late import HandedBack
+from windrow.cli.execution.local.late import HandedBack, close_all
 from windrow.cli.execution.local.sinks import LocalSink, open_sink
 from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.record import Record
@@ -92,8 +92,7 @@ def _run_once(
         _keep(sink, record, reporter, result)
         is_complete = True
     finally:
-        back.close(is_complete)
-        sink.close(is_complete)
+        close_all([back, sink], is_complete)
     largest = plain_value(pc.max(table.column(job.query.time)))
     seconds = time.perf_counter() - before
     windows = result.num_rows if job.query.windows else 0
@@ -153,8 +152,7 @@ def run_batches(
             else:
                 is_complete = True
         finally:
-            back.close(is_complete)
-            sink.close(is_complete)
+            close_all([back, sink], is_complete)
     if not is_complete:
         record.written = 0 if job.sink.format in FILE_FORMATS else record.written
         raise JobInterrupted
