@@ -57,6 +57,36 @@ def test_results_may_be_as_far_as_the_checkpoint(
         check_results(job)
 
 
+REJECTED = '\n[rejected]\nformat = "parquet"\npath = "bad"\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "folder", "said"),
+    [
+        (REJECTED, "results/_spark_metadata", r"\[sink\] path .* without \[late\] or \[rejected\]"),
+        ("", "results/micro_batch=3", r"\[sink\] path .* with \[late\] or \[rejected\]"),
+        (REJECTED, "results/micro_batch=3", r"\[sink\] path .* would write over it"),
+        (REJECTED, "bad/micro_batch=0", r"\[rejected\] path .* would write over it"),
+    ],
+)
+def test_folders_of_micro_batches_are_not_mixed_or_written_over(
+    tmp_path: Path, more: str, folder: str, said: str
+) -> None:
+    file = write_job(tmp_path)
+    file.write_text(file.read_text() + more)
+    wrote(tmp_path / folder)
+    with pytest.raises(JobError, match=said):
+        check_results(read_job(file))
+
+
+def test_folders_of_micro_batches_may_be_as_far_as_the_checkpoint(tmp_path: Path) -> None:
+    file = write_job(tmp_path)
+    file.write_text(file.read_text() + REJECTED)
+    wrote(tmp_path / "results" / "micro_batch=3")
+    wrote(tmp_path / "checkpoint" / "offsets", "3")
+    check_results(read_job(file))
+
+
 def test_other_sinks_and_other_machines_are_not_looked_at(tmp_path: Path) -> None:
     wrote(tmp_path / "results" / "_spark_metadata", "0")
     for old, new in (

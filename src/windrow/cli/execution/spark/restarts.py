@@ -41,6 +41,8 @@ def check_goes_on(job: Job, spark: SparkSession) -> None:
 def check_results(job: Job) -> None:
     """Refuse a folder of results in which Spark would take new micro-batches for written: their results would
     be lost without a word. Folders that are not on this machine are not looked at."""
+    if job.source.is_stream:
+        _check_folders(job)
     sink = job.sink
     results, checkpoint = _here(sink.path), _here(sink.checkpoint)
     if (
@@ -56,6 +58,35 @@ def check_results(job: Job) -> None:
             f"has written there, and Spark would leave out the first results of this one as written already: "
             f"name another path, or the checkpoint of that stream"
         )
+
+
+def _check_folders(job: Job) -> None:
+    """Micro-batches in folders of their own do not go with files of which Spark keeps a log: readers would
+    see the one or the other. And those of another stream would be written over."""
+    checkpoint = _here(job.sink.checkpoint)
+    for sink in job.sinks:
+        results, place = _here(sink.path), f"{job.file}: [{sink.table}] path {sink.path}"
+        if results is None or sink.format.lower() not in _LOGGED:
+            continue
+        last = max((int(number) for number in _folders(results)), default=-1)
+        if (job.dead_letters and (results / "_spark_metadata").exists()) or (
+            not job.dead_letters and last >= 0
+        ):
+            raise JobError(
+                f"{place}: a stream has written there {'without' if job.dead_letters else 'with'} [late] or "
+                f"[rejected], which lay files out differently: name another path"
+            )
+        if checkpoint is not None and last > _latest(checkpoint / "offsets"):
+            raise JobError(
+                f"{place}: a stream with another checkpoint than {job.sink.checkpoint} has written there, "
+                f"and this one would write over it: name another path, or the checkpoint of that stream"
+            )
+
+
+def _folders(results: Path) -> list[str]:
+    """The numbers of micro-batches that have a folder."""
+    named = [folder.name.removeprefix("micro_batch=") for folder in results.glob("micro_batch=*")]
+    return [number for number in named if number.isdigit()]
 
 
 def has_begun(checkpoint: str) -> bool:
