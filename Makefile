@@ -18,7 +18,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-kafka test test-fast test-thorough chaos soak compat lint types imports bench field papers format constraints clean
+.PHONY: help setup chromium screens demo demo-kafka test test-fast test-thorough chaos soak compat lint types imports bench field papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,19 +32,28 @@ $(READY): pyproject.toml constraints.txt
 
 setup: $(READY) ## Create or update .venv with the pinned packages
 
+chromium: ## Install Debian's Chromium for the tests of the live page, where apt-get and root are at hand
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -qq -y --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; then :; \
+	else echo "no Chromium could be installed: the tests of the page in a browser are left out"; fi
+
+screens: $(READY) ## Take screenshots of the live page in all its states, into .cache/screens
+	PYTHONPATH=tests $(BIN)/python tests/live_screens.py
+
 demo: $(READY) ## Stream five days of phone calls through Spark; ends with a summary and a report
 	$(BIN)/python examples/demo.py
 
 demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, and kill it now and then
 	$(BIN)/python examples/kafka/demo.py
 
-test: $(READY) ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
+test: $(READY) chromium ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
 	$(PYTEST) -n 4 $(PYTEST_ARGS)
 
 test-fast: $(READY) ## The same without Spark, Redis and chaos, with fewer random examples
 	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
 
-test-thorough: $(READY) ## The same as test, with all random examples
+test-thorough: $(READY) chromium ## The same as test, with all random examples
 	$(PYTEST) -n 4 --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
@@ -84,7 +93,7 @@ constraints: ## Resolve all extras afresh and pin them in constraints.txt
 	rm -rf .cache/constraints
 	$(PYTHON) -m venv .cache/constraints
 	.cache/constraints/bin/python -m pip install --quiet --upgrade pip
-	.cache/constraints/bin/python -m pip install --quiet --editable '.[dev,spark,connect,metrics,redis,rocksdb]' hatchling
+	.cache/constraints/bin/python -m pip install --quiet --editable '.[dev,spark,connect,metrics,redis,rocksdb,serve]' hatchling
 	.cache/constraints/bin/python -m pip freeze --all --exclude windrow --exclude setuptools > constraints.txt
 	rm -rf .cache/constraints
 

@@ -14,6 +14,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "metrics": ("prometheus-client>=0.21",),
     "redis": ("redis>=5",),
     "rocksdb": ("rocksdict>=0.3.23",),
+    "serve": ("starlette>=0.45", "uvicorn>=0.34"),
     "spark": ("pyspark>=3.5", "protobuf>=6"),
     "testing": ("hypothesis>=6.120", "pyyaml>=6.0"),
 }

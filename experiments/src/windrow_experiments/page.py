@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
-from windrow.cli.report.parts import figures, head, table_of
-from windrow.cli.report.svg import COLOURS
-from windrow.cli.report.svg import Chart as Drawn
-from windrow.cli.report.svg import Series as Line
+from windrow.cli.charts.figures import figures
+from windrow.cli.charts.svg import COLOURS
+from windrow.cli.charts.svg import Chart as Drawn
+from windrow.cli.charts.svg import Series as Line
+from windrow.cli.report.parts import head, table_of
 from windrow.cli.show.progress import human_seconds
 from windrow.cli.show.tables import figure
 from windrow_experiments.model import Chart, Finding, Result, Table

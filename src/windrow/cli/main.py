@@ -62,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     new = commands.add_parser("new", help="make a commented job file and sample data to start from")
     new.add_argument("folder", help="the folder to make")
+    _serve(commands.add_parser("serve", help="show results that were written, or a checkpoint, on a page"))
     _state(commands.add_parser("state", help="show, save, verify, copy or rescale what a stream keeps"))
     _bench(commands.add_parser("bench", help="run the papers' experiments again, in a clone of windrow"))
     return top
@@ -89,6 +90,14 @@ def _state(command: argparse.ArgumentParser) -> None:
     rescale.add_argument(
         "--partitions", required=True, type=int, help="spark.sql.shuffle.partitions from now on"
     )
+
+
+def _serve(command: argparse.ArgumentParser) -> None:
+    command.add_argument("path", help="a file or folder of results, or the checkpoint of a stream")
+    command.add_argument(
+        "--at", default=":8080", metavar="HOST:PORT", help="where (default: :8080, this machine alone)"
+    )
+    _conf(command, "for a checkpoint: a setting of Spark's; NAME=env:VARIABLE for a secret")
 
 
 def _bench(command: argparse.ArgumentParser) -> None:
@@ -136,6 +145,16 @@ def _running(command: argparse.ArgumentParser) -> None:
         "--metrics",
         metavar="HOST:PORT",
         help="answer Prometheus there while the job runs; :9100 is this machine alone",
+    )
+    command.add_argument(
+        "--serve",
+        metavar="HOST:PORT",
+        help="show the run on a page; :8080 is this machine alone, other hosts need the token that it prints",
+    )
+    command.add_argument(
+        "--stay",
+        action="store_true",
+        help="serve the page and metrics until Ctrl-C, when the run is over, too",
     )
     command.add_argument("--overwrite", action="store_true", help="local engine: replace earlier results")
     command.add_argument("--verbose", action="store_true", help="show what Spark logs, and whole errors")

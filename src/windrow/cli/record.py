@@ -104,6 +104,7 @@ class Record:
     def summary(self) -> dict[str, Any]:
         """For machines."""
         totals = self.totals
+        failed = {"error": self.notes[-1]} if self.status == "failed" and self.notes else {}
         return {
             "job": self.job.name,
             "engine": self.engine,
@@ -120,7 +121,7 @@ class Record:
             "filtered": totals.filtered,
             "results": self.written,
             "watermark": self.steps[-1].as_dict()["watermark"] if self.steps else None,
-        }
+        } | failed
 
     def summary_text(self) -> str:
         """For people, in one line."""

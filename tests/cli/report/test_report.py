@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 from support.cli_jobs import GOOD, write_calls, write_job
+from windrow.cli.charts.bars import comparison_figure
+from windrow.cli.charts.svg import Chart, Series, draw
 from windrow.cli.job import read_job
 from windrow.cli.main import main
 from windrow.cli.record import Record, Sample
 from windrow.cli.report import write_report
-from windrow.cli.report.bars import comparison_figure
 from windrow.cli.report.page import page
-from windrow.cli.report.svg import Chart, Series, draw
 from windrow.cli.show import Progress
 from windrow.cli.show.comparison import Comparison
 
@@ -178,3 +178,30 @@ def test_a_sample_is_even_and_bounded() -> None:
     assert sample.seen == 1_000_000
     assert len(kept) == sample.kept <= 100_000
     assert kept == list(range(0, 1_000_000, sample.stride))
+
+
+def test_a_report_has_p50_and_p99_and_what_changed_most(tmp_path: Path) -> None:
+    record = Record(read_job(write_job(tmp_path, GOOD)), "local")
+    for k in range(100):
+        record.add(Progress(k, float(k), 10, seconds=0.001 * (k + 1)))
+    start = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
+    keys = [f"key {k:02}" for k in range(14)]
+    for moment in range(2):
+        record.results.add(
+            pa.table(
+                {
+                    "region": keys,
+                    "window": ["hour"] * len(keys),
+                    "window_end": [start + dt.timedelta(hours=moment)] * len(keys),
+                    "longest": [1 + moment * k * (-1) ** k for k in range(len(keys))],
+                }
+            )
+        )
+    record.end("done")
+    text = page(record)
+    assert "<b>50 ms / 99 ms</b>" in text
+    table = text[text.index("What changed most") : text.index("The last results")]
+    listed = re.findall(r"<td>(key \d\d)</td>", table)
+    assert listed == [f"key {k:02}" for k in range(13, 3, -1)]  # ten: those that changed most
+    assert "13 keys changed" in table  # key 00 did not
+    assert "<td class=n>-13</td>" in table

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,13 @@ from windrow.cli.job import Job
 from windrow.cli.job.secrets import scrubbed
 from windrow.cli.record import Record
 from windrow.cli.show import Reporter, reporter_for
+from windrow.cli.show.out import say_line
 from windrow.cli.show.several import Several
+from windrow.cli.stopping import Stopping
 
 __all__ = ["execute", "recorded", "run_job"]
+
+_PAUSE = 0.2
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -71,13 +77,20 @@ def recorded(job: Job, options: argparse.Namespace, work: Callable[[Record, Repo
 def _reporter(job: Job, options: argparse.Namespace) -> Reporter:
     """All that shows the run. Programs that call ``recorded`` need not name what they do not want."""
     terminal = reporter_for(options.json, options.quiet)
-    if getattr(options, "metrics", None) is None:
-        return terminal
-    from windrow.cli.show.prometheus import PrometheusEndpoint
+    found: list[Reporter] = [terminal]
+    if getattr(options, "metrics", None) is not None:
+        from windrow.cli.show.prometheus import PrometheusEndpoint
 
-    endpoint = PrometheusEndpoint(job.name, read_address(options.metrics, "--metrics"))
-    terminal.note(f"metrics: {endpoint.address.url}/metrics")
-    return Several([terminal, endpoint])
+        endpoint = PrometheusEndpoint(job.name, read_address(options.metrics, "--metrics"))
+        terminal.note(f"metrics: {endpoint.address.url}/metrics")
+        found.append(endpoint)
+    if getattr(options, "serve", None) is not None:
+        from windrow.cli.live.page import RunPage
+
+        page = RunPage(job, options.engine, read_address(options.serve, "--serve"))
+        say_line(f"the page: {page.url}", sys.stderr)  # quiet or not: nobody else knows its token
+        found.append(page)
+    return terminal if len(found) == 1 else Several(found)
 
 
 def _finish(record: Record, reporter: Reporter, options: argparse.Namespace) -> None:
@@ -86,7 +99,17 @@ def _finish(record: Record, reporter: Reporter, options: argparse.Namespace) -> 
     if options.report is not None and (record.steps or record.status != "failed"):
         _report(record, reporter, Path(options.report))
     reporter.ended(record.summary(), record.summary_text() if record.status != "failed" else "")
+    if getattr(options, "stay", False):
+        _stay(reporter)
     reporter.close()
+
+
+def _stay(reporter: Reporter) -> None:
+    """The page and the metrics stay until somebody has seen enough."""
+    reporter.note("the run is over, and what it serves stays: Ctrl-C ends it")
+    with Stopping() as stopping:
+        while not stopping.asked:
+            time.sleep(_PAUSE)
 
 
 def _report(record: Record, reporter: Reporter, path: Path) -> None:

@@ -19,7 +19,7 @@ from windrow.cli.json_text import json_text
 from windrow.cli.show.out import say
 from windrow.cli.show.progress import human_time
 
-__all__ = ["execute"]
+__all__ = ["execute", "read_slices"]
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def _save(options: argparse.Namespace, conf: Sequence[Setting]) -> int:
         raise JobError(f"{options.file}: give a name that ends in .parquet, .csv or .jsonl")
     if not path.absolute().parent.is_dir():
         raise JobError(f"{options.file}: there is no folder {str(path.parent)!r}: make it first")
-    table = _on_spark(conf, lambda spark: _slices(options.checkpoint, spark))
+    table = read_slices(options.checkpoint, conf)
     part = path.with_name(f".{path.name}.part")
     try:
         _write(table, part, path.suffix)
@@ -142,6 +142,11 @@ def _shown(checkpoint: str, spark: Any) -> tuple[Any, Any]:
     from windrow.spark import watermark_of_state
 
     return _slices(checkpoint, spark), watermark_of_state(checkpoint, spark)
+
+
+def read_slices(checkpoint: str, conf: Sequence[Setting]) -> Any:
+    """The slices in a checkpoint, as a table."""
+    return _on_spark(conf, lambda spark: _slices(checkpoint, spark))
 
 
 def _slices(checkpoint: str, spark: Any) -> Any:

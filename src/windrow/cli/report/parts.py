@@ -1,4 +1,4 @@
-"""What pages are made of: their head, tables, figures.
+"""What reports are made of: their head, tables, lists.
 
 A page is one file without scripts, and loads nothing from anywhere: a policy in it says so to the browser as
 well. All text is escaped.
@@ -10,16 +10,17 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-from windrow.cli.report.svg import Chart, draw
+from windrow.cli.charts.figures import chart_style
 
-__all__ = ["figures", "head", "list_of", "table_of"]
+__all__ = ["head", "list_of", "table_of"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def head(title: str, more_style: str = "") -> str:
     """Up to where the body begins; ``more_style``: rules after those of all reports."""
-    style = files("windrow.cli.report").joinpath("style.css").read_text(encoding="utf-8") + more_style
+    own = files("windrow.cli.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = chart_style() + own + more_style
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
@@ -28,17 +29,6 @@ def head(title: str, more_style: str = "") -> str:
             f"<title>{escape(title)}</title><style>{style}</style></head><body>",
         ]
     )
-
-
-def figures(charts: Iterable[tuple[str, str, Chart]]) -> str:
-    """Charts, each with a title and what it shows, beside each other where there is room."""
-    found = []
-    for title, about, chart in charts:
-        if drawn := draw(chart, title):
-            found.append(
-                f"<figure><h3>{escape(title)}</h3><figcaption>{escape(about)}</figcaption>{drawn}</figure>"
-            )
-    return f'<div class="charts">{"".join(found)}</div>' if found else ""
 
 
 def list_of(sentences: Iterable[str]) -> str:

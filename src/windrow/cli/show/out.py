@@ -14,7 +14,7 @@ from typing import TextIO
 
 from windrow.cli.job.secrets import Setting, scrubbed, without_logins
 
-__all__ = ["hide", "one_line", "say", "say_line", "shown"]
+__all__ = ["hide", "one_line", "say", "say_line", "shown", "visible"]
 
 _hidden: list[Setting] = []
 
@@ -30,7 +30,16 @@ def shown(text: str) -> str:
     >>> shown("a \\x1b[31mred\\x07 name\\nin two lines, \\u202eturned")
     'a \\\\x1b[31mred\\\\x07 name\\nin two lines, \\\\u202eturned'
     """
-    return "".join(map(_visible, without_logins(scrubbed(text, _hidden))))
+    return visible(without_logins(scrubbed(text, _hidden)))
+
+
+def visible(text: str) -> str:
+    """Control characters, and those that turn text around, written out.
+
+    >>> visible("\x1b[31mred \u202eturned")
+    '\\x1b[31mred \\u202eturned'
+    """
+    return "".join(map(_visible, text))
 
 
 def one_line(text: str) -> str:

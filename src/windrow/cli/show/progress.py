@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Progress", "Totals", "human_bytes", "human_seconds", "human_time"]
+__all__ = ["Progress", "Totals", "human_bytes", "human_seconds", "human_time", "quantile"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,16 @@ class Totals:
         """
         pairs = self.late_pairs.total()
         return f"{self.late:,} ({pairs:,} pairs)" if pairs > self.late else f"{self.late:,}"
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """The smallest value that is at least as large as this share of them.
+
+    >>> quantile([5.0, 1.0, 3.0, 2.0], 0.5), quantile([5.0, 1.0], 0.99)
+    (2.0, 5.0)
+    """
+    ordered = sorted(values)
+    return ordered[max(math.ceil(q * len(ordered)) - 1, 0)]
 
 
 def human_bytes(count: float) -> str:

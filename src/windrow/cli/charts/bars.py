@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from windrow.cli.report.svg import COLOURS, LETTER, WIDTH, legend
+from windrow.cli.charts.svg import COLOURS, LETTER, WIDTH, legend
 from windrow.cli.show.comparison import Comparison
 from windrow.cli.show.progress import human_seconds
 

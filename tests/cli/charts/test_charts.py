@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from windrow.cli.report.svg import LETTER, WIDTH, Chart, Series, draw
+from windrow.cli.charts.svg import LETTER, WIDTH, Chart, Series, draw
 
 _TEXT = re.compile(r'<text x="([-\d.]+)" y="[-\d.]+" text-anchor="(\w+)">([^<]*)</text>')
 LONG = "the_longest_call_of_the_last_twenty_four_hours_" * 5

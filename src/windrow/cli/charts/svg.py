@@ -13,11 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from windrow.cli.report.axes import Axis, LogAxis, number
+from windrow.cli.charts.axes import Axis, LogAxis, number
+from windrow.cli.charts.lanes import LANE_GAP, Lane, draw_lanes
+from windrow.cli.show.out import visible
 
 __all__ = ["COLOURS", "LETTER", "WIDTH", "Chart", "Series", "draw", "legend"]
 
 AnyAxis = Axis | LogAxis
+Point = tuple[float, float]
 
 #: of a drawing, in its own units; a page of one column on a phone shows about two thirds of a pixel for each
 WIDTH = 480
@@ -59,39 +62,82 @@ class Chart:
     #: whether a line shows its points
     is_marked: bool = False
     colours: Sequence[int] = field(default_factory=lambda: range(COLOURS))
+    #: whether there are no more points than can be seen
+    is_thin: bool = False
+    #: the stretch of x that is shown; None: all that there is
+    shown: tuple[float, float] | None = None
+    #: below the x axis, on the same scale
+    lanes: Sequence[Lane] = ()
+    width: float = WIDTH
+    height: float = _HEIGHT
 
 
 def draw(chart: Chart, title: str) -> str:
     """The chart; an empty text if there is nothing to draw."""
     colours = itertools.cycle(chart.colours)
     shown = [
-        (colour, _thinned(_drawable(chart, s))) for colour, s in zip(colours, chart.series, strict=False)
+        (colour, _drawable(chart, s) if chart.is_thin else _thinned(_drawable(chart, s)))
+        for colour, s in zip(colours, chart.series, strict=False)
     ]
     points = [p for _, s in shown for p in s.points]
-    if not points:
+    if not points and not chart.lanes:
         return ""
-    y_axis = _y_axis(chart, [*(y for _, y in points), *(level for level, _ in chart.levels)])
-    left = 10 + LETTER * max(len(label) for _, label in y_axis.ticks())
-    x_axis = _x_axis(chart, [*(x for x, _ in points), *(x for x, _ in chart.moments)], left)
+    y_axis = _y_axis(chart, [*(y for _, y in points), *(level for level, _ in chart.levels)] or [0.0])
+    names = [*(label for _, label in y_axis.ticks()), *(lane.label for lane in chart.lanes)]
+    left = 10 + LETTER * max(map(len, names))
+    x_axis = _x_axis(chart, [*(x for x, _ in points), *(x for x, _ in chart.moments)] or [0.0], left)
     mark = {"bar": _bars, "dots": _dots}.get(chart.kind, _line)
     marks = [mark(colour, series, x_axis, y_axis) for colour, series in shown]
     if chart.is_marked:
         marks += [_dots(c, s, x_axis, y_axis) for c, s in shown if len(s.points) <= _MOST_MARKS]
+    bottom = chart.height + sum(lane.height + LANE_GAP for lane in chart.lanes)
+    places = ""
+    if chart.shown is not None:  # for whoever points at it
+        low, high = chart.shown
+        places = (
+            f' data-left="{left:.1f}" data-right="{x_axis.end:.1f}" data-low="{low!r}" data-high="{high!r}"'
+        )
+    name = escape(visible(title))
     drawn = (
-        f'<svg viewBox="0 0 {WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"{_grid(x_axis, y_axis)}{''.join(marks)}{_dashes(chart, x_axis, y_axis)}</svg>"
+        f'<svg viewBox="0 0 {chart.width:g} {bottom:g}" role="img" aria-label="{name}"{places}>'
+        f"{_grid(chart, x_axis, y_axis)}{''.join(marks)}{_dashes(chart, x_axis, y_axis, bottom)}"
+        f"{draw_lanes(chart.lanes, x_axis, chart.height)}</svg>"
     )
     return _axis_name(chart.y_label) + drawn + _axis_name(chart.x_label, " below") + _names(chart, shown)
 
 
+def _within(points: Sequence[Point], low: float, high: float) -> list[Point]:
+    """The part of a line that is shown: where it crosses an end, a point between two.
+
+    >>> _within([(0, 0), (10, 100), (20, 0)], 5, 10)
+    [(5, 50.0), (10, 100)]
+    """
+    found: list[Point] = []
+    for k, (x, y) in enumerate(points):
+        if low <= x <= high:
+            found.append((x, y))
+            continue
+        edge, other = (low, k + 1) if x < low else (high, k - 1)
+        if 0 <= other < len(points) and (points[other][0] - edge) * (x - edge) < 0:
+            (x2, y2) = points[other]
+            found.append((edge, y + (y2 - y) * (edge - x) / (x2 - x)))
+    return found
+
+
 def _drawable(chart: Chart, series: Series) -> Series:
-    """Without what has no place on a logarithmic axis."""
+    """Without what is not shown, and what has no place on a logarithmic axis."""
+    if chart.shown is not None:
+        within = [p for p in series.points if chart.shown[0] <= p[0] <= chart.shown[1]]
+        kept = within if chart.kind == "dots" else _within(series.points, *chart.shown)
+        series = Series(series.name, kept)
     kept = [(x, y) for x, y in series.points if not (chart.log_x and x <= 0) and not (chart.log_y and y <= 0)]
     return Series(series.name, kept)
 
 
 def _x_axis(chart: Chart, xs: list[float], left: float) -> AnyAxis:
-    right = WIDTH - _RIGHT
+    right = chart.width - _RIGHT
+    if chart.shown is not None:
+        return Axis(*chart.shown, left, right, chart.x_is_time, wanted=int(chart.width / 110), margin=0.0)
     if not chart.log_x:
         is_whole = _are_whole(xs)
         margin = 0.5 if chart.kind == "bar" and is_whole and not chart.x_is_time else 0.0
@@ -103,7 +149,7 @@ def _x_axis(chart: Chart, xs: list[float], left: float) -> AnyAxis:
 
 
 def _y_axis(chart: Chart, ys: list[float]) -> AnyAxis:
-    bottom = _HEIGHT - _BOTTOM
+    bottom = chart.height - _BOTTOM
     if chart.log_y:
         return LogAxis(min(ys), max(ys), bottom, _TOP)
     low = min(ys) if chart.y_is_time else min(0.0, min(ys))
@@ -157,7 +203,7 @@ def _bars(colour: int, series: Series, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     return "".join(found)
 
 
-def _grid(x_axis: AnyAxis, y_axis: AnyAxis) -> str:
+def _grid(chart: Chart, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
     parts = []
     for value, label in y_axis.ticks():
         y = y_axis.place(value)
@@ -167,18 +213,26 @@ def _grid(x_axis: AnyAxis, y_axis: AnyAxis) -> str:
         )
     for value, label in x_axis.ticks():
         half = len(label) * LETTER / 2
-        x = min(max(x_axis.place(value), half), WIDTH - half)  # at the ends, too, all of it is seen
-        parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - 5}" text-anchor="middle">{escape(label)}</text>')
+        x = min(max(x_axis.place(value), half), chart.width - half)  # at the ends, too, all of it is seen
+        parts.append(
+            f'<text x="{x:.1f}" y="{chart.height - 5:g}" text-anchor="middle">{escape(label)}</text>'
+        )
     return "".join(parts)
 
 
-def _dashes(chart: Chart, x_axis: AnyAxis, y_axis: AnyAxis) -> str:
+def _dashes(chart: Chart, x_axis: AnyAxis, y_axis: AnyAxis, bottom: float) -> str:
     lines = [(x_axis.start, x_axis.end, *(y_axis.place(level),) * 2) for level, _ in chart.levels]
-    lines += [(*(x_axis.place(moment),) * 2, y_axis.start, y_axis.end) for moment, _ in chart.moments]
+    low = bottom if chart.lanes else y_axis.start
+    lines += [(*(x_axis.place(moment),) * 2, low, y_axis.end) for moment, _ in _seen_moments(chart)]
     return "".join(
         f'<line x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}" class="dash"/>'
         for x1, x2, y1, y2 in lines
     )
+
+
+def _seen_moments(chart: Chart) -> list[tuple[float, str]]:
+    low, high = chart.shown or (-math.inf, math.inf)
+    return [(moment, name) for moment, name in chart.moments if low <= moment <= high]
 
 
 def _axis_name(name: str, where: str = "") -> str:
@@ -188,11 +242,11 @@ def _axis_name(name: str, where: str = "") -> str:
 def _names(chart: Chart, shown: Sequence[tuple[int, Series]]) -> str:
     names = [(f"c{colour}", series.name) for colour, series in shown]
     names += [("dashed", name) for _, name in chart.levels]
-    names += [("dashed upright", name) for _, name in chart.moments]
+    names += [("dashed upright", name) for _, name in _seen_moments(chart)]
     return legend(names) if len(names) > 1 else ""
 
 
 def legend(names: Sequence[tuple[str, str]]) -> str:
     """What is what: a class of the style, and a name."""
-    items = (f'<span><i class="{look}"></i>{escape(name)}</span>' for look, name in names)
+    items = (f'<span><i class="{look}"></i>{escape(visible(name))}</span>' for look, name in names)
     return f'<p class="legend">{"".join(items)}</p>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
-from windrow.cli.report.svg import Chart
+from windrow.cli.charts.svg import Chart
 from windrow.cli.show.progress import human_time
 
 __all__ = ["without_constants"]
@@ -31,7 +31,7 @@ def _values(chart: Chart, number: int) -> set[float]:
 
 def _said(chart: Chart) -> str:
     """
-    >>> from windrow.cli.report.svg import Series
+    >>> from windrow.cli.charts.svg import Series
     >>> north, south = Series("north", [(0, 1), (1, 1)]), Series("south", [(0, 2.5), (1, 2.5)])
     >>> _said(Chart([north], "")), _said(Chart([north, south], "rows"))
     ('always 1', 'always 1 rows for north, 2.5 rows for south')

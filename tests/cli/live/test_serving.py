@@ -1,0 +1,174 @@
+"""``--serve`` and ``windrow serve``: a run is shown while it goes on, results afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from support.cli_jobs import GOOD, write_calls, write_job
+from support.live_pages import empty_state, results
+from windrow.cli.addresses import Address
+from windrow.cli.errors import JobError
+from windrow.cli.live.files import ResultFiles
+from windrow.cli.live.server import PageServer, token_for
+from windrow.cli.main import main
+
+
+def fetch(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.loads(answer.read())
+
+
+@pytest.fixture
+def last_look(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The state and the time line of a page, at the last moment before it closes."""
+    found: dict[str, Any] = {}
+    close = PageServer.close
+
+    def look_and_close(server: PageServer) -> None:
+        base = server.address.url
+        found["state"] = fetch(f"{base}/api/state")
+        found["timeline"] = fetch(f"{base}/api/timeline?window=hour&column=n")
+        found["run"] = fetch(f"{base}/api/run")
+        close(server)
+
+    monkeypatch.setattr(PageServer, "close", look_and_close)
+    return found
+
+
+def test_a_local_run_is_on_the_page(
+    tmp_path: Path, last_look: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_calls(tmp_path, files=3)
+    text = GOOD.replace("header = true", "header = true\nmaxFilesPerTrigger = 1")
+    assert main(["run", str(write_job(tmp_path, text)), "--engine", "local", "--quiet", "--serve", ":0"]) == 0
+    state = last_look["state"]
+    assert (state["status"], state["name"]) == ("done", "calls")
+    assert state["results"] == pq.read_table(tmp_path / "results").num_rows
+    assert state["windows"] == ["hour", "spell"]
+    assert last_look["timeline"]["keys"] == ["north", "south"]
+    assert last_look["run"]["html"].count("<svg") >= 3
+    assert "the page: http://127.0.0.1:" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_says_why_on_the_page(tmp_path: Path, last_look: dict[str, Any]) -> None:
+    write_calls(tmp_path)
+    (tmp_path / "data" / "calls-0.csv").write_text(
+        "ts,region,caller,len\n2024-05-01T12:00:00Z,a,b,<b>x</b>\n"
+    )
+    assert main(["run", str(write_job(tmp_path)), "--engine", "local", "--quiet", "--serve", ":0"]) == 1
+    assert last_look["state"]["status"] == "failed"
+    assert "calls-0.csv" in last_look["state"]["message"]
+
+
+def test_with_stay_the_page_is_there_until_somebody_ends_it(
+    tmp_path: Path, last_look: dict[str, Any]
+) -> None:
+    write_calls(tmp_path)
+    job = str(write_job(tmp_path))
+    timer = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    assert main(["run", job, "--engine", "local", "--quiet", "--serve", ":0", "--stay"]) == 0
+    assert time.monotonic() - began >= 2.5
+    assert last_look["state"]["status"] == "done"
+
+
+def test_results_are_served_afterwards_and_new_files_are_seen(
+    tmp_path: Path, last_look: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    pq.write_table(results(["north"], 10), folder / "part-0.parquet")
+    timers = [
+        threading.Timer(0.7, pq.write_table, (results(["south"], 10), folder / "part-1.parquet")),
+        threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT)),
+    ]
+    for timer in timers:
+        timer.start()
+    assert main(["serve", str(folder), "--at", ":0"]) == 0
+    assert last_look["state"]["results"] == 20
+    assert last_look["timeline"]["keys"] == ["north", "south"]
+    assert "serving" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("make", ["nothing", "empty", "other"])
+def test_what_cannot_be_served_is_refused_by_name(
+    make: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "place"
+    if make != "nothing":
+        path.mkdir()
+    if make == "other":
+        pq.write_table(pa.table({"a": [1]}), path / "a.parquet")
+    assert main(["serve", str(path), "--at", ":0"]) == 2
+    said = {"nothing": "no such file", "empty": "there are no results", "other": "they have a"}[make]
+    assert said in capsys.readouterr().err
+
+
+def test_of_sparks_files_only_those_in_its_log_count(tmp_path: Path) -> None:
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+    for k in range(3):
+        pq.write_table(results([f"key {k}"], 2), tmp_path / f"part-{k} of 3.snappy.parquet")
+    files = ResultFiles(tmp_path)
+
+    def entry(k: int) -> str:
+        place = (tmp_path / f"part-{k} of 3.snappy.parquet").as_uri()
+        return json.dumps({"path": place, "size": 1, "action": "add"})
+
+    (log / "0").write_text("v1\n" + entry(0))
+    assert [table.column("region")[0].as_py() for table in files.fresh()] == ["key 0"]
+    (log / "9.compact").write_text("v1\n" + entry(0) + "\n" + entry(2))
+    assert [table.column("region")[0].as_py() for table in files.fresh()] == ["key 2"]
+    assert list(files.fresh()) == []
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_results_in_text_are_read(format: str, tmp_path: Path) -> None:
+    write_calls(tmp_path)
+    text = GOOD.replace('format = "parquet"', f'format = "{format}"')
+    assert main(["run", str(write_job(tmp_path, text)), "--engine", "local", "--quiet"]) == 0
+    (table,) = ResultFiles(tmp_path / "results").fresh()
+    assert {"region", "window", "window_end", "n"} <= set(table.column_names)
+
+
+def test_other_machines_need_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WINDROW_TOKEN", raising=False)
+    assert token_for(Address("127.0.0.1", 1)) is None
+    made = {token_for(Address("0.0.0.0", 1)) for _ in range(2)}
+    assert len(made) == 2
+    assert all(token is not None and len(token) >= 32 for token in made)
+    monkeypatch.setenv("WINDROW_TOKEN", "short")
+    with pytest.raises(JobError, match="16 characters"):
+        token_for(Address("127.0.0.1", 1))
+
+
+def test_a_server_for_all_answers_nobody_without_its_token(tmp_path: Path) -> None:
+    server = PageServer(empty_state(tmp_path), Address("0.0.0.0", 0))
+    try:
+        base = f"http://127.0.0.1:{server.address.port}"
+        with pytest.raises(HTTPError, match="401"):
+            fetch(f"{base}/api/state")
+        assert fetch(f"{base}/api/state?token={server.token}")["name"] == "calls"
+    finally:
+        server.close()
+
+
+def test_without_the_packages_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(JobError, match="pip install 'starlette"):
+        PageServer(empty_state(tmp_path), Address("127.0.0.1", 0))
