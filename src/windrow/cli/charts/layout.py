@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.cli.job import Job
-from windrow.result_names import LATE
+from windrow.result_names import LATE, REJECTED
 
 __all__ = ["Layout", "layout_of_columns", "layout_of_job"]
 
 #: columns of results that are neither keys nor values
-_OWN = ("window", "window_start", "window_end", "revision", "retracted", "is_final", LATE)
+_OWN = ("window", "window_start", "window_end", "revision", "retracted", "is_final", LATE, REJECTED)
 
 
 @dataclass(frozen=True)
