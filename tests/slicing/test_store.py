@@ -221,19 +221,35 @@ def totals(store: SliceStore) -> list[Any]:
 @settings(max_examples=examples(40))
 @given(st.lists(ROWS, min_size=2, max_size=8), st.sampled_from([8, 64]))
 def test_slices_that_wait_in_runs_are_those_that_are_put_together_at_once(batches: Any, span: int) -> None:
-    found = []
-    for longest in (1, 1 << 40):
+    found, spans = [], []
+    for longest, tiny, most in ((1, 0, 0), (1 << 40, 0, 0), (1, 4, 3), (1 << 40, 4, 3)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(blocks, "_LONG_RUN", longest)
+            patch.setattr(blocks, "_TINY_RUN", tiny)
+            patch.setattr(blocks, "_MOST_TINY", most)
             stores = [SliceStore(64, span, eager=False)]
             for batch in batches:
                 stores.append(stores[-1].added(only_totals(slices_of(batch))))
-        found.append([(totals(store), len(store), store.span) for store in stores[1:]])
-    assert found[0] == found[1]
+        found.append([(totals(store), len(store)) for store in stores[1:]])
+        spans.append([store.span for store in stores[1:]])
+    assert found[1:] == [found[0]] * 3
+    assert spans[0] == spans[1]  # while tiny runs wait, blocks stay as long as they are
+
+
+def test_tiny_runs_wait_for_others_like_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_TINY_RUN", 2)
+    monkeypatch.setattr(blocks, "_MOST_TINY", 3)
+    store, lengths = SliceStore(64, 64, eager=False), []
+    for rows in ([(0, 0, 1)], *[[(0, 4 * (k % 2), 1)] for k in range(6)], [(0, 4 * k, 1) for k in range(3)]):
+        store = store.added(only_totals(slices_of(rows)))
+        lengths.append([len(run) for run in store.blocks[0].runs])
+    assert lengths == [[1], [1, 1], [1, 1, 1], [1, 1, 1, 1], [2], [2, 1], [2, 1, 1], [3]]
+    assert [total for *_, total in totals(store)] == [5, 4, 1]
 
 
 def test_a_long_run_waits_until_others_are_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "_LONG_RUN", 2)
+    monkeypatch.setattr(blocks, "_TINY_RUN", 0)
     many, few = [(0, 4 * k, 1) for k in range(16)], [(0, 4 * k, 1) for k in range(3)]
     store = SliceStore(64, 64, eager=False).added(only_totals(slices_of(many)))
     lengths = []

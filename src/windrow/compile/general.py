@@ -17,6 +17,10 @@ __all__ = ["SMALL", "mask_or_none", "places_or_none"]
 #: inputs of up to so many rows, or windows, are small
 SMALL = 4096
 
+#: what inputs of any such size are given the first part of; nobody writes to it
+_NOTHING_MARKED = np.zeros(SMALL, np.bool_)
+_OWN_PLACES = np.arange(SMALL, dtype=np.int64)
+
 
 def mask_or_none(mask: Any, count: int) -> Any:
     """This mask; in place of None, for a small input, one in which nothing is marked.
@@ -26,7 +30,7 @@ def mask_or_none(mask: Any, count: int) -> Any:
     >>> mask_or_none(None, 1_000_000) is None
     True
     """
-    return np.zeros(count, np.bool_) if mask is None and count <= SMALL else mask
+    return _NOTHING_MARKED[:count] if mask is None and count <= SMALL else mask
 
 
 def places_or_none(places: Any, count: int) -> Any:
@@ -35,4 +39,4 @@ def places_or_none(places: Any, count: int) -> Any:
     >>> places_or_none(None, 3)
     array([0, 1, 2])
     """
-    return np.arange(count, dtype=np.int64) if places is None and count <= SMALL else places
+    return _OWN_PLACES[:count] if places is None and count <= SMALL else places

@@ -12,6 +12,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,17 @@ from windrow.compile.turns import turn
 from windrow.errors import warn_caller
 from windrow.monoids.base import Monoid
 
-__all__ = ["CompileWarning", "NativeMonoid", "NotCompilable", "build", "jit_for", "native", "warn_plain"]
+__all__ = [
+    "CompileWarning",
+    "NativeMonoid",
+    "NotCompilable",
+    "NotOnDisk",
+    "build",
+    "jit_for",
+    "native",
+    "only_loading",
+    "warn_plain",
+]
 
 
 class CompileWarning(UserWarning):
@@ -111,6 +122,11 @@ class NativeMonoid:
     #: forms with another lift or lower, by name
     variants: dict[str, NativeMonoid] = field(default_factory=dict[str, Any])
 
+    @functools.cached_property
+    def adds_integers(self) -> bool:
+        """Whether partials are sums of integers, which may leave 64 bits."""
+        return self.monoid.adds_integers and "i8" in self.layout.partial
+
     def to_native(self, partial: Any) -> Any:
         """A plain partial with exactly the native types; ValueError where it does not fit them."""
         if partial is self.monoid.identity:
@@ -177,6 +193,24 @@ def _compile(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid:
     )
 
 
+class NotOnDisk(BaseException):
+    """A kernel that would have to be compiled, while kernels are only loaded. Not an ``Exception``: what runs
+    in plain Python where a kernel cannot be compiled must not take it for that."""
+
+
+_only_loads: ContextVar[bool] = ContextVar("windrow only loads kernels", default=False)
+
+
+@contextlib.contextmanager
+def only_loading() -> Iterator[None]:
+    """Kernels of aggregates that are not on disk raise :class:`NotOnDisk` in here, and are not compiled."""
+    token = _only_loads.set(True)
+    try:
+        yield
+    finally:
+        _only_loads.reset(token)
+
+
 def build(
     factory: Callable[..., Any], jit: Callable[..., Any], *functions: Any, arguments: tuple[Any, ...]
 ) -> Any:
@@ -196,6 +230,8 @@ def build(
         if is_known(dispatcher, signature):
             return dispatcher.compile(signature)
         folder = folder_of(print_)
+    if _only_loads.get():
+        raise NotOnDisk(factory.__name__)
     with _announced(), turn(folder):
         return dispatcher.compile(signature)
 

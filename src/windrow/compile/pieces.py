@@ -22,7 +22,7 @@ from typing import Any
 
 from windrow.threads import stop_if_cancelled
 
-__all__ = ["call_whole", "pieces", "run_in_pieces"]
+__all__ = ["FIRST", "call_whole", "pieces", "run_in_pieces"]
 
 #: units of work in the first piece, and in the longest
 FIRST = 1 << 10

@@ -169,8 +169,8 @@ def _native(aggregate: Aggregate) -> str:
 def _endless(query: Spec) -> Iterator[str]:
     """What an operator keeps, for the same query on endless input."""
     from windrow.engines.in_order.frame_words import held_in_words
-    from windrow.slicing.time_kinds import Kind, Kinds
-    from windrow.slicing.time_manager import FEW_KINDS, MOST_LAZY
+    from windrow.slicing.time_kinds import FEW_KINDS, Kind, Kinds
+    from windrow.slicing.time_manager import MOST_LAZY
 
     yield "on endless input, open() keeps:"
     timed = [Kind(k, w) for k, (_, w) in enumerate(query.windows) if decided_by_time(w)]

@@ -30,7 +30,7 @@ from windrow.partials.ranges import Shape
 from windrow.partials.results import array_of, as_moments
 from windrow.state.checks import check_column, require
 from windrow.swag.native.fallback import warn_of_error
-from windrow.values import with_fields
+from windrow.values import made_at_once, with_fields
 
 __all__ = [
     "Column",
@@ -46,6 +46,7 @@ __all__ = [
 Members = tuple[np.ndarray[Any, Any], ...]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class NativeColumn(Column):
     """Partials as arrays, one per member."""

@@ -24,6 +24,7 @@ from windrow.partials.cells import Cells
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn, UnseenColumn
 from windrow.partials.inputs import (
     input_arrays,
+    inputs_as_they_are,
     is_extreme_moment,
     native_form,
     native_inputs,
@@ -70,8 +71,13 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | N
 
     ``starts`` says where the rows of each slice start, and the end, in processing order. ``cells``: where
     rows go as they come, if native code folds them. Every row of the frame's table has a time."""
-    arrays = input_arrays(frame, aggregate)
-    skips = skipped_values(aggregate.monoid, arrays)
+    arrays, monoid = input_arrays(frame, aggregate), aggregate.monoid
+    if monoid.builtin and monoid.keeps is None:  # the usual case, in a few steps
+        columns = inputs_as_they_are(monoid, arrays)
+        found = None if columns is None else _fold_columns(frame, aggregate, columns, starts, None, cells)
+        if found is not None:
+            return found
+    skips = skipped_values(monoid, arrays)
     skipped = None if skips is None else _skipped_by_slice(frame, skips, starts, cells)
     if skipped is not None and any(pa.types.is_null(array.type) for array in arrays):
         return UnseenColumn(aggregate, skipped)  # what its type is, and so its form, is not known yet
@@ -113,22 +119,45 @@ def _fold_natively(
     if columns is None:
         return None
     picked = monoid.picks
-    if picked is not None:
-        columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
-    form = native(monoid if picked is None else timed(monoid), columns.dtypes)
-    if form is None or (monoid.adds_integers and not _fit(form, columns.arrays, starts)):
-        return None
-    if cells is not None:
-        members = cells.fold(form, columns, frame.rows)
-    else:
-        members = fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
     if picked is None:
         kind = arrays[0].type
         moments = kind if monoid.is_extreme and is_extreme_moment(monoid, kind) else None
-        return NativeColumn(aggregate, skipped, form, members, moments)
+        return _fold_columns(frame, aggregate, columns, starts, skipped, cells, moments)
+    columns = Columns((*columns.arrays, frame.unordered_times), columns.nulls)
+    form = native(timed(monoid), columns.dtypes)
+    if form is None:
+        return None
+    members = _members(frame, form, columns, starts, cells)
     rows = np.clip(members[-2], 0, max(len(arrays[picked]) - 1, 0))
     values = arrays[picked].take(pa.array(rows))
     return PickColumn(aggregate, skipped, form, (*members[:-2], members[-1]), values)
+
+
+def _fold_columns(
+    frame: Frame,
+    aggregate: Aggregate,
+    columns: Columns,
+    starts: Ints,
+    skipped: Ints | None,
+    cells: Cells | None,
+    moments: Any = None,
+) -> NativeColumn | None:
+    """Columns in native form; None: there is no native form for them, or sums of integers may not fit."""
+    monoid = aggregate.monoid
+    if not monoid.compiles_for or monoid.wide is not None:
+        return None
+    form = native(monoid, columns.dtypes)
+    if form is None or (form.adds_integers and not _fit(form, columns.arrays, starts)):
+        return None
+    return NativeColumn(aggregate, skipped, form, _members(frame, form, columns, starts, cells), moments)
+
+
+def _members(
+    frame: Frame, form: NativeMonoid, columns: Columns, starts: Ints, cells: Cells | None
+) -> tuple[Any, ...]:
+    if cells is not None:
+        return cells.fold(form, columns, frame.rows)
+    return fold_rows_natively(form, columns, frame.permutation, starts[:-1], starts[1:])
 
 
 def _fit(form: NativeMonoid, arrays: tuple[Any, ...], starts: Ints) -> bool:

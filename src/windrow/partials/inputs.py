@@ -33,6 +33,7 @@ __all__ = [
     "absent_values",
     "as_integers",
     "input_arrays",
+    "inputs_as_they_are",
     "is_extreme_moment",
     "native_form",
     "native_inputs",
@@ -51,11 +52,21 @@ __all__ = [
 _AS_THEY_ARE = {pa.float64().id, pa.int64().id}
 
 
+def inputs_as_they_are(monoid: Monoid, arrays: list[Any]) -> Columns | None:
+    """Columns that kernels read where they lie, and of which no row is skipped; None: others."""
+    if monoid.picks is not None or monoid.moments or monoid.nan == "ignore":
+        return None
+    for array in arrays:
+        if array.type.id not in _AS_THEY_ARE or array.null_count:
+            return None
+    return Columns(tuple([array.to_numpy() for array in arrays]), None)
+
+
 def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     """The columns in native form, row numbers in place of what is picked; None where there is none."""
-    others = [a for a in arrays if a.type.id not in _AS_THEY_ARE or a.null_count]
-    if not others and monoid.picks is None and not monoid.moments and monoid.nan != "ignore":
-        return Columns(tuple([array.to_numpy() for array in arrays]), None)
+    found = inputs_as_they_are(monoid, arrays)
+    if found is not None:
+        return found
     picked = picked_input(monoid)
     inputs = list(arrays)
     if picked is not None:

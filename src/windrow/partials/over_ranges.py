@@ -22,7 +22,7 @@ from windrow.compile.access import Function, at, cast, emit, is_null, load, row,
 from windrow.compile.columns import Columns
 from windrow.compile.general import mask_or_none, places_or_none
 from windrow.compile.native import NativeMonoid, build, native
-from windrow.compile.pieces import run_in_pieces
+from windrow.compile.pieces import FIRST, run_in_pieces
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.range_pieces import are_long, range_parts, range_pieces, row_pieces, widest_range
 from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
@@ -154,7 +154,7 @@ def native_results(
     if not monoid.compiles_for or monoid.wide is not None:
         return None
     form = native(monoid, columns.dtypes)
-    if form is None or (_adds_integers(form) and not integers_fit(form, columns.arrays, over.widest)):
+    if form is None or (form.adds_integers and not integers_fit(form, columns.arrays, over.widest)):
         return None
     rows = _rows(form, columns, places)
     if isinstance(over, SliceRanges):
@@ -186,8 +186,9 @@ def _fold_results(form: NativeMonoid, rows: tuple[Any, ...], over: RowRanges, ba
 
 def _rows(form: NativeMonoid, columns: Columns, places: Any) -> tuple[Any, ...]:
     """Rows as drivers take them."""
-    nulls = mask_or_none(columns.nulls, len(columns))
-    return form.identity, columns.arrays, nulls, places_or_none(places, len(columns))
+    arrays = columns.arrays
+    count = len(arrays[0])
+    return form.identity, arrays, mask_or_none(columns.nulls, count), places_or_none(places, count)
 
 
 def _outputs(form: NativeMonoid, count: int, bare: Any) -> Results:
@@ -231,8 +232,7 @@ def _folded(form: NativeMonoid, rows: tuple[Any, ...], fronts: Ints, stops: Ints
         *parts, begins = range_parts(fronts, stops)
         return fold_partials(form, _folded(form, rows, *parts), begins[:-1], begins[1:])
     out = np.empty(len(fronts), form.layout.partial_dtype)
-    keeping = _variant(form, "keeping", lower=itself)
-    _fold(keeping, rows, (fronts, stops, None, out, None))
+    _fold(_variant(form, "keeping", lower=itself), rows, (fronts, stops, None, out, None))
     return member_arrays(out)
 
 
@@ -283,10 +283,10 @@ def _tuple(*members: Any) -> Any:
 
 def _fold(form: NativeMonoid, rows: tuple[Any, ...], windows: tuple[Any, ...]) -> None:
     """Disjoint ranges; ``windows``: fronts, stops, which are bare, results, which are valid."""
-    fronts, stops, *_ = windows
-    kernel = _kernel(form, fold_ranges, (*rows, *windows))
+    fronts, stops, arguments = windows[0], windows[1], (*rows, *windows)
+    kernel = _kernel(form, fold_ranges, arguments)
     if is_one_piece(len(rows[1][0]) + len(fronts)):
-        _run(form, kernel, (*rows, *windows))
+        _run(form, kernel, arguments)
         return
     pieces = range_pieces(fronts, stops, widest_range(fronts, stops), overlap=False)
     in_threads(lambda piece: _run(form, kernel, (*rows, *_cut(windows, piece))), pieces)
@@ -325,7 +325,8 @@ def _run(form: NativeMonoid, kernel: Any, arguments: tuple[Any, ...], done: int 
     """A kernel over all its ranges, some work at a time; ``done``: what was done before."""
     kept, reached = np.empty(1, form.layout.partial_dtype), np.zeros(5, np.int64)
     kept[0], reached[0] = form.identity, done
-    run_in_pieces(lambda units: kernel(*arguments, kept, reached, units))
+    if not kernel(*arguments, kept, reached, FIRST):  # a small input is done at once
+        run_in_pieces(lambda units: kernel(*arguments, kept, reached, units))
 
 
 def _slide(form: NativeMonoid, widest: int, rows: Any, windows: Any, out: Any, valid: Any) -> None:
@@ -396,13 +397,9 @@ class _Window:
         return (*self._ring, self._form.identity, self._registers, *arguments, *reached, units)
 
 
-def _adds_integers(form: NativeMonoid) -> bool:
-    return form.monoid.adds_integers and "i8" in form.layout.partial
-
-
 def integers_fit(form: NativeMonoid, inputs: tuple[Any, ...], widest: int) -> bool:
     """Whether no sum over so many of these inputs can leave 64 bits."""
-    if not form.monoid.adds_integers or "i8" not in form.layout.partial:
+    if not form.adds_integers:
         return True
     return sums_fit(form, *extreme_integers(inputs), widest)
 

@@ -34,10 +34,12 @@ from windrow.partials.unseen import Unseen, counted_rows, joined_unseen, null_wh
 from windrow.rows.columns import plain_type
 from windrow.rows.frame import Frame
 from windrow.state.checks import check_column, check_numbers, require
+from windrow.values import made_at_once
 
 __all__ = ["Partials", "Shape", "needs_order"]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Partials:
     """One partial per aggregate for each of n slices.

@@ -18,6 +18,7 @@ from windrow.arrays import END_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.partials.range_pieces import widest_range
 from windrow.threads import even_pieces, in_threads
+from windrow.values import made_at_once
 
 if TYPE_CHECKING:
     from windrow.partials.cells import Cells
@@ -28,6 +29,7 @@ __all__ = ["LastRows", "Over", "RowRanges", "Shape", "SliceRanges", "Slices"]
 Shape = Literal["disjoint", "sliding", "any"]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Slices:
     """Where rows are cut into slices: in processing order, which is by key and time."""

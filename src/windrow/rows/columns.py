@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,10 @@ import pyarrow as pa
 from windrow.names import check_columns
 from windrow.spec import Spec
 
-__all__ = ["check_flags", "needed_columns", "plain_array", "plain_type", "require_columns"]
+__all__ = ["NOWHERE", "check_flags", "needed_columns", "plain_array", "plain_type", "require_columns"]
+
+#: where columns lie in a table of which nothing is known
+NOWHERE: Mapping[str, int] = {}
 
 
 def needed_columns(query: Spec) -> list[str]:
@@ -58,6 +62,10 @@ def _converted(column: Any) -> Any:
 
 def plain_array(column: Any) -> Any:
     """A column as one array of a type that Arrow's functions work on: dictionaries decoded, views copied."""
+    if column.num_chunks == 1:
+        only = column.chunk(0)  # which tells its type sooner than the column
+        if only.type.id not in _CONVERTED:
+            return only
     if column.type.id in _CONVERTED:
         column = _converted(column)
     if column.num_chunks == 1:

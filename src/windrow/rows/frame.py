@@ -10,7 +10,7 @@ never pays for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,18 +20,19 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.errors import RejectedRows, of_key, warn_caller
-from windrow.rows.columns import plain_array, require_columns
+from windrow.rows.columns import NOWHERE, plain_array, require_columns
 from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import encoded_keys
 from windrow.rows.pieces import extremes, key_counts, put_in_pieces, take_array, take_in_pieces
 from windrow.rows.sorting import are_sorted, counting_sort, stable_order
 from windrow.rows.times import Moments, TimeAxis, read_times
 from windrow.spec import Spec
-from windrow.values import lazy
+from windrow.values import lazy, made_at_once
 
 __all__ = ["Frame", "build_frame"]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Frame:
     """The rows of a table that have a time. Positions are places in processing order."""
@@ -50,6 +51,8 @@ class Frame:
     sorting: Sorting | None = None
     #: names a row of the table in messages; None: by its number
     row_name: Callable[[int], str] | None = None
+    #: where columns lie in the table, as far as that is known
+    places: Mapping[str, int] = field(default_factory=dict[str, int])
     _memory: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def only(self, kept: Any) -> Frame:
@@ -138,7 +141,7 @@ class Frame:
         """A column as it lies in the table."""
         found = self._memory.get(name)
         if found is None:
-            found = self._memory[name] = plain_array(self.table.column(name))
+            found = self._memory[name] = plain_array(self.table.column(self.places.get(name, name)))
         return found
 
     def column(self, name: str) -> Any:
@@ -193,10 +196,12 @@ def build_frame(
     row_name: Callable[[int], str] | None = None,
     numbered: tuple[Any, Ints] | None = None,
     rejected: Mask | None = None,
+    places: Mapping[str, int] = NOWHERE,
 ) -> Frame:
     """The rows of a table that have a time; ``moments``: the times of all of them, where they are read
     already. ``numbered``: the numbers of their keys and a row of each key, where they are known.
-    ``rejected``: rows of the table that are left out, too (None: none)."""
+    ``rejected``: rows of the table that are left out, too (None: none). ``places``: where columns lie in the
+    table, as far as that is known."""
     rows = None
     if moments is None:
         require_columns(table, [query.time, *query.by, *query.order])
@@ -208,6 +213,7 @@ def build_frame(
     else:
         axis, times = moments.axis, moments.times
     keys, key_rows = encoded_keys(query.by, table, rows) if numbered is None else numbered
+    is_sorted = moments is not None and not (moments.falls or query.order or len(key_rows) > 1)
     return Frame(
         table=table,
         by=query.by,
@@ -217,11 +223,13 @@ def build_frame(
         unordered_keys=keys,
         key_rows=key_rows,
         rejected=0 if rows is None else table.num_rows - len(rows),
-        sorting=Sorting(query, table, axis, rows, keys, len(key_rows), moments),
+        sorting=None if is_sorted else Sorting(query, table, axis, rows, keys, len(key_rows), moments),
         row_name=row_name,
+        places=places,
     )
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Sorting:
     """What the rows of a table are sorted by."""

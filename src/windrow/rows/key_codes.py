@@ -15,11 +15,21 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 
-__all__ = ["code_numbers", "fast_codes", "hash_word", "text_word", "text_words", "words_of"]
+__all__ = [
+    "SHORT",
+    "code_numbers",
+    "fast_codes",
+    "hash_word",
+    "text_buffers",
+    "text_word",
+    "text_words",
+    "text_words_in",
+    "words_of",
+]
 
 #: types of offsets, by the number of a type: types themselves are slow to look up
-_OFFSETS: dict[int, Any] = {kind.id: np.int32 for kind in (pa.string(), pa.binary())}
-_OFFSETS |= {kind.id: np.int64 for kind in (pa.large_string(), pa.large_binary())}
+_OFFSETS: dict[int, Any] = {kind.id: np.dtype(np.int32) for kind in (pa.string(), pa.binary())}
+_OFFSETS |= {kind.id: np.dtype(np.int64) for kind in (pa.large_string(), pa.large_binary())}
 _SIGNED, _UNSIGNED = ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 _NUMBERS = {
     pa.type_for_alias(name).id for name in (*_SIGNED, *_UNSIGNED, "date32", "date64", "timestamp[us]")
@@ -33,7 +43,7 @@ def fast_codes(column: Any) -> tuple[Any, Ints] | None:
     >>> codes.tolist(), firsts.tolist()
     ([0, 1, 0], [0, 1])
     """
-    buffers = _text_buffers(column)
+    buffers = text_buffers(column)
     if buffers is not None:
         return _code_texts(*buffers)
     if not len(column) or column.null_count or column.type.id not in _NUMBERS:
@@ -48,10 +58,10 @@ def words_of(column: Any) -> tuple[Any, bool]:
     >>> words_of(pa.array([3, 5]))
     (array([3, 5], dtype=uint64), True)
     """
-    buffers = _text_buffers(column)
+    buffers = text_buffers(column)
     if buffers is not None:
-        words, longest = _words(*buffers)
-        return words, bool(longest <= _SHORT)
+        words, longest = text_words_in(*buffers)
+        return words, bool(longest <= SHORT)
     if column.type.id not in _NUMBERS or column.null_count:
         return np.zeros(len(column), np.uint64), not len(column)
     return _bits(column).astype(np.int64, copy=False).view(np.uint64), True
@@ -70,13 +80,13 @@ def text_words(column: Any, rows: Ints) -> list[Any] | None:
     >>> text_words(pa.array(["b", "a", "longer than that"]), np.array([1, 2]))
     [72057594037928033, 'longer than that']
     """
-    buffers = _text_buffers(column)
+    buffers = text_buffers(column)
     if buffers is None:
         return None
-    words, longest = _words(*buffers)
+    words, longest = text_words_in(*buffers)
     words = words[rows]
     found: list[Any] = words.tolist()
-    if longest > _SHORT:
+    if longest > SHORT:
         places = np.flatnonzero(words >> np.uint64(63))
         for place, text in zip(places.tolist(), _texts_at(column.type, *buffers, rows[places]), strict=True):
             found[place] = text
@@ -92,17 +102,17 @@ def text_word(text: Any) -> Any:
     if text is None:
         return None
     data = text.encode() if isinstance(text, str) else text
-    return text if len(data) > _SHORT else int.from_bytes(data, "little") | len(data) << 56
+    return text if len(data) > SHORT else int.from_bytes(data, "little") | len(data) << 56
 
 
-def _text_buffers(column: Any) -> tuple[Any, Any] | None:
+def text_buffers(column: Any) -> tuple[Any, Any] | None:
     """Offsets and bytes of texts without nulls; None: there are none, or the array is not of text."""
-    width = _OFFSETS.get(column.type.id)
-    if width is None or column.null_count or not len(column):
+    width, count = _OFFSETS.get(column.type.id), len(column)
+    if width is None or column.null_count or not count:
         return None
     _, offsets, data = column.buffers()
-    places = np.frombuffer(offsets, width, len(column) + 1, column.offset * np.dtype(width).itemsize)
-    return places, _NOTHING if data is None else np.frombuffer(data, np.uint8)
+    places = np.frombuffer(offsets, width, count + 1, column.offset * width.itemsize)
+    return places, _NOTHING if data is None else np.frombuffer(data, _BYTES)
 
 
 def _texts_at(kind: Any, offsets: Any, data: Any, rows: Ints) -> list[Any]:
@@ -125,9 +135,10 @@ def _gather_texts(offsets: Any, data: Any, rows: Ints) -> Any:
     return found, text
 
 
-_NOTHING = np.frombuffer(b"", np.uint8)
+_BYTES = np.dtype(np.uint8)
+_NOTHING = np.frombuffer(b"", _BYTES)
 #: texts of up to so many bytes are a number of 64 bits, with their length
-_SHORT = 7
+SHORT = 7
 #: places of the table at first, for few rows and for many; it is kept at most half full
 _FEW_ROWS, _FIRST_SIZE, _LARGER_SIZE = 1024, 256, 4096
 
@@ -210,7 +221,7 @@ def _bytes_at(data: Any, begin: int, length: int) -> Any:
 @kernel
 def _word(data: Any, begin: int, length: int) -> Any:
     """A text of up to seven bytes as a number that no other text has; of a longer one, a hash."""
-    if length <= _SHORT:
+    if length <= SHORT:
         return _bytes_at(data, begin, length) | (np.uint64(length) << np.uint64(56))
     word, end = np.uint64(length), begin + length
     for k in range(begin, end, 8):
@@ -220,7 +231,7 @@ def _word(data: Any, begin: int, length: int) -> Any:
 
 
 @kernel
-def _words(offsets: Any, data: Any) -> Any:
+def text_words_in(offsets: Any, data: Any) -> Any:
     """The word of each text, and how long the longest text is."""
     words, longest = np.empty(len(offsets) - 1, np.uint64), np.int64(0)
     for i in range(len(words)):
@@ -243,7 +254,7 @@ def _code_texts(offsets: Any, data: Any) -> Any:
         begin = np.int64(offsets[i])
         length = np.int64(offsets[i + 1]) - begin
         before, word = word, _word(data, begin, length)
-        if i > 0 and word == before and length <= _SHORT:
+        if i > 0 and word == before and length <= SHORT:
             codes[i] = codes[i - 1]
             continue
         mixed = hash_word(word)
@@ -253,7 +264,7 @@ def _code_texts(offsets: Any, data: Any) -> Any:
             if words[code] == word:
                 first = firsts[code]
                 begins = np.int64(offsets[first])
-                if length <= _SHORT:
+                if length <= SHORT:
                     break
                 if np.int64(offsets[first + 1]) - begins == length and _same(data, begins, begin, length):
                     break

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.errors import CorruptState, StateError
-from windrow.rows.columns import plain_array
+from windrow.rows.columns import NOWHERE, plain_array
 from windrow.rows.key_codes import fast_codes
 from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
@@ -225,10 +225,12 @@ class Keys:
     def nbytes(self) -> int:
         return 0 if self.values is None else int(self.values.nbytes)
 
-    def with_rows(self, table: pa.Table) -> tuple[Keys, tuple[Any, Ints], Ints]:
+    def with_rows(
+        self, table: pa.Table, places: Mapping[str, int] = NOWHERE
+    ) -> tuple[Keys, tuple[Any, Ints], Ints]:
         """With the keys of a table's rows; numbers of their own for these keys, and a row of each; and their
-        numbers here, in the same order."""
-        found = self._by_words(table)
+        numbers here, in the same order. ``places``: where columns lie in the table, if that is known."""
+        found = self._by_words(table, places)
         if found is None:
             codes, rows = encoded_keys(self.by, table)
             columns = {name: plain_array(table.column(name)) for name in self.by}
@@ -240,12 +242,12 @@ class Keys:
             codes, rows, numbers = rank_keys(codes, order), rows[order], numbers[order]
         return keys, (codes, rows), numbers
 
-    def _by_words(self, table: pa.Table) -> tuple[Keys, Any, Ints, Ints] | None:
+    def _by_words(self, table: pa.Table, places: Mapping[str, int]) -> tuple[Keys, Any, Ints, Ints] | None:
         """With the keys of rows that are looked up as words; None: they are not words, or not looked up."""
         known, count = self.values, table.num_rows
         if known is None or len(self.by) > 1 or not count or not is_one_piece(count):
             return None
-        column = table.column(self.by[0])
+        column = table.column(places.get(self.by[0], self.by[0]))
         if column.type != known.schema.types[0]:
             return None
         column = plain_array(column)

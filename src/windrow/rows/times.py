@@ -21,6 +21,7 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.rows.pieces import extremes
 from windrow.spec import Spec
+from windrow.values import made_at_once
 
 __all__ = ["Moments", "TimeAxis", "check_time_kind", "concat_results", "read_moments", "read_times"]
 
@@ -132,6 +133,7 @@ def _one_array(column: Any) -> Any:
     return column.chunk(0) if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1 else column
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Moments:
     """The times of rows all of which have one: in ticks of their column, and as windows count; the earliest

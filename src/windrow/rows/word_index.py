@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
-from windrow.rows.key_codes import code_numbers, hash_word, words_of
+from windrow.rows.key_codes import SHORT, code_numbers, hash_word, text_buffers, text_words_in, words_of
 
 __all__ = ["WordIndex"]
 
@@ -45,12 +45,17 @@ class WordIndex:
         >>> codes.tolist(), rows.tolist(), numbers.tolist(), new
         ([0, 1, 0], [0, 1], [2, 1], 1)
         """
+        if known is not self._known:
+            self._take(known)
+        found: tuple[Any, Ints, Ints, int]
+        buffers = text_buffers(column)
+        if buffers is not None:
+            found = _number_texts(*buffers, self._words, self._table, self._count)
+            return None if found[3] < 0 else found
         words, are_exact = words_of(column)
         if not are_exact:
             return None
-        if known is not self._known:
-            self._take(known)
-        found: tuple[Any, Ints, Ints, int] = _number_words(words, self._words, self._table, self._count)
+        found = _number_words(words, self._words, self._table, self._count)
         return found
 
     def follow(self, known: pa.Table | None, longer: pa.Table) -> None:
@@ -98,6 +103,15 @@ def _put(words: Any, numbers: Any, table: Any) -> None:
         while table[place] >= 0:
             place = (place + np.uint64(1)) & last
         table[place] = numbers[i]
+
+
+@kernel
+def _number_texts(offsets: Any, data: Any, known: Any, table: Any, count: int) -> Any:
+    """The same for texts; -1 are not known where some of them are not words."""
+    words, longest = text_words_in(offsets, data)
+    if longest > SHORT:
+        return np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64), -1
+    return _number_words(words, known, table, count)
 
 
 @kernel

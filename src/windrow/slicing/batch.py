@@ -21,10 +21,12 @@ from windrow.rows.frame import Frame
 from windrow.slicing.any_order import cut_in_any_order
 from windrow.slicing.slicer import Slicer
 from windrow.slicing.slices import HeldSlices, owners
+from windrow.values import made_at_once
 
 __all__ = ["Batch", "CutRows", "cut_rows", "fold_batch"]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Batch:
     """The slices of a batch, sorted by key and time, and the rows that they came from. Slices before
@@ -46,6 +48,7 @@ class Batch:
         return self.slices.firsts < self.late_before
 
 
+@made_at_once
 @dataclass(frozen=True)
 class CutRows:
     """The slices that rows of a frame are cut into, by its numbers of keys."""

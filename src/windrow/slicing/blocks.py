@@ -10,10 +10,12 @@ of a thousand slices. Batches that touch many small blocks make them longer, as 
 be, and so do keys with so few rows that blocks hold next to nothing; when they have become large, they get
 shorter again, and still shorter where keys have many slices in one.
 
-A large block is several *runs*, each some times as long as the next: slices are added to the short ones, and
-a run is put together with the one before it when it has become about as long, so that a slice is moved O(log)
-times. What reads a block puts all of them together. Runs wait only where combining them cannot raise: what a
-user's function raises belongs to the push that brought the rows.
+A block is several *runs*. Those of large blocks are each some times as long as the next: slices are added to
+the short ones, and a run is put together with the one before it when it has become about as long, so that a
+slice is moved O(log) times. Those of small batches wait until there are some of them, and are put together at
+once: to merge them one by one would cost several times what it takes to fold a hundred rows. What reads a
+block puts all of them together. Runs wait only where combining them cannot raise: what a user's function
+raises belongs to the push that brought the rows.
 
 Invariant: a slice lies in block (end - 1) // span. Stores are values: adding rows gives another store, and
 the old one is still what it was.
@@ -22,7 +24,7 @@ the old one is still what it was.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +56,9 @@ _FACTOR = 4
 #: runs that are longer than this wait for others, until those are this part of them
 _LONG_RUN = 2048
 _PART = 4
+#: runs of up to so many slices wait for so many others like them
+_TINY_RUN = 256
+_MOST_TINY = 16
 
 
 class Block:
@@ -69,12 +74,17 @@ class Block:
         keeps: bool = True,
         sizes: tuple[int, int] | None = None,
         runs: tuple[HeldSlices, ...] = (),
+        tiny: int = 0,
+        most: int = 0,
     ) -> None:
         if isinstance(slices, HeldSlices):
             self._slices = OnDemand(slices, keeps=keeps)
         else:
             self._slices = OnDemand(load=slices, keeps=keeps)
         self._runs = runs
+        #: how many of the runs, the last ones, are tiny
+        self.tiny = tiny
+        self._most = most
         #: how many slices there are and their bytes, where that is known
         self.known_sizes = sizes
         #: slices are cut where windows start and nowhere else
@@ -82,11 +92,11 @@ class Block:
         self._whole = OnDemand(load=whole, keeps=keeps)
 
     @classmethod
-    def of_runs(cls, *runs: HeldSlices) -> Block:
-        """Slices in several lists, each sorted and fused."""
+    def of_runs(cls, runs: tuple[HeldSlices, ...], tiny: int, most: int) -> Block:
+        """Slices in several lists, each sorted and fused: so many at most, and so many tiny lists."""
         if len(runs) == 1:
             return cls(runs[0])
-        return cls(lambda: functools.reduce(lambda new, held: merged(held, new), runs[::-1]), runs=runs)
+        return cls(lambda: _together(runs, tiny), runs=runs, tiny=tiny, most=most)
 
     @property
     def keeps(self) -> bool:
@@ -104,13 +114,13 @@ class Block:
     @property
     def most(self) -> int:
         """How many slices there are at most."""
-        return sum([len(run.keys) for run in self._runs]) or self.count
+        return self._most if self._runs else self.count
 
     @property
     def slices(self) -> HeldSlices:
         found = self._slices.get()
         if self._runs:
-            self._runs = ()  # all of them are in one list now
+            self._runs, self.tiny = (), 0  # all of them are in one list now
         return found
 
     @property
@@ -211,6 +221,8 @@ class SliceStore:
     def _is_scattered(self, touched: Mapping[int, int]) -> bool:
         """Whether blocks hold so little that there should be fewer, after a batch has touched these; where
         whole blocks are read, only if keys have hardly a slice in a block."""
+        if any(len(self.blocks[number].runs) > 1 for number in touched):
+            return False  # it is asked again when these are put together
         count = len(self.blocks)
         sizes = [block.most for block in self.blocks.values()]
         held = sum(sizes)
@@ -238,13 +250,18 @@ class SliceStore:
     def _with_part(self, block: Block | None, part: HeldSlices) -> Block:
         if block is None:
             return Block(sorted_and_fused(part, is_sorted=part.since is None and not part.order))
-        runs = [*block.runs, part]
-        if len(runs[0].keys) <= _LONG_RUN or len(runs) == 1 or not runs[0].may_wait_for(part):
+        held, count = block.runs, len(part.keys)
+        if not held or not held[0].may_wait_for(part):
             return Block(self._merged(block.slices, part))
+        if count <= _TINY_RUN and block.tiny < _MOST_TINY:
+            return Block.of_runs((*held, part), block.tiny + 1, block.most + count)
+        runs = [*held, part]
+        if block.tiny:
+            runs[-block.tiny - 1 :] = [sorted_and_fused(concat(runs[-block.tiny - 1 :]))]
         while len(runs) > 1 and not _LONG_RUN < len(runs[-2].keys) > _PART * len(runs[-1].keys):
             new = runs.pop()
             runs[-1] = merged(runs[-1], new)
-        return Block.of_runs(*runs)
+        return Block.of_runs(tuple(runs), 0, sum(len(run.keys) for run in runs))
 
     def _merged(self, held: HeldSlices, part: HeldSlices) -> HeldSlices:
         if held.since is not None or part.since is not None or part.order:
@@ -330,6 +347,15 @@ class SliceStore:
 
     def keys(self) -> Iterable[Ints]:
         return (block.slices.keys for block in self.blocks.values())
+
+
+def _together(runs: Sequence[HeldSlices], tiny: int) -> HeldSlices:
+    """Runs as one; of equal slices those of the first run come first. Tiny ones, which are the last, are put
+    together at once, and with what is before them if that is not long either."""
+    if tiny:
+        tiny += len(runs) > tiny and len(runs[-tiny - 1].keys) <= _TINY_RUN
+        runs = [*runs[:-tiny], sorted_and_fused(concat(runs[-tiny:]))]
+    return functools.reduce(lambda new, held: merged(held, new), runs[::-1])
 
 
 def _joined(parts: list[HeldSlices], are_fused: bool) -> HeldSlices:

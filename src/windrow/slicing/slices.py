@@ -32,7 +32,7 @@ from windrow.compile.cache import kernel
 from windrow.errors import Raised, Span
 from windrow.partials.partials import Partials, Shape
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
-from windrow.values import with_fields
+from windrow.values import made_at_once, with_fields
 
 __all__ = [
     "HeldSlices",
@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class HeldSlices:
     """Slices in columns, sorted by key and time."""

@@ -15,13 +15,16 @@ from functools import cached_property
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.partials.ranges import Shape
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.found import Found
 from windrow.slicing.slicer import Slicer
 from windrow.windows import TimeWindow
 
-__all__ = ["Kind", "Kinds"]
+__all__ = ["FEW_KINDS", "Kind", "Kinds", "shape_of"]
 
+#: more kinds of windows than this in a group ask a tree instead of sliding one by one
+FEW_KINDS = 4
 #: windows of at most so many slices are read together with much shorter ones
 _MOST_TOGETHER = 256
 
@@ -118,6 +121,20 @@ class Kinds:
                 size = TimeWindows([(0, kind.window)]).longest.bit_length() // 3
             found.setdefault(size, []).append(kind)
         return [self._read_together(kinds) for kinds in found.values()]
+
+    def read_apart(self, group: TimeWindows) -> list[TimeWindows]:
+        """A few kinds of a group slide over the slices, each by itself; many ask a tree."""
+        return [group] if len(group) > FEW_KINDS else list(group.one_by_one())
+
+    @cached_property
+    def shapes(self) -> frozenset[Shape]:
+        """How windows that are read together lie."""
+        return frozenset(shape_of(windows) for group in self.groups for windows in self.read_apart(group))
+
+
+def shape_of(windows: TimeWindows) -> Shape:
+    """How windows of these kinds lie in the slices."""
+    return "any" if len(windows) > 1 else ("disjoint" if windows.is_disjoint else "sliding")
 
 
 class NextEnd:

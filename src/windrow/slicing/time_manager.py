@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.partials.partials import Shape
 from windrow.rows.columns import plain_array
 from windrow.slicing.batch import Batch
 from windrow.slicing.blocks import Block, SliceStore
@@ -26,17 +25,15 @@ from windrow.slicing.found import Found
 from windrow.slicing.ledger import Ledger
 from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.slices import HeldSlices
-from windrow.slicing.time_kinds import Kind, Kinds
+from windrow.slicing.time_kinds import Kind, Kinds, shape_of
 from windrow.spec import Spec
 from windrow.values import with_fields
 
-__all__ = ["FEW_KINDS", "MOST_LAZY", "TimePart"]
+__all__ = ["MOST_LAZY", "TimePart"]
 
 
 #: windows of more slices than this read whole blocks from an eager store
 MOST_LAZY = 64
-#: more kinds of windows than this in a group ask a tree instead of sliding one by one
-FEW_KINDS = 4
 #: where each window sees slices of its own, windows are read together that hold about so many
 _SEEN_TOGETHER = 1 << 20
 
@@ -215,14 +212,13 @@ class TimePart:
         slices = self.store.between(start, high, windows.common(low, high))
         if slices is None:
             return
-        for few in [windows] if len(windows) > FEW_KINDS else windows.one_by_one():
+        for few in self.kinds.read_apart(windows):
             due = few.due(few.kinds(slices.firsts, low, high), slices, low, high)
             complete = self.kinds.complete(due.found)
             due = due if complete is None else due.take(complete)
             if len(due):
-                shape: Shape = "any" if len(few) > 1 else ("disjoint" if few.is_disjoint else "sliding")
                 min_count = self.query.min_count
-                yield due.found, slices.results(due.fronts, due.stops, shape, min_count)
+                yield due.found, slices.results(due.fronts, due.stops, shape_of(few), min_count)
 
     def _filled(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
         """With windows without rows, for keys that have a row after them."""

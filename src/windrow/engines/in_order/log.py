@@ -57,6 +57,8 @@ class RowLog:
     added_after: tuple[int, ...] = ()
     #: how many rows of each key are needed; None: that is not known
     counts: KeyCounts | None = None
+    #: the last row of each key, in order of time; None: that is not known
+    lasts: Held | None = None
 
     def __len__(self) -> int:
         return self.chunk_rows + (0 if self.tail is None else len(self.tail))
@@ -68,7 +70,7 @@ class RowLog:
     @property
     def nbytes(self) -> int:
         found = sum(chunk.nbytes for chunk in self.chunks) + (0 if self.tail is None else self.tail.nbytes)
-        return found + (0 if self.counts is None else self.counts.nbytes)
+        return found + sum(each.nbytes for each in (self.counts, self.lasts) if each is not None)
 
     @property
     def end(self) -> int:
@@ -92,12 +94,13 @@ class RowLog:
     def with_tail(self, tail: Held | None) -> RowLog:
         """With another tail, which becomes chunks if it is long enough."""
         if tail is None or not len(tail):
-            return replace(self, tail=None, counts=None)
+            return replace(self, tail=None, counts=None, lasts=None)
         if len(tail) < max(fewest_rows(), math.isqrt(len(self))):
-            return replace(self, tail=tail, counts=None)
+            return replace(self, tail=tail, counts=None, lasts=None)
         new = tuple(cut(tail, _PIECES))
         masks = (*self.masks, *(None for _ in new))
-        return replace(self, chunks=(*self.chunks, *new), tail=None, masks=masks, counts=None)
+        chunks = (*self.chunks, *new)
+        return replace(self, chunks=chunks, tail=None, masks=masks, counts=None, lasts=None)
 
     def with_rows(self, rows: Held) -> RowLog:
         """With more rows behind the others."""
@@ -169,9 +172,17 @@ class RowLog:
 
     def with_counts(self, counts: KeyCounts | None) -> RowLog:
         """With the rows of each key, unless these are many keys."""
+        return replace(self, counts=counts if self._are_few(counts) else None)
+
+    def with_lasts(self, lasts: Held | None) -> RowLog:
+        """With the last row of each key, unless these are many keys."""
+        return replace(self, lasts=lasts if self._are_few(lasts) else None)
+
+    def _are_few(self, keys: KeyCounts | Held | None) -> bool:
+        """Whether there are few keys beside the rows: what is known of them is read and written in each
+        step."""
         rows = len(self)
-        is_small = counts is not None and 0 < len(counts) <= max(fewest_rows(), math.isqrt(rows)) and rows > 0
-        return replace(self, counts=counts if is_small else None)
+        return keys is not None and 0 < len(keys) <= max(fewest_rows(), math.isqrt(rows)) and rows > 0
 
     # -- wholes ----------------------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ from windrow.errors import AggregateError
 from windrow.rows.columns import plain_array, require_columns
 from windrow.rows.frame import build_frame
 from windrow.rows.times import read_times
+from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole
 from windrow.windows import Window
@@ -182,7 +183,8 @@ class OrderedRows:
             columns, kept = policy_columns(self._query, over, taken, taken.news)
             return self._rolled(taken, new, taken.news, columns), log.with_only(taken.rows, kept)
         assert self._strategy is not None
-        appended = None if new is None else self._appended(new)
+        comes_out = closing and self._closes_at_end
+        appended = None if new is None or comes_out else self._appended(new)
         if appended is not None:
             return None, appended
         taken = self._with_context(log.all(), new)
@@ -190,11 +192,15 @@ class OrderedRows:
         log = log.with_only(taken.rows, kept)
         if self._strategy.fewest_rows is not None:
             log = log.with_counts(KeyCounts.of_rows(taken.frame, kept))
+        if self._strategy.looks_at_last:
+            log = log.with_lasts(taken.rows.take(last_rows(taken, 0, 1)))
         return result, log
 
     def _appended(self, new: Held) -> RowLog | None:
         """The log with new rows behind the others, if they complete no window: none of them is read then."""
         assert self._strategy is not None
+        if self._strategy.looks_at_last:
+            return self._behind_last(new)
         rows, counts = new.select(self._columns), None
         if self._strategy.may_complete(new.table):
             fewest = self._strategy.fewest_rows
@@ -202,6 +208,20 @@ class OrderedRows:
             if fewest is None or counts is None or counts.most >= fewest:
                 return None
         return self._log.with_rows(rows).with_counts(counts)
+
+    def _behind_last(self, new: Held) -> RowLog | None:
+        """The same where the last row of each key before tells whether they complete a window."""
+        assert self._strategy is not None
+        log = self._log
+        if len(log) and log.lasts is None:
+            return None
+        taken = self._with_context(log.lasts, new)
+        with one_step():  # windows are counted again when they come out
+            found = self._strategy.find(replace(self._query, order=()), taken.frame, taken.leading).ranges
+        completed = self._strategy.completed(taken.frame, found, taken.firsts, closing=False)
+        if completed is None or completed.any():
+            return None
+        return log.with_rows(new.select(self._columns)).with_lasts(taken.rows.take(last_rows(taken, 0, 1)))
 
     def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
         """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
@@ -363,6 +383,7 @@ class OrderedRows:
             context, waiting = log.tail, joined(pending.parts) if pending.parts else None
             found |= {"first": log.first, "masks": packed_masks(log.masks)}
         found |= {} if log.counts is None else {"counts": log.counts.state()}
+        found |= {} if log.lasts is None else {"lasts": log.lasts.state()}
         found["context"] = None if context is None else context.state()
         found["pending"] = None if waiting is None else waiting.by_time().state()
         return found
@@ -387,7 +408,10 @@ class OrderedRows:
         counts = state.get("counts")
         if counts is not None:
             counts = KeyCounts.restored(self._query.by, counts, known.needed_rows)
-        self._log = known.with_tail(context).with_counts(counts)
+        lasts = None if state.get("lasts") is None else self.reads_rows(False)(state["lasts"])
+        if lasts is not None:
+            lasts.check_invariants()
+        self._log = known.with_tail(context).with_counts(counts).with_lasts(lasts)
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
         self._since = whole("since", state["since"], -_NEVER, _NEVER)
         found = Waiting((), tuple(waiting))

@@ -37,6 +37,8 @@ class DeltaStrategy(Strategy[Delta]):
     """Rows without a finite value are in no window."""
 
     closes_at_end = True
+    #: a window is open as long as it holds the last row
+    looks_at_last = True
 
     def check(self, table: pa.Table) -> None:
         column = self.window.column

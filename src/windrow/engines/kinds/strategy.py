@@ -77,6 +77,9 @@ class Strategy(ABC, Generic[W]):
         looked at yet."""
         return True
 
+    #: whether the last row of each key before tells which new rows complete a window
+    looks_at_last: ClassVar[bool] = False
+
     @property
     def fewest_rows(self) -> int | None:
         """So many rows of a key complete a window, those before included that it still needs, and fewer do

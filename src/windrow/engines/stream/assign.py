@@ -13,11 +13,12 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.batch import Batch
 from windrow.slicing.slices import HeldSlices
-from windrow.values import with_fields
+from windrow.values import made_at_once, with_fields
 
 __all__ = ["Taken", "corrected", "late_before", "take_slices"]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Taken:
     """The state after a batch of slices, late pairs counted; which slices some window took (None: all), and

@@ -31,6 +31,7 @@ from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.metrics import Metrics
 from windrow.engines.stream.persistence.saved_operator import SavedOperator
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.readiness import make_ready
 from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.results import ResultTypes, result_table
 from windrow.engines.stream.snapshot import restored_value, snapshot_of, unpack_snapshot
@@ -208,6 +209,7 @@ class Operator(EventInput):
         return self._pushed(chain(self._events.tables(), (read_table(batch)[0] for batch in batches)))
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
+        is_first = self._state.columns is None
         try:
             with one_step():
                 plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
@@ -217,6 +219,8 @@ class Operator(EventInput):
             raise
         if result is None:
             return self.poll()
+        if is_first:
+            make_ready(self._state)
         self._last_row = self._clock()
         return result
 

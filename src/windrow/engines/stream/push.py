@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -22,35 +22,50 @@ from windrow.engines.stream.state import Counts, State
 from windrow.partials.raising import raising_rows
 from windrow.partials.rejected import with_reasons
 from windrow.result_names import check_table_names
-from windrow.rows.columns import check_flags
+from windrow.rows.columns import NOWHERE, check_flags
 from windrow.rows.frame import build_frame
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import Moments, read_moments
 from windrow.slicing.batch import Batch, fold_batch
-from windrow.values import with_fields
+from windrow.values import made_at_once, with_fields
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
 
 
+@made_at_once
 @dataclass(frozen=True)
 class Rows:
     """Rows that have a time, with their numbers in the order in which they came."""
 
     table: pa.Table
     moments: Moments
-    arrivals: Ints
+    #: the number of the first, whose successors have the next ones; or the numbers of all
+    numbers: int | Ints
+    #: where columns lie in the table, as far as that is known
+    places: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def times(self) -> Ints:
         return self.moments.times
 
+    @property
+    def arrivals(self) -> Ints:
+        """The numbers of all."""
+        first = self.numbers
+        return np.arange(first, first + len(self)) if isinstance(first, int) else first
+
+    def name(self, row: int) -> str:
+        """What a row is called in messages."""
+        return f"row {self.arrivals[row]}"
+
     def __len__(self) -> int:
-        return len(self.arrivals)
+        return len(self.moments.times)
 
     def where(self, wanted: Mask) -> Rows:
         if wanted.all():
             return self
-        return Rows(filter_rows(self.table, wanted), self.moments.where(wanted), self.arrivals[wanted])
+        table, moments = filter_rows(self.table, wanted), self.moments.where(wanted)
+        return Rows(table, moments, self.arrivals[wanted], self.places)
 
 
 def read_rows(
@@ -58,15 +73,15 @@ def read_rows(
 ) -> tuple[Plan, State, Rows]:
     """The rows of a table that windows may take; others are counted. ``now`` tells the seconds since 1970;
     without it, no row is too far ahead."""
-    plan, state, table = _conformed(plan, state, table)
+    plan, state, table, places = _conformed(plan, state, table)
     assert state.axis is not None
-    timed, column, valid = with_time(table, plan.query.time)
-    arrivals = np.arange(state.counts.rows_in, state.counts.rows_in + table.num_rows)
+    timed, column, valid = with_time(table, plan.query.time, places)
+    numbers: int | Ints = state.counts.rows_in
     left = LeftOut(plan.query.on_error == "reject")
     if valid is not None:
-        arrivals = arrivals[np.asarray(valid)]
+        numbers = np.flatnonzero(np.asarray(valid)) + state.counts.rows_in
         left.add("no_time", table, ~np.asarray(valid))
-    rows = Rows(timed, read_moments(state.axis, column, plan.query.time), arrivals)
+    rows = Rows(timed, read_moments(state.axis, column, plan.query.time), numbers, places)
     if state.history_until > START_OF_TIME:
         known = rows.times < state.history_until
         left.add("in_history", rows.table, known)
@@ -95,8 +110,9 @@ def taken_rows(plan: Plan, state: State, rows: Rows) -> tuple[State, Due]:
     return with_rows_reach(plan, state, rows.table, due), due
 
 
-def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, pa.Table]:
-    """The table as those before it were; one that is like them is not checked again."""
+def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, pa.Table, Mapping[str, int]]:
+    """The table as those before it were, and where its columns lie; one that is like them is not checked
+    again."""
     by_name = not state.ordered and not plan.query.hands_rows_back
     found = None if state.columns is None else state.columns.fitted(table, by_name)
     if found is None:
@@ -104,8 +120,8 @@ def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, 
         plan, state = plan.with_types_of(state, table)
         assert state.columns is not None
         check_flags(plan.query, state.columns.schema)
-        found = state.columns.conform(table)
-    return plan, state, found
+        found = state.columns.conform(table), NOWHERE
+    return plan, state, *found
 
 
 class _Taking:
@@ -142,11 +158,8 @@ class _Taking:
 
     def _into_slices(self) -> Due:
         plan, state, rows = self.plan, self.state, self.rows
-        arrivals = rows.arrivals
-        keys, numbered, numbers = state.keys.with_rows(rows.table)
-        frame = build_frame(
-            plan.query, rows.table, rows.moments, lambda row: f"row {arrivals[row]}", numbered
-        )
+        keys, numbered, numbers = state.keys.with_rows(rows.table, rows.places)
+        frame = build_frame(plan.query, rows.table, rows.moments, rows.name, numbered, places=rows.places)
         cuts_late = bool(state.sessions) or plan.query.corrects
         before = late_before(plan, state) if cuts_late else START_OF_TIME
         batch = fold_batch(

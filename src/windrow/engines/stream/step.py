@@ -23,6 +23,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge, reached
+from windrow.rows.columns import NOWHERE
 from windrow.rows.times import Moments
 from windrow.slicing.slices import HeldSlices, concat
 from windrow.values import with_fields
@@ -115,7 +116,7 @@ class _Together:
         assert self.state.columns is not None
         if self.plan.query.hands_rows_back:
             return rows
-        return with_fields(rows, table=rows.table.select(self.state.columns.schema.names))
+        return with_fields(rows, table=rows.table.select(self.state.columns.schema.names), places=NOWHERE)
 
     def _joined(self) -> Rows:
         if len(self._waiting) == 1:

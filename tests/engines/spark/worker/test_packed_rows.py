@@ -212,7 +212,7 @@ class Bucket:
     def __init__(self, query: Any, keys: int) -> None:
         self.payload, self.keys = packed(query), keys
         self.entries = CountingEntries()
-        self.now = 1
+        self.now, self.fired = 1, 0
 
     def step(self, rows: int, watermark: int | None = None) -> tuple[int, int, int]:
         """Bytes read, bytes written, calls; all rows before the step are due unless a watermark is given."""
@@ -224,6 +224,7 @@ class Bucket:
         stepped = step(self.payload, SCHEMA, self.entries, [blob], before, {}, 1)
         self.now += rows
         counts = dict(zip(COUNTED, stepped.counts, strict=True))
+        self.fired += counts["windows_fired"]
         return counts["state_bytes_read"], counts["state_bytes_written"], self.entries.calls
 
 
@@ -288,6 +289,22 @@ def test_windows_of_rows_that_are_not_full_read_no_rows() -> None:
     full = [bucket.step(1_000)[0] for _ in range(2)]  # the last rows of windows are due in the second
     assert full[1] > 0.9 * held
     assert sum(map(len, bucket.entries.blocks.values())) < 0.1 * held
+
+
+def test_a_delta_that_is_not_passed_reads_no_rows() -> None:
+    query = wr.query(time="t", by="k", watermark=0).window(wr.Delta("t", size=20_000, slide=10_000))
+    bucket = Bucket(query.agg(total=wr.sum("v")), 5)
+    while bucket.now < 18_000:
+        bucket.step(1000)
+    some = np.array([bucket.step(100) for _ in range(9)])
+    held = sum(map(len, bucket.entries.blocks.values()))
+    assert some[:, 0].max() < 60_000 < 0.2 * held
+    assert some[:, 1].max() < 60_000
+    passed = [bucket.step(1_000)[0] for _ in range(4)]  # windows end at 20,000
+    assert max(passed) > 0.9 * held
+    assert bucket.fired == 10  # those that end at 10,000, too
+    bucket.step(1000)
+    assert bucket.step(100)[0] < 60_000  # the half that the next windows hold is there, and is not read
 
 
 def test_rows_that_wait_are_read_when_they_are_due() -> None:
