@@ -74,9 +74,9 @@ def fold_rows(frame: Frame, aggregate: Aggregate, starts: Ints, cells: Cells | N
     arrays, monoid = input_arrays(frame, aggregate), aggregate.monoid
     if monoid.builtin and monoid.keeps is None:  # the usual case, in a few steps
         columns = inputs_as_they_are(monoid, arrays)
-        found = None if columns is None else _fold_columns(frame, aggregate, columns, starts, None, cells)
-        if found is not None:
-            return found
+        simple = None if columns is None else _fold_columns(frame, aggregate, columns, starts, None, cells)
+        if simple is not None:
+            return simple
     skips = skipped_values(monoid, arrays)
     skipped = None if skips is None else _skipped_by_slice(frame, skips, starts, cells)
     if skipped is not None and any(pa.types.is_null(array.type) for array in arrays):

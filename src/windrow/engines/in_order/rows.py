@@ -383,7 +383,7 @@ class OrderedRows:
             context, waiting = log.tail, joined(pending.parts) if pending.parts else None
             found |= {"first": log.first, "masks": packed_masks(log.masks)}
         found |= {} if log.counts is None else {"counts": log.counts.state()}
-        found |= {} if log.lasts is None else {"lasts": log.lasts.state()}
+        found |= {} if log.lasts is None else {"last_rows": log.lasts.state()}
         found["context"] = None if context is None else context.state()
         found["pending"] = None if waiting is None else waiting.by_time().state()
         return found
@@ -408,8 +408,9 @@ class OrderedRows:
         counts = state.get("counts")
         if counts is not None:
             counts = KeyCounts.restored(self._query.by, counts, known.needed_rows)
-        lasts = None if state.get("lasts") is None else self.reads_rows(False)(state["lasts"])
+        lasts = state.get("last_rows")
         if lasts is not None:
+            lasts = self.reads_rows(False)(lasts)
             lasts.check_invariants()
         self._log = known.with_tail(context).with_counts(counts).with_lasts(lasts)
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
