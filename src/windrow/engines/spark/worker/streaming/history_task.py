@@ -29,7 +29,7 @@ from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import delay_ms, watermark_of
 
-__all__ = ["history_entries"]
+__all__ = ["DictEntries", "history_entries"]
 
 _ENTRIES = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("value", pa.binary())])
 #: so many bytes of blobs are taken at once
@@ -70,7 +70,7 @@ def _entries(
         if nbytes >= _MOST_BYTES:
             (plan, state), blobs, nbytes = _taken(plan, state, blobs), [], 0
     plan, state = _taken(plan, state, blobs)
-    found = _DictEntries(bucket_place(bucket))
+    found = DictEntries(bucket_place(bucket))
     reached = _watermark(payload, state, latest)
     kept_by(FencedEntries(found), buckets).save(plan, settled(plan, state, max(reached, until), until))
     return found.values
@@ -92,7 +92,7 @@ def _watermark(payload: bytes, state: State, latest: int) -> int:
 
 
 @dataclass
-class _DictEntries:
+class DictEntries:
     """The entries of a bucket in memory."""
 
     place: bytes
