@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -18,6 +17,7 @@ import pytest
 
 from support.cli_jobs import GOOD, write_calls, write_job
 from support.live_pages import empty_state, results
+from support.serving import fetch, last_looks
 from windrow.cli.addresses import Address
 from windrow.cli.errors import JobError
 from windrow.cli.live.files import ResultFiles
@@ -25,26 +25,9 @@ from windrow.cli.live.server import PageServer, token_for
 from windrow.cli.main import main
 
 
-def fetch(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return json.loads(answer.read())
-
-
 @pytest.fixture
 def last_look(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The state and the time line of a page, at the last moment before it closes."""
-    found: dict[str, Any] = {}
-    close = PageServer.close
-
-    def look_and_close(server: PageServer) -> None:
-        base = server.address.url
-        found["state"] = fetch(f"{base}/api/state")
-        found["timeline"] = fetch(f"{base}/api/timeline?window=hour&column=n")
-        found["run"] = fetch(f"{base}/api/run")
-        close(server)
-
-    monkeypatch.setattr(PageServer, "close", look_and_close)
-    return found
+    return last_looks(monkeypatch)
 
 
 def test_a_local_run_is_on_the_page(

@@ -30,7 +30,9 @@ class RunPage(Silent):
         has_results = engine == "local" or reads_back
         lines = Lines(layout_of_job(job)) if has_results else None
         self._state = LiveState(job.name, engine, lines, job)
-        self._files = ResultFiles(Path(str(sink.path)), sink.format) if reads_back else None
+        self._files = (
+            ResultFiles(Path(str(sink.path).removeprefix("file:")), sink.format) if reads_back else None
+        )
         self._cannot_read = False
         if not has_results:
             self._state.note(f"the results go to {sink.format}, from where they are not read back")

@@ -131,7 +131,7 @@ def _changes(lines: Lines) -> Iterator[str]:
         rows.append([_cut(change.key), *(f"{value:,.6g}" for value in figures_of), f"{change.results:,}"])
     name = f"{column}, window {window}" if window else column
     about = f"{name}: the last value of a key, less its first; {len(changes):,} keys changed."
-    yield f'<h3>What changed most</h3><p class="soft">{escape(about)}</p>{table_of(rows)}'
+    yield f'<h2>What changed most</h2><p class="soft">{escape(about)}</p>{table_of(rows)}'
 
 
 def _about_results(record: Record) -> str:

@@ -1,0 +1,32 @@
+"""What a page shows, at the last moment before it closes."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from typing import Any
+
+import pytest
+
+from windrow.cli.live.server import PageServer
+
+
+def fetch(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.loads(answer.read())
+
+
+def last_looks(monkeypatch: pytest.MonkeyPatch, timeline: str = "window=hour&column=n") -> dict[str, Any]:
+    """Filled when a server closes: the state, the time line and the charts of the run."""
+    found: dict[str, Any] = {}
+    close = PageServer.close
+
+    def look_and_close(server: PageServer) -> None:
+        base = server.address.url
+        found["state"] = fetch(f"{base}/api/state")
+        found["timeline"] = fetch(f"{base}/api/timeline?{timeline}")
+        found["run"] = fetch(f"{base}/api/run")
+        close(server)
+
+    monkeypatch.setattr(PageServer, "close", look_and_close)
+    return found
