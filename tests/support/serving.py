@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,3 +31,23 @@ def last_looks(monkeypatch: pytest.MonkeyPatch, timeline: str = "window=hour&col
 
     monkeypatch.setattr(PageServer, "close", look_and_close)
     return found
+
+
+class Scripted:
+    """In place of ``Stopping``: does one thing whenever it is asked, then says that it is time to stop."""
+
+    def __init__(self, *things: Callable[[], object]) -> None:
+        self._things = list(things)
+
+    def __enter__(self) -> Scripted:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        pass
+
+    @property
+    def asked(self) -> bool:
+        if not self._things:
+            return True
+        self._things.pop(0)()
+        return False

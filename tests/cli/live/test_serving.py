@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
-import time
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -17,8 +13,9 @@ import pytest
 
 from support.cli_jobs import GOOD, write_calls, write_job
 from support.live_pages import empty_state, results
-from support.serving import fetch, last_looks
+from support.serving import Scripted, fetch, last_looks
 from windrow.cli.addresses import Address
+from windrow.cli.commands import run, serve
 from windrow.cli.errors import JobError
 from windrow.cli.live.files import ResultFiles
 from windrow.cli.live.server import PageServer, token_for
@@ -56,30 +53,29 @@ def test_a_run_that_fails_says_why_on_the_page(tmp_path: Path, last_look: dict[s
 
 
 def test_with_stay_the_page_is_there_until_somebody_ends_it(
-    tmp_path: Path, last_look: dict[str, Any]
+    tmp_path: Path, last_look: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked: list[int] = []
+    script = Scripted(*[lambda: asked.append(1)] * 3)
+    monkeypatch.setattr(run, "Stopping", lambda: script)
     write_calls(tmp_path)
     job = str(write_job(tmp_path))
-    timer = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    began = time.monotonic()
     assert main(["run", job, "--engine", "local", "--quiet", "--serve", ":0", "--stay"]) == 0
-    assert time.monotonic() - began >= 2.5
+    assert len(asked) == 3
     assert last_look["state"]["status"] == "done"
 
 
 def test_results_are_served_afterwards_and_new_files_are_seen(
-    tmp_path: Path, last_look: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    last_look: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     pq.write_table(results(["north"], 10), folder / "part-0.parquet")
-    timers = [
-        threading.Timer(0.7, pq.write_table, (results(["south"], 10), folder / "part-1.parquet")),
-        threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT)),
-    ]
-    for timer in timers:
-        timer.start()
+    script = Scripted(lambda: pq.write_table(results(["south"], 10), folder / "part-1.parquet"))
+    monkeypatch.setattr(serve, "Stopping", lambda: script)
     assert main(["serve", str(folder), "--at", ":0"]) == 0
     assert last_look["state"]["results"] == 20
     assert last_look["timeline"]["keys"] == ["north", "south"]

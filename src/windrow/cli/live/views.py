@@ -51,13 +51,20 @@ def state_view(state: LiveState) -> dict[str, Any]:
 
 def _numbers(state: LiveState) -> list[tuple[str, str, str]]:
     totals, steps = state.totals, list(state.steps)[-_RECENT:]
+    lag = Progress(0, 0.0, watermark=state.watermark).lag()
+    times_of = [
+        ("watermark", human_time(state.watermark), "event time up to which windows have fired"),
+        ("lag", "-" if lag is None else human_seconds(lag), "the watermark, behind the clock"),
+    ]
+    count = f"{0 if state.lines is None else state.lines.count:,}"
+    if state.engine == "checkpoint":
+        batches = ("micro-batches", f"{state.steps[-1].batch + 1:,}" if steps else "0", "begun so far")
+        return [("slices", count, "slices that the stream keeps"), batches, *times_of]
     if not steps:
-        count = 0 if state.lines is None else state.lines.count
-        return [("results", f"{count:,}", "windows that are kept for this page")]
+        return [("results", count, "windows that are kept for this page")]
     busy = [step for step in steps if step.rows]
     seconds = sum(step.seconds for step in busy)
     times = [step.seconds for step in steps]
-    lag = Progress(0, 0.0, watermark=state.watermark).lag()
     found = [
         ("rows", f"{totals.rows:,}", "rows that came in"),
         ("rows/s", f"{sum(s.rows for s in busy) / seconds:,.0f}" if seconds else "-", "while batches ran"),
@@ -65,8 +72,7 @@ def _numbers(state: LiveState) -> list[tuple[str, str, str]]:
         ("corrected", f"{totals.corrected:,}", "windows that came out again"),
         ("late", totals.late_text, "rows late for all their windows; pairs of a row and a window"),
         ("rejected", f"{totals.rejected:,}", "rows without a time or a window, or that raised an error"),
-        ("watermark", human_time(state.watermark), "event time up to which windows have fired"),
-        ("lag", "-" if lag is None else human_seconds(lag), "the watermark, behind the clock"),
+        *times_of,
         ("state", human_bytes(steps[-1].state_bytes), "bytes that are held between batches"),
         ("p50", human_seconds(quantile(times, 0.5)), f"of the last {len(times)} micro-batches"),
         ("p99", human_seconds(quantile(times, 0.99)), f"of the last {len(times)} micro-batches"),
