@@ -82,6 +82,24 @@ def test_results_are_served_afterwards_and_new_files_are_seen(
     assert "serving" in capsys.readouterr().out
 
 
+def test_a_file_that_cannot_be_shown_is_said_on_the_page(
+    tmp_path: Path, last_look: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(results(["north"], 10), tmp_path / "part-0.parquet")
+    script = Scripted(
+        lambda: pq.write_table(results(["south"], 9).drop_columns("n"), tmp_path / "part-1.parquet"),
+        lambda: (tmp_path / "part-2.parquet").write_bytes(b"this is no parquet"),
+        lambda: pq.write_table(results(["east"], 5), tmp_path / "part-3.parquet"),
+    )
+    monkeypatch.setattr(serve, "Stopping", lambda: script)
+    monkeypatch.setattr(serve, "_PAUSE", 0.01)
+    assert main(["serve", str(tmp_path), "--at", ":0"]) == 0
+    first, second = last_look["state"]["notes"]
+    assert "no column 'n'" in first
+    assert "part-2.parquet" in second
+    assert last_look["state"]["results"] == 15
+
+
 @pytest.mark.parametrize("make", ["nothing", "empty", "other"])
 def test_what_cannot_be_served_is_refused_by_name(
     make: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

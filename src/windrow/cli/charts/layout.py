@@ -9,10 +9,12 @@ import pyarrow as pa
 from windrow.cli.job import Job
 from windrow.result_names import LATE, REJECTED
 
-__all__ = ["Layout", "layout_of_columns", "layout_of_job"]
+__all__ = ["OPTIONAL", "Layout", "layout_of_columns", "layout_of_job"]
 
+#: columns that only some results have
+OPTIONAL = ("revision", "retracted", "is_final", LATE, REJECTED)
 #: columns of results that are neither keys nor values
-_OWN = ("window", "window_start", "window_end", "revision", "retracted", "is_final", LATE, REJECTED)
+_OWN = ("window", "window_start", "window_end", *OPTIONAL)
 
 
 @dataclass(frozen=True)

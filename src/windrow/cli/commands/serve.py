@@ -46,7 +46,7 @@ class _Results:
     """Files of results; those that come later are shown, too."""
 
     def __init__(self, path: Path) -> None:
-        from windrow.cli.charts.layout import layout_of_columns
+        from windrow.cli.charts.layout import OPTIONAL, layout_of_columns
         from windrow.cli.charts.lines import Lines
         from windrow.cli.live.files import ResultFiles
         from windrow.cli.live.state import LiveState
@@ -64,20 +64,29 @@ class _Results:
         self._path = path
         self.state = LiveState(path.name, "results", Lines(layout))
         self.state.status = "done"
+        self._needed = [name for name in first[0].column_names if name not in OPTIONAL]
         for table in first:
-            self.state.results(table)
+            self._add(table)
 
     def _fresh(self, path: Path) -> list[Any]:
-        import pyarrow as pa
-
         try:
             return list(self._files.fresh())
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise JobError(f"{path}: {error}") from error
 
     def look(self) -> None:
-        for table in self._fresh(self._path):
-            self.state.results(table)
+        """A file that cannot be shown is no reason to end: it is said on the page."""
+        try:
+            for table in self._fresh(self._path):
+                self._add(table)
+        except JobError as error:
+            self.state.note(str(error))
+
+    def _add(self, table: Any) -> None:
+        missing = [name for name in self._needed if name not in table.column_names]
+        if missing:
+            raise JobError(f"{self._path}: a file has no column {missing[0]!r}, which the first one has")
+        self.state.results(table)
 
 
 class _Checkpoint:

@@ -33,7 +33,10 @@ class ResultFiles:
         for file in self._listed():
             if file not in self._read:
                 self._read.add(file)
-                table = _read(file, self._format or _format_of(file))
+                try:
+                    table = _read(file, self._format or _format_of(file))
+                except (pa.ArrowException, OSError, ValueError) as error:
+                    raise ValueError(f"{file}: {error}") from error
                 if table.num_rows:
                     yield table
 
