@@ -39,11 +39,11 @@ def source(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sou
     [
         (asked(20), r"'hour' was Tumbling\(10\), is Tumbling\(20\)"),
         (asked(by=None), "by was .*key"),
-        (asked(allowed_lateness=3), "allowed_lateness was none, is 3"),
+        (asked(min_count=3), "min_count was 0, is 3"),
         (asked(aggregates={"s": wr.max("v")}), r"aggregate 's' was sum\(.*, is max\("),
         (wr.query(time="ts", by="key", watermark=5).rolling(10).agg(s=wr.sum("v")), "rolling was None, is"),
     ],
-    ids=["window", "by", "lateness", "aggregate", "rolling"],
+    ids=["window", "by", "setting", "aggregate", "rolling"],
 )
 def test_a_changed_query_is_refused_before_the_stream_starts(source: Source, changed: Any, said: str) -> None:
     with pytest.raises(ChangedQuery, match=said):
@@ -52,7 +52,7 @@ def test_a_changed_query_is_refused_before_the_stream_starts(source: Source, cha
 
 def test_the_same_query_and_one_with_more_go_on(source: Source) -> None:
     wr.spark.check_checkpoint(asked(), source.checkpoint)
-    more = asked(windows={"day": wr.Sliding(20, slide=10)}, aggregates={"n": wr.count()})
+    more = asked(windows={"day": wr.Sliding(20, slide=10)}, aggregates={"n": wr.count()}, allowed_lateness=3)
     wr.spark.check_checkpoint(more, source.checkpoint, source.spark)
 
 

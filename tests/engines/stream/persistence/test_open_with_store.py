@@ -214,8 +214,8 @@ def test_a_changed_query_is_refused_and_changes_nothing() -> None:
     store = MemoryStore()
     operator = QUERY.open(store=store, name="calls")
     operator.push(batches()[0])
-    other = wr.query(time="t", by="k", watermark=6).window(wr.Sliding(64, slide=2)).agg(n=wr.count())
-    with pytest.raises(ChangedQuery, match=r"operator 'calls' .* watermark was 5, is 6.* another name="):
+    other = wr.query(time="t", by="k", min_count=6).window(wr.Sliding(64, slide=2)).agg(n=wr.count())
+    with pytest.raises(ChangedQuery, match=r"operator 'calls' .* min_count was 0, is 6.* another name="):
         other.open(store=store, name="calls")
     operator.push(batches()[1])  # it is still the owner
     assert operator.metrics.rows_in == 100
