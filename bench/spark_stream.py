@@ -386,13 +386,14 @@ FORMATS = {
 }
 
 
-def warm(bench: Bench) -> None:
+def warm(bench: Bench, quick: bool) -> None:
     """Streams run for days; the JVM still gets faster after a hundred micro-batches. Either side has more
-    than that before anything is measured."""
+    than that before anything is measured, or thirty in a quick run."""
+    given = Input(20_000, 10 if quick else 40, 10)
     for overlap in (60, 1, 60):
         progress("warming the JVM")
-        bench.run(Input(20_000, 40, 10), windrow_windows(sliding(overlap)))
-        bench.run(Input(20_000, 40, 10), spark_windows(f"{overlap} minutes", "1 minute"))
+        bench.run(given, windrow_windows(sliding(overlap)))
+        bench.run(given, spark_windows(f"{overlap} minutes", "1 minute"))
 
 
 def main() -> None:
@@ -410,7 +411,7 @@ def main() -> None:
     spark = spark_session(given.memory, spark_sql_streaming_numRecentProgressUpdates="1000")
     try:
         bench = Bench(spark, folder)
-        warm(bench)
+        warm(bench, given.quick)
         for name, value in machine().items():
             print(f"{name}: {value}")
         for name in given.only:

@@ -54,7 +54,6 @@ def in_streams(
     for keys in (10, 10_000):
         for overlap in (1, 60):
             for name in _CASES:
-                progress(f"{name}, overlap {overlap}, {keys} keys")
 
                 def mine(source: Any, name: str = name, overlap: int = overlap) -> Any:
                     return _of_windrow(source, name, overlap, 1, watermark="2 minutes")
@@ -63,7 +62,9 @@ def in_streams(
                     return _of_spark(source.withWatermark("ts", "2 minutes"), name, overlap, 1)
 
                 data = given(overlap, keys)
-                yield line(f"{name}, overlap {overlap}", keys, data.rows, *steady(data, mine, peer))
+                ours, theirs = steady(data, mine, peer)
+                progress(f"{name}, overlap {overlap}, {keys} keys: {ours:.2f} s, Spark {theirs:.2f} s")
+                yield line(f"{name}, overlap {overlap}", keys, data.rows, ours, theirs)
 
 
 def _of_windrow(source: Any, name: str, size: int, slide: int, **options: Any) -> Any:

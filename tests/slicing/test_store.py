@@ -128,7 +128,7 @@ def test_stores_are_values() -> None:
     store.added(slices_of([(0, 1, 5), (0, 90, 1)]))
     store.dropped_before(8)
     store.with_keys(np.array([5, 6]))
-    store.fused(Slicer([wr.Tumbling(8)]), 64)
+    store.settled(Slicer([wr.Tumbling(8)]), 64)
     assert shown(store.between(-1_000, 1_000)) == before
 
 
@@ -186,10 +186,10 @@ def test_slices_that_only_ends_keep_apart_are_fused() -> None:
     window = wr.Sliding(10, slide=4)  # starts at 0, 4, 8 ...; ends at 2, 6, 10 ...
     rows = [(key, time, 1) for key in (0, 1) for time in range(32)]
     store = SliceStore(10, 16).added(slices_of(rows, [window]))
-    fused = store.fused(Slicer([wr.Tumbling(4)]), 20)
+    fused = store.settled(Slicer([wr.Tumbling(4)]), 20)
     assert fused.blocks[0].slices.ends.tolist() == [4, 8, 12, 16] * 2
     assert fused.blocks[1] is store.blocks[1], "its time has not passed"
-    assert fused.fused(Slicer([wr.Tumbling(4)]), 20) is fused
+    assert fused.settled(Slicer([wr.Tumbling(4)]), 20) is fused
     assert [row[4] for row in shown(fused.blocks[0].slices)] == [4] * 8
 
 

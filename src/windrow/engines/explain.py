@@ -195,7 +195,7 @@ def _endless(query: Spec) -> Iterator[str]:
     for result, aggregate in query.aggregates:
         keeps = aggregate.monoid.keeps
         if keeps is not None and query.windows:
-            yield f"  {result}: {FAMILIES[keeps].held}"
+            yield f"  {result}: {FAMILIES[keeps].held_for(aggregate.monoid)}"
     if query.frames is not None:
         yield from (f"  rolling: {each}" for each in held_in_words(query.frames))
     elif query.rolling_over is not None:

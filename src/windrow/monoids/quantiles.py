@@ -97,11 +97,25 @@ class Occurrences(NamedTuple):
     counts: tuple[int, ...]
 
 
+#: types of values that are not numbers, though they have an order; pandas' own are among them
+_MOMENTS = ("date", "datetime", "time", "timedelta", "Timestamp", "Timedelta")
+
+
 def _number(value: Any) -> float:
-    if type(value).__name__ == "Decimal":
+    kind = type(value).__name__
+    if kind == "Decimal":
         raise TypeError(
             f"quantiles are floats, and {value!r} is a decimal: cast the column to float64, "
             f"or take min, max or first, which are exact"
+        )
+    if kind in _MOMENTS:
+        raise TypeError(
+            f"quantiles are floats, and {value!r} is not a number: take those of the column as whole numbers "
+            f"(such as seconds since a day), or take min, max or first, which are exact"
+        )
+    if isinstance(value, (str, bytes)):
+        raise TypeError(
+            f"quantiles are of numbers, and {value!r} is text: cast the column, or take min, max or mode"
         )
     return float(value)
 

@@ -14,8 +14,8 @@ Cost: O(1) combines per slice to fuse; a window costs O(1) (windows in order) or
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,8 @@ from windrow.partials.cells import Cells
 from windrow.partials.columns import Column, NativeColumn, UnseenColumn, column_from, join, merge
 from windrow.partials.fold import fold_rows
 from windrow.partials.inputs import absent_rows
-from windrow.partials.kept.column import with_shared_bags
+from windrow.partials.kept.column import KeptColumn, with_shared_bags
+from windrow.partials.kept.covered import without_covered
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges, Shape
 from windrow.partials.results import count_column, with_nulls
@@ -160,6 +161,28 @@ class Partials:
         absent = joined_unseen([(len(p), p.absent) for p in parts])
         return Partials(parts[0].aggregates, np.concatenate(rows), tuple(columns), unseen, absent)
 
+    @property
+    def covers(self) -> bool:
+        """Whether there are values that make earlier ones needless."""
+        return any(map(_covers, self.columns))
+
+    @staticmethod
+    def without_covered(parts: Sequence[Partials], keys: Sequence[Ints]) -> Sequence[Partials]:
+        """Partials of slices of these keys, the earliest first, without values that later ones cover: enough
+        for windows that hold all that is later than what they hold."""
+        columns = [list(part.columns) for part in parts]
+        for k in range(len(columns[0])):
+            each = [c for c in (part[k] for part in columns) if _covers(c)]
+            if len(each) == len(parts):
+                for part, column in zip(columns, without_covered(each, keys), strict=True):
+                    part[k] = column
+        return [
+            part
+            if all(a is b for a, b in zip(part.columns, found, strict=True))
+            else replace(part, columns=tuple(found))
+            for part, found in zip(parts, columns, strict=True)
+        ]
+
     def state(self) -> dict[str, Any]:
         """The same as plain values, arrays and Arrow arrays, for the codec."""
         columns = [None if c is None else c.state() for c in self.columns]
@@ -211,6 +234,10 @@ def _result(
     nulls = np.zeros(1, np.int64) if skipped is None else skipped
     nulls = nulls if absent is None else nulls - totals(absent, fronts, stops)
     return with_nulls(aggregate.monoid, found, values, nulls, min_count)
+
+
+def _covers(column: Column | None) -> TypeGuard[KeptColumn]:
+    return isinstance(column, KeptColumn) and column.family.covers
 
 
 def _are_alike(a: Column, b: Column | None) -> bool:

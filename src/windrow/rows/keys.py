@@ -20,12 +20,13 @@ import pyarrow.compute as pc
 from windrow.arrays import Ints, Mask
 from windrow.errors import CorruptState, StateError
 from windrow.rows.columns import NOWHERE, plain_array
+from windrow.rows.integer_codes import numbered_in_range
 from windrow.rows.key_codes import fast_codes
 from windrow.rows.key_index import KeyIndex, appended, distinct_values
 from windrow.rows.key_values import canonical_array, canonical_value, holds_floats
-from windrow.rows.pieces import take_in_pieces
+from windrow.rows.pieces import extremes, take_in_pieces
 from windrow.rows.selection import take_rows
-from windrow.rows.sorting import are_sorted, first_rows, numbered_in_range, rank_keys
+from windrow.rows.sorting import are_sorted, first_rows, rank_keys
 from windrow.state.checks import require
 from windrow.threads import even_pieces, in_threads, is_one_piece
 
@@ -98,7 +99,7 @@ def _column_codes(column: Any, rows: Ints | None) -> tuple[Any, Ints]:
         known: dict[str, int] = {}
         return _renumbered(np.array([known.setdefault(t, len(known)) for t in _texts(column)], np.int64))
     if pa.types.is_integer(column.type) and not column.null_count:
-        return _with_firsts(_integer_codes(column.to_numpy()))
+        return _integer_codes(column.to_numpy())
     codes, values = numbered_values(column)
     if pa.types.is_floating(column.type):
         again = canonical_array(values).dictionary_encode(null_encoding="encode")
@@ -154,7 +155,7 @@ def _dictionary_codes(column: Any, rows: Ints | None) -> tuple[Any, Ints]:
         return np.zeros(0, np.int32), np.zeros(0, np.int64)
     values, _ = _column_codes(pa.chunked_array([chunks[0].dictionary]), None)
     indices = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-    return _with_firsts(_integer_codes(values[indices if rows is None else indices[rows]]))
+    return _integer_codes(values[indices if rows is None else indices[rows]])
 
 
 def _texts(array: Any) -> list[str]:
@@ -162,18 +163,18 @@ def _texts(array: Any) -> list[str]:
     return [repr(canonical_value(value)) for value in array.to_pylist()]
 
 
-def _integer_codes(values: Any) -> Any:
-    """Numbers for integers, in the order in which they appear."""
-    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+def _integer_codes(values: Any) -> tuple[Any, Ints]:
+    """Numbers for integers, in the order in which they appear, and the first row of each."""
+    low, high = extremes(values) if len(values) else (0, 0)
     if high - low < len(values) + _SMALL_RANGE and high < 1 << 63:
         return numbered_in_range(values, low, high - low + 1)
-    return numbered_values(pa.array(values))[0]
+    return _with_firsts(numbered_values(pa.array(values))[0])
 
 
 def _renumbered(codes: Ints) -> tuple[Any, Ints]:
     """Numbers in order of first appearance for numbers of any sort, and the first row of each."""
     found = fast_codes(pa.array(codes)) if len(codes) <= _FEW else None
-    return _with_firsts(_integer_codes(codes)) if found is None else found
+    return _integer_codes(codes) if found is None else found
 
 
 # -- across tables -------------------------------------------------------------------------------------------

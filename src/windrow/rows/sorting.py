@@ -13,13 +13,12 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.rows.merging import sort_in_pieces
 from windrow.rows.pieces import extremes, key_pieces, sort_pieces
-from windrow.threads import even_pieces, in_threads
+from windrow.threads import even_pieces, in_threads, is_one_piece
 
 __all__ = [
     "are_sorted",
     "counting_sort",
     "first_rows",
-    "numbered_in_range",
     "order_of_floats",
     "order_of_integers",
     "radix_sort",
@@ -28,6 +27,8 @@ __all__ = [
 ]
 
 _LARGEST = (1 << 63) - 1
+#: rows that are looked at before pieces of the others are
+_FIRST_ROWS = 1 << 12
 #: rows that are compared before it is asked whether one falls
 _BLOCK = 1024
 #: if fewer than one row in so many falls behind the one before it, times are best sorted by merging
@@ -48,10 +49,24 @@ def _counting_sort(keys: Any, count: int, order: Any, out: Ints) -> None:
         starts[key] += 1
 
 
-@kernel
 def are_sorted(keys: Any, times: Ints) -> bool:
-    """Whether rows are sorted by key, and those of a key by time; without keys, by time. Ends with the first
-    block of rows that is not: within one there is no branch, so that several rows are compared at once."""
+    """Whether rows are sorted by key, and those of a key by time; without keys, by time."""
+    if is_one_piece(len(times)):
+        return bool(_are_sorted(keys, times))
+    if not _are_sorted(keys[:_FIRST_ROWS], times[:_FIRST_ROWS]):  # most that are not show it early
+        return False
+
+    def is_sorted(piece: slice) -> bool:
+        part = slice(max(piece.start - 1, 0), piece.stop)
+        return bool(_are_sorted(keys[part], times[part]))
+
+    return all(in_threads(is_sorted, even_pieces(len(times))))
+
+
+@kernel
+def _are_sorted(keys: Any, times: Ints) -> bool:
+    """Ends with the first block of rows that is not: within one there is no branch, so that several rows are
+    compared at once."""
     for begin in range(1, len(times), _BLOCK):
         end = min(begin + _BLOCK, len(times))
         before, now = times[begin - 1 : end - 1], times[begin:end]
@@ -88,22 +103,6 @@ def first_rows(keys: Any, count: int) -> Ints:
         if keys[i] == known:
             found[known] = i
             known += 1
-    return found
-
-
-@kernel
-def numbered_in_range(values: Any, low: int, count: int) -> Any:
-    """Numbers for integers in [low, low + count), in the order in which they appear."""
-    numbers = np.full(count, -1, np.int32)
-    found = np.empty(len(values), np.int32)
-    known = 0
-    for i in range(len(values)):
-        place = np.int64(values[i]) - low
-        number = numbers[place]
-        if number < 0:
-            number = numbers[place] = known
-            known += 1
-        found[i] = number
     return found
 
 

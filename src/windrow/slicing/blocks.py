@@ -68,7 +68,7 @@ class Block:
     def __init__(
         self,
         slices: HeldSlices | Callable[[], HeldSlices],
-        is_fused: bool = False,
+        is_settled: bool = False,
         whole: Callable[[], HeldSlices] | None = None,
         *,
         keeps: bool = True,
@@ -87,8 +87,8 @@ class Block:
         self._most = most
         #: how many slices there are and their bytes, where that is known
         self.known_sizes = sizes
-        #: slices are cut where windows start and nowhere else
-        self.is_fused = is_fused
+        #: all is left out that windows to come do not need; see :meth:`SliceStore.settled`
+        self.is_settled = is_settled
         self._whole = OnDemand(load=whole, keeps=keeps)
 
     @classmethod
@@ -326,20 +326,27 @@ class SliceStore:
             if alive.all():
                 kept[number] = block
             elif alive.any():
-                kept[number] = Block(block.slices.take(np.flatnonzero(alive)))
+                kept[number] = Block(block.slices.take(np.flatnonzero(alive)), block.is_settled)
         return self if kept == self.blocks else with_fields(self, blocks=kept)
 
-    def fused(self, starts: Slicer, until: int) -> SliceStore:
-        """With slices before a time fused that only the ends of windows kept apart: windows that end by then
-        have come out, and the others are told apart by their starts."""
-        done = [n for n, b in self.blocks.items() if (n + 1) * self.span <= until and not b.is_fused]
+    def settled(self, starts: Slicer | None, until: int) -> SliceStore:
+        """With what windows need that end after a time: those that end by then have come out. Slices before
+        it that only the ends of windows kept apart are fused, as the others are told apart by their starts
+        (None: slices are cut nowhere else); and values go that later slices cover."""
+        done = [n for n, b in self.blocks.items() if (n + 1) * self.span <= until and not b.is_settled]
         if not done:
             return self
         changed = dict(self.blocks)
         for number in done:
             slices = changed[number].slices
-            ends = np.minimum(starts.edges_after(slices.firsts), (number + 1) * self.span)
-            changed[number] = Block(sorted_and_fused(with_fields(slices, ends=ends)), is_fused=True)
+            if starts is not None:
+                ends = np.minimum(starts.edges_after(slices.firsts), (number + 1) * self.span)
+                slices = sorted_and_fused(with_fields(slices, ends=ends))
+            changed[number] = Block(slices, is_settled=True)
+        if any(changed[number].slices.partials.covers for number in done):
+            before = [n for n, block in self.blocks.items() if block.is_settled]
+            for first, stop in _groups(min(done), max(done), before):
+                _leave_out_covered(changed, [n for n in sorted(changed) if first <= n < stop])
         return with_fields(self, blocks=changed)
 
     def with_keys(self, renumbered: Ints) -> SliceStore:
@@ -356,6 +363,35 @@ def _together(runs: Sequence[HeldSlices], tiny: int) -> HeldSlices:
         tiny += len(runs) > tiny and len(runs[-tiny - 1].keys) <= _TINY_RUN
         runs = [*runs[:-tiny], sorted_and_fused(concat(runs[-tiny:]))]
     return functools.reduce(lambda new, held: merged(held, new), runs[::-1])
+
+
+def _groups(low: int, high: int, before: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Stretches of blocks that have come to their end, now that blocks from ``low`` to ``high`` have: each of
+    a power of two of them, and the longest that end there, so that a block is in O(log) of them in all.
+    ``before``: blocks that had ended already.
+
+    >>> list(_groups(5, 6, [3, 4])), list(_groups(7, 7, [5, 6]))
+    ([(4, 6), (6, 7)], [(0, 8)])
+    """
+    done, end = max([n + 1 for n in before if n < low], default=low), high + 1
+    while done < end:
+        level = (done ^ end).bit_length() - 1
+        stop = end >> level << level
+        yield stop - (1 << level), stop
+        done = stop
+
+
+def _leave_out_covered(blocks: dict[int, Block], numbers: list[int]) -> None:
+    """Windows to come that hold a slice of these blocks hold all later ones of them: what these cover need
+    not be kept."""
+    some = [(number, blocks[number].slices) for number in numbers if blocks[number].is_settled]
+    if not some or any(slices.since is not None for _, slices in some):
+        return
+    parts = [slices.partials for _, slices in some]
+    found = type(parts[0]).without_covered(parts, [slices.keys for _, slices in some])
+    for (number, slices), old, new in zip(some, parts, found, strict=True):
+        if new is not old:
+            blocks[number] = Block(with_fields(slices, partials=new), is_settled=True)
 
 
 def _joined(parts: list[HeldSlices], are_fused: bool) -> HeldSlices:
@@ -387,5 +423,5 @@ def _with_keys(block: Block, renumbered: Ints) -> Block:
         return block.slices.with_keys(renumbered)
 
     if block.is_loaded:
-        return Block(slices(), block.is_fused)
-    return Block(slices, block.is_fused, keeps=block.keeps, sizes=block.known_sizes)
+        return Block(slices(), block.is_settled)
+    return Block(slices, block.is_settled, keeps=block.keeps, sizes=block.known_sizes)

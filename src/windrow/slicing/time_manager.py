@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.partials.kept.families import FAMILIES
 from windrow.rows.columns import plain_array
 from windrow.slicing.batch import Batch
 from windrow.slicing.blocks import Block, SliceStore
@@ -199,7 +201,15 @@ class TimePart:
         if allowed and self.kinds.ends_behind.lies_in(low - allowed, high - allowed):
             return False
         span = self.store.span
-        return self.kinds.starts is None or (low - allowed) // span == (high - allowed) // span
+        return not self._settles or (low - allowed) // span == (high - allowed) // span
+
+    @cached_property
+    def _settles(self) -> bool:
+        """Whether less is kept of slices once the windows that end by then have come out."""
+        if self.keeps_moments:
+            return False
+        kept = [a.monoid.keeps for _, a in self.query.aggregates]
+        return self.kinds.starts is not None or any(FAMILIES[k].covers for k in kept if k is not None)
 
     @property
     def _allowed(self) -> int:
@@ -259,8 +269,8 @@ class TimePart:
         if len(ledger) and (ledger.found.ends <= until).any():
             ledger = ledger.only(ledger.found.ends > until)
         store = self.store.dropped_before(horizon)
-        if self.kinds.starts is not None and until < END_OF_TIME and not self.keeps_moments:
-            store = store.fused(self.kinds.starts, until)
+        if self._settles and until < END_OF_TIME:
+            store = store.settled(self.kinds.starts, until)
         return with_fields(self, store=store, ledger=ledger)
 
     # -- housekeeping ----------------------------------------------------------------------------------------

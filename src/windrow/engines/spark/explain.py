@@ -42,12 +42,20 @@ def explain(query: Spec, frame: DataFrame) -> str:
         of = _framed_stream if query.asof_over is None else _served
     lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
+    if frame.isStreaming and query.windows:
+        lines += _held(query)
     if query.asof_over is not None:
         return "\n".join(lines)
     own = io.StringIO()
     with contextlib.redirect_stdout(own):
         run(query, frame).explain()
     return "\n".join([*lines, "", "Spark's plan:", own.getvalue().strip()])
+
+
+def _held(query: Spec) -> list[str]:
+    """What the state of a stream holds for aggregates that are answered from values."""
+    kept = [(name, a.monoid) for name, a in query.aggregates if a.monoid.keeps is not None]
+    return [f"  state of {name}: {FAMILIES[str(m.keeps)].held_for(m)}" for name, m in kept]
 
 
 def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:

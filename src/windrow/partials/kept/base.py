@@ -20,6 +20,12 @@ class Family(ABC):
     #: how windows are answered, and what an operator keeps, for explain()
     how: ClassVar[str]
     held: ClassVar[str]
+    #: whether values make others needless that came before them, by :meth:`covering`
+    covers: ClassVar[bool] = False
+
+    def held_for(self, monoid: Monoid) -> str:
+        """What an operator keeps for an aggregate of the family."""
+        return self.held
 
     def shared_by(self, monoid: Monoid) -> Any:
         """What two aggregates of the family over one column have in common if they can share what is found
@@ -38,6 +44,11 @@ class Family(ABC):
         """What slices need of their values, and where slices start then; ``offsets`` says where they start,
         and the end."""
         return bag, offsets
+
+    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+        """Which values make others needless that came before them: for each value a number and a level from 0
+        to 63; it covers those with the same number and no higher level. And how many numbers there are."""
+        raise NotImplementedError
 
     def restored(self, monoid: Monoid, values: Any) -> Any:
         """What is kept now, of values from stored state, which may have been kept in another type."""

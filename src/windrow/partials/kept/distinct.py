@@ -39,12 +39,17 @@ class Counted(Family):
 
     how = "a table of distinct values, O(1) per row and window; native code"
     held = "the distinct values of each slice"
+    covers = True
 
     def takes(self, monoid: Monoid, kind: Any) -> bool:
         return is_encodable(kind)
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         return without_repeats(bag, offsets, keeps_counts=False)
+
+    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+        codes, distinct = codes_of(values)
+        return codes, np.zeros(len(codes), np.int8), distinct
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         codes, distinct = codes_of(bag.values)

@@ -44,7 +44,12 @@ class Ranks(Family):
     """``quantile``, ``median`` and ``approx_quantile``, by their parameters."""
 
     how = "ranks as bits and a cursor, O(1) per row and window once sorted; native code"
-    held = "the values of each slice: all for quantile and median, few for approx_quantile"
+    held = "the distinct rounded values of each slice: few, however many rows there are"
+
+    def held_for(self, monoid: Monoid) -> str:
+        if "accuracy" in monoid.parameters:
+            return self.held
+        return "every value of its windows, so that state grows with the rows; approx_quantile keeps few"
 
     def shared_by(self, monoid: Monoid) -> Any:
         return ("ranks", monoid.parameters.get("accuracy"))

@@ -129,6 +129,8 @@ def _highest(cells: Any, registers: Any, offsets: Ints, latest: Ints, found: Any
 class Registers(_Sketch):
     """``approx_distinct``: a cell is 64 times a register, and a rank."""
 
+    covers = True
+
     def _size(self, monoid: Monoid) -> int:
         return _RANKS << int(monoid.parameters["precision"])
 
@@ -147,6 +149,11 @@ class Registers(_Sketch):
         found, starts = np.empty(len(cells), cells.dtype), np.empty(len(offsets), np.int64)
         _highest(cells, registers, offsets, np.full(count, -1), found, starts)
         return Bag(pa.array(found[: starts[-1]].copy())), starts
+
+    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+        cells = values.to_numpy()
+        registers, count = _numbered(cells // _RANKS, self._size(monoid) // _RANKS)
+        return registers, (cells % _RANKS).astype(np.int8), count
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         width = 1 << int(monoid.parameters["precision"])
@@ -219,6 +226,8 @@ def _copy(state: Any, window: int, front: int, stop: int, out: Any) -> None:
 class Bits(_Rows):
     """``bloom``: a cell is a bit."""
 
+    covers = True
+
     def _size(self, monoid: Monoid) -> int:
         return int(monoid.parameters["bits"])
 
@@ -234,6 +243,10 @@ class Bits(_Rows):
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         numbered = _numbered(bag.values.to_numpy(), self._size(monoid))
         return without_repeats(bag, offsets, False, numbered)
+
+    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+        bits, count = _numbered(values.to_numpy(), self._size(monoid))
+        return bits, np.zeros(len(bits), np.int8), count
 
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
         def new_state() -> tuple[Any, ...]:

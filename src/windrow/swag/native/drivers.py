@@ -15,6 +15,7 @@ begins with rows that :func:`fill` put into it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from windrow.compile.access import (
@@ -126,6 +127,19 @@ def _block_of(jit: Jit, operations: Operations, lifted: Function, lower: Functio
     return block
 
 
+def _is_cheap(lift: Function) -> bool:
+    """Whether a lift costs next to nothing, so that blocks may call it twice for a row: it calls neither
+    functions of its own nor those of a module. A logarithm takes as long as the rest of a round."""
+    function: Any = getattr(lift, "py_func", lift)
+    scope = getattr(function, "__globals__", {})
+    named = [scope.get(name) for name in function.__code__.co_names]
+    captured = [cell.cell_contents for cell in function.__closure__ or ()]
+    return not any(
+        isinstance(found, ModuleType) or (callable(found) and not isinstance(found, type))
+        for found in (*named, *captured)
+    )
+
+
 def _rolling(jit: Jit, operations: Operations, lift: Function, lower: Function) -> Function:
     """Rows [first, last) through a window of the last ``size``: one by one until it is full, then in blocks
     where the algorithm has them and the ring has room for two windows. Rows always follow a block, so that
@@ -137,7 +151,7 @@ def _rolling(jit: Jit, operations: Operations, lift: Function, lower: Function) 
     insert, evict, query = operations.insert, operations.evict, operations.query
     lifted, slide, calm = _lifted(jit, lift), _slide_of(jit, operations), _calm_of(jit, operations)
     block = _block_of(jit, operations, lifted, lower)
-    has_blocks = operations.block is not None
+    has_blocks = operations.block is not None and _is_cheap(lift)
     # an algorithm's own slide is for two values or more
     shortest = 1 if operations.slide is None else 2
 

@@ -128,7 +128,7 @@ class _Entry:
 
     @property
     def facts(self) -> tuple[bool, bool, int, int, str]:
-        return (self.block.is_fused, self.has_whole, *self.block.sizes, self.name)
+        return (self.block.is_settled, self.has_whole, *self.block.sizes, self.name)
 
     @property
     def names(self) -> list[str]:
@@ -292,7 +292,7 @@ class StoredState:
         plan: Plan,
         places: Sequence[int | None],
         number: int,
-        is_fused: bool,
+        is_settled: bool,
         has_whole: bool,
         count: int,
         nbytes: int,
@@ -304,7 +304,7 @@ class StoredState:
         load_whole = (lambda: loaded(is_whole=True)) if has_whole else None
         block = Block(
             loaded,
-            is_fused,
+            is_settled,
             load_whole,
             keeps=self.cache is None,
             sizes=(count, nbytes),
@@ -399,7 +399,7 @@ class StoredState:
         self._write(_BLOCK, name, slices, slices_state(slices))
         if folded is not None:
             self._write(_BLOCK, f"{name}w", folded, slices_state(folded))
-        facts = (block.is_fused, folded is not None, len(slices), slices.nbytes, name)
+        facts = (block.is_settled, folded is not None, len(slices), slices.nbytes, name)
         return self._entry(plan, range(len(plan.aggregates)), number, *facts)
 
     def _write(self, kind: str, name: str, value: Any, state: dict[str, Any]) -> None:
@@ -429,7 +429,7 @@ def _listed(header: dict[str, Any]) -> Iterator[str]:
 
 
 def _same(block: Block) -> Block:
-    return Block(lambda: block.slices, block.is_fused, keeps=block.keeps, sizes=block.known_sizes)
+    return Block(lambda: block.slices, block.is_settled, keeps=block.keeps, sizes=block.known_sizes)
 
 
 def _version_of(name: str) -> int:

@@ -20,10 +20,10 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.compile.native import NativeMonoid
 from windrow.engines.spark.plan import kept_type, native_form
+from windrow.engines.spark.worker.windows.kept_values import kept_column, kept_fields, stored_values
 from windrow.monoids.base import Aggregate
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn
 from windrow.partials.inputs import is_extreme_moment
-from windrow.partials.kept import Bag
 from windrow.partials.kept.column import KeptColumn
 from windrow.partials.partials import Partials
 from windrow.partials.picked import picked_input
@@ -57,7 +57,7 @@ class SliceTable:
         fields = []
         for k, (aggregate, form) in enumerate(zip(self._aggregates, self._forms, strict=True)):
             if self._kept[k] is not None:
-                fields += _kept_fields(k, self._kept[k])
+                fields += kept_fields(f"a{k}", self._kept[k])
             if form is None:
                 continue
             picked = picked_input(aggregate.monoid)
@@ -84,7 +84,7 @@ class SliceTable:
         columns = [*keys, *map(pa.array, edges)]
         for column, form in zip(slices.partials.columns, self._forms, strict=True):
             if isinstance(column, KeptColumn):
-                columns += _stored_values(column)
+                columns += stored_values(column)
             elif column is not None:
                 assert form is not None
                 columns += _stored(column, form, len(slices))
@@ -118,7 +118,7 @@ class SliceTable:
     def _column(self, k: int, table: pa.Table) -> Column | None:
         form, aggregate = self._forms[k], self._aggregates[k]
         if self._kept[k] is not None:
-            return _kept_column(aggregate, k, table)
+            return kept_column(aggregate, f"a{k}", self._kept[k], table)
         if form is None:
             return None
         picked = picked_input(aggregate.monoid)
@@ -136,32 +136,6 @@ class SliceTable:
         kind = self._kinds[k][0]
         moments = kind if is_extreme_moment(aggregate.monoid, kind) else None
         return NativeColumn(aggregate, skipped, form, members, moments)
-
-
-def _kept_fields(k: int, kind: Any) -> list[Any]:
-    """Of values that are kept: those of a slice, how often each occurs where counts are kept, and how many
-    rows were skipped."""
-    counts = pa.field(f"a{k}_counts", pa.list_(pa.int64()))
-    return [pa.field(f"a{k}_values", pa.list_(kind)), counts, pa.field(f"a{k}_skipped", pa.int64())]
-
-
-def _stored_values(column: KeptColumn) -> list[Any]:
-    offsets, count = pa.array(column.offsets, pa.int32()), len(column.offsets) - 1
-    values = pa.ListArray.from_arrays(offsets, column.bag.values)
-    kind = pa.list_(pa.int64())
-    counts = column.bag.tallies
-    often = pa.nulls(count, kind) if counts is None else pa.ListArray.from_arrays(offsets, pa.array(counts))
-    skipped = np.zeros(count, np.int64) if column.skipped is None else column.skipped
-    return [values, often, pa.array(skipped)]
-
-
-def _kept_column(aggregate: Aggregate, k: int, table: pa.Table) -> KeptColumn:
-    values, often = (table.column(f"a{k}_{name}").combine_chunks() for name in ("values", "counts"))
-    skips = _integers(table.column(f"a{k}_skipped"))
-    counts = None if often.null_count else often.flatten().to_numpy()
-    offsets = values.offsets.to_numpy().astype(np.int64)
-    bag = Bag(values.flatten(), counts)
-    return KeptColumn(aggregate, skips if skips.any() else None, bag, offsets - offsets[:1])
 
 
 def _kept_members(form: NativeMonoid, picked: int | None) -> tuple[str, ...]:

@@ -1,0 +1,68 @@
+"""Values that say nothing any more: a later slice of the same key says as much.
+
+Which distinct values, bits or registers a window has does not depend on how often they are there. So of
+slices that every window to come takes up to the last, the latest one that holds a value is enough; of
+HyperLogLog, the latest one with a rank as high. What is left for a key is about one sketch, however many
+slices it has.
+
+Source: Chabchoub and Hébrail, Sliding HyperLogLog: estimating cardinality in a data stream over a sliding
+window (2010), for registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import Ints
+from windrow.compile.cache import kernel
+from windrow.partials.kept.bags import Bag
+from windrow.partials.kept.column import KeptColumn
+
+__all__ = ["without_covered"]
+
+
+def without_covered(columns: Sequence[KeptColumn], keys: Sequence[Ints]) -> list[KeptColumn]:
+    """The same columns of slices, which have these keys, without values that later slices of a key cover. The
+    slices of a column lie in order of time for each key, and before those of the next column."""
+    first = columns[0]
+    values = pa.concat_arrays([column.bag.values for column in columns])
+    codes, levels, count = first.family.covering(first.aggregate.monoid, values)
+    begins = np.cumsum([0, *(len(column.bag) for column in columns)])
+    offsets = np.concatenate(
+        [*(c.offsets[:-1] + begin for c, begin in zip(columns, begins[:-1], strict=True)), begins[-1:]]
+    )
+    owners = np.concatenate(keys)
+    latest_first = len(owners) - 1 - np.argsort(owners[::-1], kind="stable")
+    needed = np.empty(len(values), np.bool_)
+    _find_needed(latest_first, owners, offsets, codes, levels, np.full(count, -1), needed)
+    return [
+        _only(column, needed[begin:end])
+        for column, begin, end in zip(columns, begins[:-1].tolist(), begins[1:].tolist(), strict=True)
+    ]
+
+
+def _only(column: KeptColumn, needed: Any) -> KeptColumn:
+    if needed.all():
+        return column
+    before = np.concatenate([[0], np.cumsum(needed)])
+    bag = Bag(column.bag.values.filter(pa.array(needed)))
+    return replace(column, bag=bag, offsets=before[column.offsets])
+
+
+@kernel
+def _find_needed(
+    order: Ints, keys: Ints, offsets: Ints, codes: Any, levels: Any, highest: Ints, needed: Any
+) -> None:
+    """Which values are above all of their code that came before, slice by slice in this order, key by key.
+    ``highest``: of each code, -1."""
+    for s in order:
+        for i in range(offsets[s], offsets[s + 1]):
+            level = keys[s] * 64 + levels[i]
+            needed[i] = level > highest[codes[i]]
+            if needed[i]:
+                highest[codes[i]] = level
