@@ -36,6 +36,7 @@ __all__ = [
     "Occurrences",
     "Ranks",
     "approx_quantile",
+    "dropped_digits",
     "interpolated",
     "median",
     "mixed",
@@ -218,10 +219,10 @@ median = _make("median", 0.5, doc=_MEDIAN)
 _MANTISSA = 52
 
 
-def _dropped_bits(accuracy: float) -> int:
+def dropped_digits(accuracy: float) -> int:
     """How many binary digits of a float64 may go if no value moves by more than ``accuracy`` of itself.
 
-    >>> _dropped_bits(0.01)
+    >>> dropped_digits(0.01)
     46
     """
     kept = 0
@@ -240,7 +241,7 @@ def rounded(numbers: Any, accuracy: float) -> Any:
     import numpy as np
 
     bits = numbers.view(np.uint64)
-    dropped = np.uint64(_dropped_bits(accuracy))
+    dropped = np.uint64(dropped_digits(accuracy))
     half = np.uint64(1) << (dropped - np.uint64(1))
     nearest = ((bits + half) >> dropped << dropped).view(np.float64)
     down = (bits >> dropped << dropped).view(np.float64)
@@ -277,7 +278,7 @@ def _make_approx_quantile(q: float = 0.5, accuracy: Any = 0.01) -> Monoid:
             f"accuracy={accuracy!r}: give the share by which a value may be off, from 1e-9 to 0.5; "
             f"0.01 is one per cent"
         )
-    dropped = _dropped_bits(accuracy)
+    dropped = dropped_digits(accuracy)
 
     def lift(value: Any) -> Occurrences:
         number = _number(value)

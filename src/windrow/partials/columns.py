@@ -311,7 +311,7 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     if state["form"] == "plain":
         objects = codec_of(aggregate.monoid).value(memoryview(state["objects"]))
         return PlainColumn(aggregate, skipped, list(objects))
-    if state["form"] == "kept":
+    if state["form"] in ("kept", "coded"):
         if aggregate.monoid.keeps is None:
             raise StateError(f"aggregate {aggregate!r} kept values when it was stored, and keeps none now")
         values = FAMILIES[aggregate.monoid.keeps].restored(aggregate.monoid, state["values"])

@@ -14,6 +14,7 @@ Source: Fenwick, A new data structure for cumulative frequency tables (1994); Ho
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,20 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.monoids.base import Monoid
-from windrow.monoids.quantiles import mixed, rounded
+from windrow.monoids.quantiles import dropped_digits, mixed, rounded
 from windrow.partials.kept.bags import Bag, without_repeats
 from windrow.partials.kept.base import Family
 from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
 from windrow.partials.kept.slide import in_groups, slide
 from windrow.partials.range_pieces import range_pieces, widest_range
 from windrow.rows.sorting import order_of_floats
+from windrow.state.checks import require
 from windrow.threads import in_threads
 
 __all__ = ["Ranks"]
 
+#: binary digits of a float64, and of what is kept of a rounded one
+_DIGITS, _SHORT = 64, 32
 #: values that are sorted at once, at least
 _GROUP = 1 << 15
 #: windows that hold a value in fewer of them than this, on average, are selected one by one
@@ -58,9 +62,25 @@ class Ranks(Family):
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
     def kept(self, monoid: Monoid, values: Any) -> Any:
+        """Of approx_quantile the digits that are left, as integers of 32 bits where that is enough."""
         numbers = _numbers(values)
-        digits = monoid.parameters.get("accuracy")
-        return pa.array(numbers if digits is None else rounded(numbers, digits))
+        accuracy = monoid.parameters.get("accuracy")
+        return pa.array(numbers if accuracy is None else _coded(rounded(numbers, accuracy), monoid))
+
+    def form_of(self, monoid: Monoid) -> str:
+        return "coded" if _is_coded(monoid) else super().form_of(monoid)
+
+    def restored(self, monoid: Monoid, values: Any) -> Any:
+        """They were floats always."""
+        is_older = isinstance(values, pa.Array) and values.type == pa.float64() and not values.null_count
+        return pa.array(_coded(values.to_numpy(), monoid)) if is_older and _is_coded(monoid) else values
+
+    def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
+        kind = pa.int32() if _is_coded(monoid) else pa.float64()
+        require(bag.values.type == kind, f"values of {name} of type {bag.values.type}")
+
+    def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
+        return super().partials(monoid, replace(bag, values=pa.array(_decoded(monoid, bag.values))))
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         if "accuracy" not in monoid.parameters:
@@ -68,7 +88,7 @@ class Ranks(Family):
         return without_repeats(bag, offsets, keeps_counts=True)
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
-        q, numbers = float(monoid.parameters.get("q", 0.5)), bag.values.to_numpy()
+        q, numbers = float(monoid.parameters.get("q", 0.5)), _decoded(monoid, bag.values)
         out = np.zeros(len(fronts))
         is_nan = np.isnan(numbers)
         numbers = np.where(is_nan, np.inf, numbers) if is_nan.any() else numbers
@@ -85,6 +105,29 @@ class Ranks(Family):
 def _numbers(values: Any) -> Any:
     numbers = values.to_numpy(zero_copy_only=False)
     return numbers.astype(np.float64, copy=False)
+
+
+def _is_coded(monoid: Monoid) -> bool:
+    """Whether values are kept as the first of their digits."""
+    return "accuracy" in monoid.parameters and _DIGITS - _dropped(monoid) <= _SHORT
+
+
+def _dropped(monoid: Monoid) -> int:
+    return dropped_digits(float(monoid.parameters["accuracy"]))
+
+
+def _coded(numbers: Any, monoid: Monoid) -> Any:
+    """Rounded numbers without the digits that are zero."""
+    if not _is_coded(monoid):
+        return numbers
+    return (numbers.view(np.uint64) >> np.uint64(_dropped(monoid))).astype(np.uint32).view(np.int32)
+
+
+def _decoded(monoid: Monoid, values: Any) -> Any:
+    kept = values.to_numpy()
+    if kept.dtype != np.int32:
+        return kept
+    return (kept.view(np.uint32).astype(np.uint64) << np.uint64(_dropped(monoid))).view(np.float64)
 
 
 def _select_each(numbers: Any, fronts: Ints, stops: Ints, q: float, out: Any) -> None:
