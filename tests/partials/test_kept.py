@@ -204,15 +204,51 @@ def test_slices_of_few_values_keep_each_cell_of_a_large_sketch_once(monoid):
     assert column.offsets.tolist() == places[[0, 2, 4]].tolist()
     assert (column.bag.counts is None) == (monoid.keeps != "counters")
     if column.bag.counts is not None:
-        assert column.bag.counts.tolist() == [3, 3, 1, 1, 1, 1, 1, 1]
+        assert column.bag.counts.tolist() == [3, 1, 1, 1], "of values, in an integer each"
 
 
 def test_cells_and_counts_are_held_in_short_integers():
     aggregate = wr.count_min("x")
     bag, before = kept(aggregate.monoid, pa.array([5, 6, 5]))
     column = kept_column(aggregate, None, bag, before[[0, 3]])
-    assert column.bag.tallies.tolist() == [2, 2, 2, 2, 1, 1, 1, 1]
-    assert column.bag.nbytes == 8 * (2 + 1)
+    assert column.bag.tallies.tolist() == [2, 1]
+    assert column.bag.nbytes == 2 * (4 + 1)
+
+
+@pytest.mark.parametrize("monoid", [wr.count_min(16, 3), wr.count_min], ids=repr)
+def test_slices_of_many_values_keep_counters(monoid):
+    size = monoid.parameters["width"] * monoid.parameters["depth"]
+    values = pa.array(np.arange(3 * size))
+    few = kept_column(monoid("x"), None, *kept_with_offsets(monoid, values, [0, 3]))
+    many = kept_column(monoid("x"), None, *kept_with_offsets(monoid, values, [0, len(values)]))
+    assert len(few.bag) == 3
+    assert len(many.bag) <= size, "of which each is one of the sketch"
+    both = join([many, few]).folded(np.array([0, 2]))
+    assert len(both.bag) <= size
+    expected = monoid.lower(
+        functools.reduce(monoid.combine, map(monoid.lift, [*values.to_pylist(), *values.to_pylist()[:3]]))
+    )
+    for column in (both, column_from(monoid("x"), both.state())):
+        assert column.results(np.array([0]), np.array([1]), "any", np.array([1])).to_pylist() == [expected]
+    assert monoid.lower(both.as_plain().objects[0]) == expected
+
+
+def kept_with_offsets(monoid, values, offsets):
+    bag, _ = kept(monoid, values.slice(0, offsets[-1]))
+    return bag, np.array(offsets)
+
+
+def test_counters_are_read_from_older_state():
+    aggregate = wr.count_min("x", width=2048, depth=2)
+    state = kept_column(aggregate, None, *kept_with_offsets(aggregate.monoid, pa.array([1]), [0, 1])).state()
+    older = state | {"form": "kept", "values": pa.array([7, 2048 + 9], pa.int16())}
+    older |= {"counts": np.array([2, 2]), "offsets": np.array([0, 2])}
+    read = column_from(aggregate, older)
+    read.check_invariants(np.array([2]))
+    counters = np.frombuffer(
+        read.results(np.array([0]), np.array([1]), "any", np.array([2]))[0].as_py(), "<i8"
+    )
+    assert {k: int(counters[k]) for k in np.flatnonzero(counters)} == {7: 2, 2048 + 9: 2}
 
 
 def test_cells_of_32_bits_are_read_from_older_state():

@@ -6,12 +6,13 @@ from typing import Any
 
 from windrow.monoids.base import Monoid
 from windrow.partials.kept.base import Family
+from windrow.partials.kept.counters import Counters
 from windrow.partials.kept.distinct import Counted, Distinct
 from windrow.partials.kept.extremes import Extremes
 from windrow.partials.kept.lists import Joined, Listed
 from windrow.partials.kept.mode import MostFrequent
 from windrow.partials.kept.ranks import Ranks
-from windrow.partials.kept.sketches import Bits, Counters, Registers
+from windrow.partials.kept.sketches import Bits, Registers
 
 __all__ = ["FAMILIES", "Family", "family_of"]
 

@@ -1,11 +1,11 @@
-"""Sketches in queries: HyperLogLog (``approx_distinct``), Bloom filters and Count-Min, over the cells that
-values fall into.
+"""Sketches in queries: HyperLogLog (``approx_distinct``) and Bloom filters, over the cells that values fall
+into; Count-Min (:mod:`windrow.partials.kept.counters`) is one of them.
 
-A value is kept as its *cells*: of HyperLogLog a register with a rank, of a Bloom filter a few bits, of
-Count-Min a few counters. A slice keeps each cell once (with a count, for Count-Min), so that a small slice is
-small and no slice is much larger than a sketch. As windows slide, cells are counted in and out: a bit is set
-while its count is above zero, and a register has the highest rank whose count is. So a window costs O(1) per
-cell, and nothing of the size of a sketch is combined or cleared.
+A value is kept as its *cells*: of HyperLogLog a register with a rank, of a Bloom filter a few bits. A slice
+keeps each cell once, so that a small slice is small and no slice is much larger than a sketch. As windows
+slide, cells are counted in and out: a bit is set while its count is above zero, and a register has the
+highest rank whose count is. So a window costs O(1) per cell, and nothing of the size of a sketch is combined
+or cleared.
 
 What comes out is what lifting and combining rows gives, bit by bit.
 """
@@ -31,11 +31,13 @@ from windrow.partials.kept.slide import slide_in_pieces
 from windrow.state.checks import require
 from windrow.threads import even_pieces, in_threads
 
-__all__ = ["Bits", "Counters", "Registers"]
+__all__ = ["Bits", "Registers", "RowSketch", "copy_row", "fill_cells", "numbered_cells", "probes"]
 
 #: of a column of bytes
 _MOST = 2**31 - 1
 _RANKS = 64
+#: of cells in stored state
+_OLDER_KINDS = (pa.int16(), pa.int32())
 #: sketches with more cells are combined in Python: counting cells would take more memory than they do
 _LARGEST = 1 << 24
 #: a table by number has at most so many places for each cell that is looked up in it, or few
@@ -56,20 +58,25 @@ class _Sketch(Family):
         return pa.array(self._cells(monoid, hash_codes(values)))
 
     def restored(self, monoid: Monoid, values: Any) -> Any:
-        """Cells were of 32 bits always. Those that do not fit are left for :meth:`check` to refuse."""
+        """Cells were of 32 bits always, and those of counters of 16. What does not fit is left for
+        :meth:`check` to refuse."""
         kind = pa.from_numpy_dtype(self._kind(monoid))
-        is_older = isinstance(values, pa.Array) and values.type == pa.int32() != kind
+        is_older = isinstance(values, pa.Array) and values.type in _OLDER_KINDS and values.type != kind
         fits = is_older and not values.null_count and self._fit(monoid, values)
         return values.cast(kind) if fits else values
 
     def _kind(self, monoid: Monoid) -> Any:
         """The type of cells: the shorter the less is held."""
-        return np.int16 if self._size(monoid) <= 1 << 15 else np.int32
+        return np.int16 if self._limit(monoid) <= 1 << 15 else np.int32
+
+    def _limit(self, monoid: Monoid) -> int:
+        """What all that is kept of values is below."""
+        return self._size(monoid)
 
     def _fit(self, monoid: Monoid, values: Any) -> bool:
         """Whether all cells are those of the sketch."""
         cells = values.to_numpy()
-        return not len(cells) or bool(cells.min() >= 0 and cells.max() < self._size(monoid))
+        return not len(cells) or bool(cells.min() >= 0 and cells.max() < self._limit(monoid))
 
     @abstractmethod
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
@@ -101,7 +108,7 @@ class _Sketch(Family):
     def _mark(self, row: Any, cell: int, count: int) -> None: ...
 
 
-def _numbered(cells: Any, size: int) -> tuple[Any, int]:
+def numbered_cells(cells: Any, size: int) -> tuple[Any, int]:
     """Numbers below ``size`` as they are, or few of them numbered anew; and how many numbers there are."""
     if size <= max(_PLACES_A_CELL * len(cells), _FEW_PLACES):
         return cells.astype(np.int64), size
@@ -136,7 +143,7 @@ class Registers(_Sketch):
 
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         out = np.empty(len(codes), self._kind(monoid))
-        _fill(_registers, codes, (int(monoid.parameters["precision"]),), out)
+        fill_cells(_registers, codes, (int(monoid.parameters["precision"]),), out)
         return out
 
     def _mark(self, row: Any, cell: int, count: int) -> None:
@@ -145,14 +152,14 @@ class Registers(_Sketch):
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         """The highest rank of each register."""
         cells = bag.values.to_numpy()
-        registers, count = _numbered(cells // _RANKS, self._size(monoid) // _RANKS)
+        registers, count = numbered_cells(cells // _RANKS, self._size(monoid) // _RANKS)
         found, starts = np.empty(len(cells), cells.dtype), np.empty(len(offsets), np.int64)
         _highest(cells, registers, offsets, np.full(count, -1), found, starts)
         return Bag(pa.array(found[: starts[-1]].copy())), starts
 
     def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
         cells = values.to_numpy()
-        registers, count = _numbered(cells // _RANKS, self._size(monoid) // _RANKS)
+        registers, count = numbered_cells(cells // _RANKS, self._size(monoid) // _RANKS)
         return registers, (cells % _RANKS).astype(np.int8), count
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
@@ -195,7 +202,7 @@ def _estimate(state: Any, window: int, front: int, stop: int, out: Any) -> None:
     out[window] = estimated_distinct(state[2], state[3])
 
 
-class _Rows(_Sketch):
+class RowSketch(_Sketch):
     """The sketch itself is the result, as bytes."""
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
@@ -217,13 +224,13 @@ class _Rows(_Sketch):
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None: ...
 
 
-def _copy(state: Any, window: int, front: int, stop: int, out: Any) -> None:
+def copy_row(state: Any, window: int, front: int, stop: int, out: Any) -> None:
     row = state[0]
     for k in range(row.shape[0]):
         out[window, k] = row[k]
 
 
-class Bits(_Rows):
+class Bits(RowSketch):
     """``bloom``: a cell is a bit."""
 
     covers = True
@@ -234,25 +241,25 @@ class Bits(_Rows):
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         hashes, bits = int(monoid.parameters["hashes"]), int(monoid.parameters["bits"])
         out = np.empty((len(codes), hashes), self._kind(monoid))
-        _fill(_probes, codes, (hashes, bits, 0), out)
+        fill_cells(probes, codes, (hashes, bits, 0), out)
         return out.ravel()
 
     def _mark(self, row: Any, cell: int, count: int) -> None:
         row[cell >> 6] |= np.uint64(1) << np.uint64(cell & 63)
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
-        numbered = _numbered(bag.values.to_numpy(), self._size(monoid))
+        numbered = numbered_cells(bag.values.to_numpy(), self._size(monoid))
         return without_repeats(bag, offsets, False, numbered)
 
     def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
-        bits, count = _numbered(values.to_numpy(), self._size(monoid))
+        bits, count = numbered_cells(values.to_numpy(), self._size(monoid))
         return bits, np.zeros(len(bits), np.int8), count
 
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
         def new_state() -> tuple[Any, ...]:
             return new_row(), np.zeros(self._size(monoid), np.int32)
 
-        slide_in_pieces((_set, _clear, _copy), new_state, bag.values.to_numpy(), None, windows, out)
+        slide_in_pieces((_set, _clear, copy_row), new_state, bag.values.to_numpy(), None, windows, out)
 
 
 def _set(state: Any, cell: int, count: int) -> None:
@@ -269,39 +276,7 @@ def _clear(state: Any, cell: int, count: int) -> None:
         row[cell >> 6] ^= np.uint64(1) << np.uint64(cell & 63)
 
 
-class Counters(_Rows):
-    """``count_min``: a cell is a counter."""
-
-    def _size(self, monoid: Monoid) -> int:
-        return int(monoid.parameters["width"]) * int(monoid.parameters["depth"])
-
-    def _cells(self, monoid: Monoid, codes: Any) -> Any:
-        depth, width = int(monoid.parameters["depth"]), int(monoid.parameters["width"])
-        out = np.empty((len(codes), depth), self._kind(monoid))
-        _fill(_probes, codes, (depth, width, width), out)
-        return out.ravel()
-
-    def _mark(self, row: Any, cell: int, count: int) -> None:
-        row[cell] = count
-
-    def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
-        numbered = _numbered(bag.values.to_numpy(), self._size(monoid))
-        return without_repeats(bag, offsets, True, numbered)
-
-    def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
-        functions, cells = (_count_in, _count_out, _copy), bag.values.to_numpy()
-        slide_in_pieces(functions, lambda: (new_row(),), cells, bag.tallies, windows, out)
-
-
-def _count_in(state: Any, cell: int, count: int) -> None:
-    state[0][cell] += count
-
-
-def _count_out(state: Any, cell: int, count: int) -> None:
-    state[0][cell] -= count
-
-
-def _fill(function: Any, codes: Any, arguments: tuple[int, ...], out: Any) -> None:
+def fill_cells(function: Any, codes: Any, arguments: tuple[int, ...], out: Any) -> None:
     """The cells of codes, in threads; ``out`` has a row for each code."""
     kernel = _compiled(function)
     kernel(codes[:0], *arguments, out[:0].ravel())  # compiles, before threads do
@@ -324,7 +299,7 @@ def _registers(codes: Any, precision: int, out: Any) -> None:
         out[i] = np.int64(register) * _RANKS + rank
 
 
-def _probes(codes: Any, count: int, modulus: int, stride: int, out: Any) -> None:
+def probes(codes: Any, count: int, modulus: int, stride: int, out: Any) -> None:
     """``count`` cells for each code, each below the modulus and ``stride`` further on than the one before."""
     for i in range(codes.shape[0]):
         position, step = first_probe(codes[i])
