@@ -71,10 +71,21 @@ def test_decimals_and_moments_are_refused_and_never_silently_floats():
 
     import pyarrow as pa
 
-    for values in ([Decimal("1.5")], [dt.datetime(2024, 1, 1)]):
-        table = pa.table({"t": [1], "x": values})
-        with pytest.raises(wr.AggregateError, match=r"median|row 0"):
-            wr.events(table, time="t").window(wr.Tumbling(10)).agg(m=wr.median("x"))
+    for value in (Decimal("1.5"), dt.datetime(2024, 1, 1), dt.date(2024, 1, 1), dt.timedelta(1), "1.5"):
+        table = pa.table({"t": [1], "x": [value]})
+        for aggregate in (wr.median("x"), wr.approx_quantile("x")):
+            with pytest.raises(wr.AggregateError, match=r"row 0.*quantiles are .*: (cast|take)"):
+                wr.events(table, time="t").window(wr.Tumbling(10)).agg(m=aggregate)
+
+
+def test_explain_says_that_state_grows_with_the_rows_and_what_does_not():
+    query = wr.query(time="t").window(wr.Sliding(60, slide=1))
+    for aggregate in (wr.median("x"), wr.quantile("x", 0.9)):
+        assert (
+            "m: every value of its windows, so that state grows with the rows; approx_quantile keeps few"
+            in (query.agg(m=aggregate).explain())
+        )
+    assert "grows" not in query.agg(m=wr.approx_quantile("x")).explain()
 
 
 # -- rounded -------------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ def test_frames_of_rows_and_of_labels(spark: Any) -> None:
     assert "a label comes out once the watermark has passed what it may see" in served
     framed = wr.query(time="ts", watermark="1m").rolling("1h", "2h").agg(n=wr.count()).explain(stream)
     assert "rolling on a stream: a result per row, over\n" in framed
+    held = wr.query(time="ts", watermark="1m").window(wr.Tumbling("1m")).agg(m=wr.median("value"))
+    assert "state of m: every value of its windows, so that state grows with the rows" in held.explain(stream)
 
 
 def test_why_an_aggregate_is_not_native(spark: Any) -> None:

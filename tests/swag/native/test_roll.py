@@ -16,6 +16,7 @@ import windrow as wr
 from support.aggregates import ALGORITHMS, CASES, Case
 from support.budget import examples
 from windrow.monoids.equality import magnitude, same
+from windrow.swag.native.drivers import _is_cheap
 
 NATIVE = [
     wr.swag.Recalc,
@@ -165,6 +166,12 @@ def test_rows_in_blocks_have_the_bits_of_rows_one_by_one(
         window.check_invariants()
         assert window.query() == single.query()
     assert one_by_one(window, values[390:], size) == one_by_one(single, values[390:], size)
+
+
+def test_blocks_lift_values_twice_only_where_that_costs_nothing() -> None:
+    assert _is_cheap(wr.sum.lift)
+    assert _is_cheap(wr.stddev.lift)
+    assert not _is_cheap(wr.geo_mean.lift), "a logarithm"
 
 
 def test_rolling_rows_of_a_query_in_blocks_have_the_bits_of_rows_one_by_one() -> None:
