@@ -2,12 +2,15 @@
 
 A tenth as many labels as events, both of the same 14 days in no order, 100 and 2,000 events per key.
 For each label the sum and the count of the events of its key in the 7 days before it. The join is Spark's
-own: equal keys, a range of times, then a group by label. Besides, windrow alone: three sizes against one, and
-a key that has a tenth of all events against even keys.
+own: equal keys, a range of times, then a group by label. It makes a row for each pair of a label and an
+event of its key: as many as labels times events per key where keys are even, and far more where they are
+not, so keys are also drawn as names and words are distributed, the k-th with a share of 1/k. Besides, windrow
+alone: three sizes against one, and a key that has a tenth of all events against even keys.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,6 +30,7 @@ def asof_lines(
     """``seconds`` times frames in turn; ``keep`` writes a frame to disk and reads it back."""
     for each in (100, 2_000):
         yield from _lines(spark, seconds, line, rows, max(rows // each, 1), keep)
+    yield from _uneven_lines(spark, seconds, line, rows, max(rows // 100, 1), keep)
 
 
 def _lines(
@@ -44,12 +48,28 @@ def _lines(
     yield line("as-of, a key with a tenth of all: even keys take", keys, rows, skewed, mine)
 
 
-def _points(spark: Any, rows: int, keys: int, hot: float, seed: int, time: str, key: str) -> Any:
+def _uneven_lines(
+    spark: Any, seconds: Callable[..., list[float]], line: Any, rows: int, keys: int, keep: Any
+) -> Iterator[dict[str, Any]]:
+    labels = keep(_points(spark, rows // 10, keys, None, 3, "at", "who").withColumnRenamed("v", "row"))
+    events = keep(_points(spark, rows, keys, None, 1, "ts", "user"))
+    ours = _features(events, labels, "7d")
+    seconds(ours, repeats=1)
+    (mine,) = seconds(ours)
+    (joined,) = seconds(_joined(events, labels), repeats=1)
+    yield line("as-of 7 days, uneven keys, against a range join", keys, rows, mine, joined)
+
+
+def _points(spark: Any, rows: int, keys: int, hot: float | None, seed: int, time: str, key: str) -> Any:
+    """Rows with a key, a time and a number; ``hot``: the share that one key has, None: all are uneven."""
     from pyspark.sql import functions
 
     moment = functions.lit(START_US) + (functions.rand(seed) * DAYS * DAY_US).cast("long")
-    even = (functions.rand(seed + 10) * keys).cast("long")
-    whose = functions.when(functions.rand(seed + 20) < hot, 0).otherwise(even)
+    drawn = functions.rand(seed + 10)
+    if hot is None:
+        whose = functions.exp(drawn * math.log(keys)).cast("long")
+    else:
+        whose = functions.when(functions.rand(seed + 20) < hot, 0).otherwise((drawn * keys).cast("long"))
     columns = [
         whose.alias(key),
         functions.timestamp_micros(moment).alias(time),

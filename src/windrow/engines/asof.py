@@ -60,7 +60,8 @@ def seen_columns(query: Spec, frame: Frame, points: Points | None = None) -> lis
     column for each aggregate and size."""
     assert query.frames is not None
     seen = _seen_rows(query, frame, points)
-    every = [RowRanges(*seen.ranges(each)) for _, each in query.frames.named]
+    is_one = points is not None and len(points) == 1
+    every = [RowRanges(*seen.ranges(each), disjoint=is_one) for _, each in query.frames.named]
     return aggregate_sizes(frame, [aggregate for _, aggregate in query.aggregates], every, query.min_count)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,7 +18,7 @@ from windrow.cli.errors import JobError
 from windrow.cli.execution.local.files import read_batches
 from windrow.cli.job import read_job
 from windrow.cli.main import main
-from windrow.testing import assert_same_results
+from windrow.testing import assert_same_results, no_leak
 
 BY_USER = wr.query(time="ts", by="user")
 AGGREGATES: dict[str, Any] = {"spent": wr.sum("amount"), "n": wr.count()}
@@ -49,6 +51,24 @@ def test_a_job_gives_what_the_query_gives(tmp_path: Path, text: str, query: wr.Q
         expected = query.agg(**AGGREGATES).run(payments(), at=labels(), at_time="decided_at", at_by="user_id")
     assert found.column_names == expected.column_names
     assert found.to_pylist() == expected.to_pylist()
+
+
+def test_no_label_of_a_job_sees_its_future(tmp_path: Path) -> None:
+    write_payments(tmp_path)
+    job = write_job(tmp_path, ASOF)
+
+    def run(known: pa.Table, asked: pa.Table) -> pa.Table:
+        pq.write_table(known, tmp_path / "payments" / "a.parquet")
+        (tmp_path / "payments" / "b.parquet").unlink(missing_ok=True)
+        pq.write_table(asked, tmp_path / "labels.parquet")
+        shutil.rmtree(tmp_path / "results", ignore_errors=True)
+        assert main(["run", str(job), "--engine", "local", "--quiet"]) == 0
+        return pa.concat_tables(pq.read_table(part) for part in (tmp_path / "results").glob("*.parquet"))
+
+    query = BY_USER.asof("1d", "7d", lag="1h").agg(**AGGREGATES)
+    # a job refuses files without rows: each of these labels sees some
+    asked = labels().filter(pc.field("user_id") != "eve").slice(10)
+    no_leak(query, payments(), asked, at_time="decided_at", at_by="user_id", run=run, most=3)
 
 
 ROLLING = [

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -29,24 +31,34 @@ def answered(
 ) -> pa.Table:
     """The labels with what each sees of the events; labels that may see what was dropped are refused."""
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")
-    if state.columns is not None:
-        timed, times = _timed(plan, state, labels, at_time)
-        _refuse_old(plan, state, timed, times, at_time, at_by)
-    return answered_from(plan, state, log, labels, at_time, at_by)
+    timed = None if state.columns is None else _timed(plan, state, labels, at_time)
+    if timed is not None:
+        _refuse_old(plan, state, *timed, at_time, at_by)
+    return answered_from(plan, state, log, labels, at_time, at_by, timed)
 
 
 def answered_from(
-    plan: Plan, state: State, log: EventLog, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
+    plan: Plan,
+    state: State,
+    log: EventLog,
+    labels: pa.Table,
+    at_time: str,
+    at_by: tuple[str, ...],
+    timed: tuple[pa.Table, Ints] | None = None,
 ) -> pa.Table:
-    """The same for labels of which it is known that all they may see is held."""
+    """The same for labels of which it is known that all they may see is held; ``timed``: those with a time,
+    and their times, where they are known."""
     query = plan.query
     if state.columns is None:
         return with_seen(query, _no_events(query, labels, at_time, at_by), labels, at_time, at_by)
     schema = plain_schema(state)
-    timed, times = _timed(plan, state, labels, at_time)
-    events = schema.empty_table()
-    if len(times):
-        events = log.seen(Asked.of(query, schema, timed, times, at_by), schema)
+    rows, times = _timed(plan, state, labels, at_time) if timed is None else timed
+    if not len(times):
+        return with_seen(query, schema.empty_table(), labels, at_time, at_by)
+    asked = Asked.of(query, schema, rows, times, at_by)
+    events = log.seen(asked, schema)
+    if len(asked) == 1:  # all events are of that key: none has to be compared
+        query, at_by = replace(query, by=()), ()
     return with_seen(query, events, labels, at_time, at_by)
 
 

@@ -1,11 +1,11 @@
 """As-of queries on Spark: labels and events, both DataFrames, as one.
 
-Plan: of the events the columns that are read, of the labels all, as one struct; both in one DataFrame, rows
-of a key to one partition, sorted by key and time, then one pass over sorted Arrow batches
-(:mod:`windrow.engines.spark.worker.rolling.frames_task`), whatever the number of sizes. Labels come back
-with their columns as they were. Cost: one shuffle of each table, one crossing to Python. Events that no label
-can see are left out before the shuffle where that is known (:mod:`windrow.engines.spark.pruning`), and hot
-keys are cut in time as for rolling.
+Plan: of the events the columns that aggregates read, of the labels all; both in one DataFrame, rows of a key
+to one partition, sorted by key and time (:mod:`windrow.engines.spark.places`: nearly), then one pass over
+sorted Arrow batches (:mod:`windrow.engines.spark.worker.rolling.frames_task`), whatever the number of sizes.
+Labels come back with their columns as they were. Cost: one shuffle of each table, one crossing to Python.
+Events that no label can see are left out before the shuffle where that is known
+(:mod:`windrow.engines.spark.pruning`), and hot keys are cut in time as for rolling.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from windrow.engines.spark.frames import (
     result_fields,
     ties_matter,
 )
+from windrow.engines.spark.places import placed
 from windrow.engines.spark.pruning import seen_events
 from windrow.engines.spark.rolling.reach import Segments
 from windrow.engines.spark.rolling.skew import splits
 from windrow.engines.spark.run import check
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.worker.rolling.frames_task import CLOCK, LABEL, answer_batches
+from windrow.engines.spark.worker.rolling.frames_task import CLOCK, LABEL, LabelColumns, answer_batches
 from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
 from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import check_columns
@@ -60,14 +61,17 @@ def run_asof(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[s
         return run_labels(query, events, labels, at_time, at_by)
     schema = arrow_schema(events, needed_columns(query))
     kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
-    payload = packed(query)
+    payload, asking = packed(query), LabelColumns(labels.columns, schema.field(query.time).type)
     rows, keys = _rows(query, events, labels, at_time, at_by)
 
     def task(batches: Iterable[Any]) -> Iterator[Any]:
-        return answer_batches(payload, keys, kinds, batches)
+        return answer_batches(payload, keys, kinds, batches, labels=asking)
 
-    arrangement = replace(query, time=CLOCK)
-    sorted_rows = arranged(arrangement, rows, list(map(column, keys)), ties_matter(query, schema))
+    if query.order:  # values of any type, which Spark compares
+        arrangement = replace(query, time=CLOCK)
+        sorted_rows = arranged(arrangement, rows, list(map(column, keys)), ties_matter(query, schema))
+    else:
+        sorted_rows = placed(query, rows, keys, CLOCK, is_integer=TimeAxis(asking.time_type).is_integer)
     return mapped(sorted_rows, task, StructType([*labels.schema.fields, *result_fields(query, schema)]))
 
 
@@ -100,7 +104,7 @@ def _rows(
     """Events and labels in one DataFrame, and the columns that are its keys."""
     from pyspark.sql import functions
 
-    names = needed_columns(query)
+    names = list(dict.fromkeys([*(c for _, a in query.aggregates for c in a.reads), *query.order]))
     own = [f"__windrow_key{k}" for k in range(len(query.by))]
     shared = [_shared_type(events, by, labels, at) for by, at in zip(query.by, at_by, strict=True)]
     clock = functions.expr(microseconds(query.time, arrow_schema(events, [query.time])))
@@ -113,10 +117,11 @@ def _rows(
     points = labels.select(
         *(column(at).cast(kind).alias(key) for at, kind, key in zip(at_by, shared, own, strict=True)),
         asked.alias(CLOCK),
-        functions.struct(*map(column, labels.columns)).alias(LABEL),
+        functions.lit(True).alias(LABEL),
+        *(column(name).alias(f"{LABEL}{k}") for k, name in enumerate(labels.columns)),
     )
     known = seen_events(query, known, points, own)
-    if ties_matter(query, arrow_schema(events, names)):
+    if ties_matter(query, arrow_schema(events, needed_columns(query))):
         known = numbered(known)
     keys = list(own)
     if splits(query, events):

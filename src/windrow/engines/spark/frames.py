@@ -11,6 +11,7 @@ from windrow.engines.spark.compat import arrow_type
 from windrow.engines.spark.shipping import shipped
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.lifetime import Task
+from windrow.engines.spark.worker.rolling.placed_rows import ARRIVAL
 from windrow.partials.partials import needs_order
 from windrow.spec import Spec
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
 __all__ = [
-    "ARRIVAL",
     "arranged",
     "arrow_schema",
     "column",
@@ -31,9 +31,6 @@ __all__ = [
     "result_fields",
     "ties_matter",
 ]
-
-#: the column that tells in which order rows of equal time came
-ARRIVAL = "__windrow_arrival"
 
 
 def column(name: str) -> Column:

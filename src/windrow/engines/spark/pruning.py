@@ -6,8 +6,9 @@ hash of each (a Bloom filter with one hash): a scalar subquery, which Spark runs
 events of other keys pass, and none that a label sees is lost.
 
 The labels are read twice for it. So it is done where that is cheap and gives the same rows both times: they
-are read from files or memory, with nothing but filters and expressions on the way. All this is known from
-Spark's plan: nothing runs to find it out.
+are read from files or memory, with nothing but filters and expressions on the way. It takes about as long as
+a shuffle of a million events, so that the events have to be of some size: ``spark.windrow.prune.minBytes``.
+All this is known from Spark's plan: nothing runs to find it out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from windrow.arrays import END_OF_TIME
 from windrow.engines.spark.frames import column
-from windrow.engines.spark.rolling.skew import is_read_cheaply
+from windrow.engines.spark.rolling.skew import is_large, is_read_cheaply
 from windrow.engines.spark.worker.rolling.frames_task import CLOCK
 from windrow.spec import Spec
 from windrow.windows.relative import TimeFrame
@@ -25,15 +26,18 @@ from windrow.windows.relative import TimeFrame
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["seen_events"]
+__all__ = ["LARGE", "seen_events"]
 
+#: from how many bytes of events on, as Spark estimates them, a look at the labels is worth it
+LARGE = "spark.windrow.prune.minBytes"
+_BYTES = 64 << 20
 #: words of 64 bits in the filter of keys: 128 KiB, in which 100,000 keys set a tenth of the bits
 _WORDS = 1 << 14
 
 
 def seen_events(query: Spec, events: DataFrame, points: DataFrame, keys: Sequence[str]) -> DataFrame:
     """The events without those that no point sees, where that is worth a second look at the points."""
-    if not hasattr(points, "scalar") or not is_read_cheaply(points):
+    if not hasattr(points, "scalar") or not is_read_cheaply(points) or not is_large(events, LARGE, _BYTES):
         return events
     known = _look(points, keys).scalar()
     first, last = _ends(query)
@@ -61,7 +65,7 @@ def _look(points: DataFrame, keys: Sequence[str]) -> DataFrame:
         _word(bit).alias("at"), _mask(bit).alias("bits"), column(CLOCK).alias("clock")
     )
     none = functions.lit(None).cast("long")
-    every = points.sparkSession.range(_WORDS).select(
+    every = points.sparkSession.range(0, _WORDS, 1, 1).select(
         functions.col("id").alias("at"), functions.lit(0).cast("long").alias("bits"), none.alias("clock")
     )
     words = (
@@ -73,12 +77,12 @@ def _look(points: DataFrame, keys: Sequence[str]) -> DataFrame:
             functions.max("clock").alias("high"),
         )
     )
-    pairs = functions.array_sort(functions.collect_list(functions.struct("at", "bits")))
+    pairs = functions.sort_array(functions.collect_list(functions.struct("at", "bits")))
     return words.agg(
         functions.struct(
             functions.min("low").alias("low"),
             functions.max("high").alias("high"),
-            functions.transform(pairs, lambda pair: pair.getField("bits")).alias("words"),
+            pairs.getField("bits").alias("words"),
         ).alias("known")
     )
 

@@ -18,7 +18,7 @@ from windrow.engines.spark.worker.streaming.label_step import Labels, label_step
 from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place
 from windrow.errors import ChangedQuery, CorruptState
-from windrow.testing import assert_same_results
+from windrow.testing import assert_same_results, no_leak
 
 EVENTS = pa.schema([("ts", pa.int64()), ("user", pa.int32()), ("s", pa.string())])
 LABELS = pa.schema([("id", pa.int64()), ("at", pa.int64()), ("who", pa.int64())])
@@ -107,6 +107,25 @@ def test_each_label_comes_out_once_with_what_a_table_gives(
     assert stream.counts["rows_in"] == 9 * 40 == stream.counts["rows_aggregated"] + late
     held = [len(entries.blocks) for entries in stream.entries.values()]
     assert max(held) <= 6  # the index, and few blocks
+
+
+def test_no_label_of_a_stream_sees_its_future() -> None:
+    """Events and labels come in steps; the watermark follows, as no_leak adds events behind all others."""
+    query = START.asof(5, 9, lag=1).agg(s=wr.concat("s"), n=wr.count())
+    choose = random.Random(9)
+    events = pa.concat_tables([events_of(step, choose) for step in range(8)])
+    labels = pa.concat_tables([labels_of(step, choose) for step in range(3, 6)])
+
+    def run(known: pa.Table, asked: pa.Table) -> pa.Table:
+        stream = LabelStream(query)
+        found = [row for start in range(0, len(known) or 1, 9) for row in stream.batch(
+            known.slice(start, 9).cast(EVENTS), asked.slice(start, 9), 0
+        )]  # fmt: skip
+        assert not found
+        found = stream.batch(EVENTS.empty_table(), LABELS.empty_table(), 10_000)
+        return pa.Table.from_pylist(sorted(found, key=lambda row: row["id"]))
+
+    no_leak(query, events, labels, at_time="at", at_by="who", run=run)
 
 
 def mark_of(kept: list[pa.Table], before: int) -> int:

@@ -21,7 +21,7 @@ from windrow.windows.relative import fixed_reach
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["LARGE", "SETTING", "is_read_cheaply", "splits", "why_not_split"]
+__all__ = ["LARGE", "SETTING", "is_large", "is_read_cheaply", "splits", "why_not_split"]
 
 SETTING = "spark.windrow.skew"
 #: from how many bytes on, as Spark estimates them, ``auto`` looks for hot keys
@@ -82,18 +82,28 @@ def _why_not_looked_at(frame: DataFrame) -> str:
     costly = _costly(plan)
     if costly is not None:
         return f"to read the input twice would do {costly} twice, and {_REMEDY}"
-    size, large = int(str(plan.stats().sizeInBytes())), _large(frame)
+    size, large = _size(plan), _bytes_of(frame, LARGE, _LARGE_BYTES)
     if size < large:
         return f"the input is of {size:,} bytes ({LARGE} is {large:,}), and {_REMEDY}"
     return ""
 
 
-def _large(frame: DataFrame) -> int:
-    given = str(frame.sparkSession.conf.get(LARGE, str(_LARGE_BYTES)))
+def is_large(frame: DataFrame, setting: str, default: int) -> bool:
+    """Whether a frame is, as Spark estimates it, of at least as many bytes as a setting says."""
+    least, plan = _bytes_of(frame, setting, default), optimized_plan(frame)
+    return plan is not None and _size(plan) >= least
+
+
+def _size(plan: Any) -> int:
+    return int(str(plan.stats().sizeInBytes()))
+
+
+def _bytes_of(frame: DataFrame, setting: str, default: int) -> int:
+    given = str(frame.sparkSession.conf.get(setting, str(default)))
     try:
         return int(given)
     except ValueError:
-        raise ValueError(f"{LARGE}={given!r}: give a whole number of bytes") from None
+        raise ValueError(f"{setting}={given!r}: give a whole number of bytes") from None
 
 
 def _nodes(plan: Any) -> list[str]:

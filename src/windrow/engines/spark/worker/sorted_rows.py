@@ -18,7 +18,7 @@ from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis, read_times
 from windrow.spec import Spec
 
-__all__ = ["RowReader", "SortedRows", "column_of", "named_by_time"]
+__all__ = ["RowReader", "SortedRows", "column_of", "named_by_clock", "named_by_time"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,15 @@ class RowReader:
 def named_by_time(frame: Frame, time: str) -> Frame:
     """The same frame, which names its rows by their time: numbers of rows in a partition say nothing."""
     return replace(frame, row_name=functools.partial(_with_time, frame.table, time))
+
+
+def named_by_clock(frame: Frame, time: str, axis: TimeAxis) -> Frame:
+    """The same where the table has no time column: times are those of the frame, on the events' axis."""
+
+    def name(row: int) -> str:
+        return f"the row with {time}={axis.column(frame.unordered_times[row : row + 1])[0].as_py()!s}"
+
+    return replace(frame, row_name=name)
 
 
 def _with_time(table: pa.Table, time: str, row: int) -> str:

@@ -13,6 +13,7 @@ the rows of a key.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +24,9 @@ import pyarrow as pa
 from windrow.arrays import Ints, Mask
 from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed
 from windrow.engines.spark.worker.query_bytes import unpacked
+from windrow.engines.spark.worker.rolling.placed_rows import PLACE, in_order
 from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
-from windrow.engines.spark.worker.sorted_rows import named_by_time
+from windrow.engines.spark.worker.sorted_rows import named_by_clock, named_by_time
 from windrow.partials.aggregate import aggregate_sizes
 from windrow.partials.ranges import RowRanges
 from windrow.rows.frame import Frame
@@ -35,10 +37,11 @@ from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
 from windrow.windows.relative import CALENDAR_SLACK, RelativeFrame, RowFrame
 
-__all__ = ["CLOCK", "LABEL", "FrameTask", "answer_batches"]
+__all__ = ["CLOCK", "LABEL", "FrameTask", "LabelColumns", "answer_batches"]
 
-#: the times of events and labels, as windows count them, and the columns of labels, null for events
+#: the times of events and labels, as windows count them
 CLOCK = "__windrow_clock"
+#: true for labels, null for events; and what the names of labels' columns begin with, which events lack
 LABEL = "__windrow_label"
 
 
@@ -48,26 +51,57 @@ def answer_batches(
     kinds: Sequence[Any],
     batches: Iterable[Any],
     rows: int = CHUNK_ROWS,
+    labels: LabelColumns | None = None,
 ) -> Iterator[Any]:
-    """What mapInArrow runs: batches of a partition, sorted by these key columns and time, in; points with
-    result columns of these types out."""
+    """What mapInArrow runs: batches of a partition, sorted by these key columns and time, or by their places,
+    in; points with result columns of these types out. ``labels``: where labels ask, and not rows."""
     task: FrameTask | None = None
-    for table in chunked(batches, rows):
-        task = task or FrameTask(unpacked(payload), keys, kinds, table.schema)
+    for table in _sorted(chunked(batches, rows), keys):
+        task = task or FrameTask(unpacked(payload), keys, kinds, table.schema, labels)
         yield from task.push(table)
     if task is not None:
         yield from task.finish()
 
 
+def _sorted(tables: Iterator[pa.Table], keys: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows by key and time, which they may be already."""
+    first = next(tables, None)
+    if first is None:
+        return iter(())
+    tables = itertools.chain([first], tables)
+    return in_order(tables, keys, CLOCK) if PLACE in first.column_names else tables
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """What is known of labels, and of events besides."""
+
+    #: the names of labels' columns, which travel by numbers: events may have the same names
+    names: list[str]
+    #: the type of the events' times, to name an event by
+    time_type: Any
+
+    @property
+    def columns(self) -> list[str]:
+        return [f"{LABEL}{k}" for k in range(len(self.names))]
+
+
 class FrameTask:
     """One partition on its way through."""
 
-    def __init__(self, query: Spec, keys: Sequence[str], kinds: Sequence[Any], schema: pa.Schema) -> None:
+    def __init__(
+        self,
+        query: Spec,
+        keys: Sequence[str],
+        kinds: Sequence[Any],
+        schema: pa.Schema,
+        labels: LabelColumns | None = None,
+    ) -> None:
         assert query.frames is not None
+        self._labels = labels
         self._query, self._keys, self._kinds = query, tuple(keys), kinds
         self._frames = [frame for _, frame in query.frames.named]
-        self._is_asof = LABEL in schema.names
-        own = (SEGMENT, CONTEXT, CLOCK, LABEL)
+        own = (SEGMENT, CONTEXT) if labels is None else (SEGMENT, CLOCK, LABEL, *labels.columns)
         self._columns = [name for name in schema.names if name not in own]
         #: what is held, and which of these rows are points that wait
         self._held = schema.empty_table()
@@ -104,15 +138,16 @@ class FrameTask:
     # -- rows ------------------------------------------------------------------------------------------------
 
     def _read(self, table: pa.Table) -> _Rows:
-        axis, times, missing = read_times(table.column(CLOCK if self._is_asof else self._query.time), "time")
+        is_asof = self._labels is not None
+        axis, times, missing = read_times(table.column(CLOCK if is_asof else self._query.time), "time")
         lost = np.zeros(len(times), np.bool_) if missing is None else missing
         keys = np.cumsum(KeyRuns(self._keys).starts(table)) - 1 if self._keys else np.zeros(len(times), int)
         asks = np.ones(len(times), np.bool_)
-        if self._is_asof:
+        if is_asof:
             asks = table.column(LABEL).is_valid().to_numpy()
         elif CONTEXT in table.column_names:
             asks = ~table.column(CONTEXT).to_numpy()
-        is_event = ~lost & ~asks if self._is_asof else ~lost
+        is_event = ~lost & ~asks if is_asof else ~lost
         asks[: len(self._waits)] &= self._waits  # the others have their answers
         return _Rows(
             table=table,
@@ -122,7 +157,7 @@ class FrameTask:
             events=np.flatnonzero(is_event),
             points=np.flatnonzero(asks & ~lost),
             timeless=np.flatnonzero(asks & lost),
-            points_are_events=not self._is_asof,
+            points_are_events=not is_asof,
         )
 
     # -- which points are ready, and what the others will see ------------------------------------------------
@@ -178,7 +213,7 @@ class FrameTask:
     def _answered(self, rows: _Rows, ranges: Sequence[tuple[Ints, Ints]], ready: int) -> pa.Table:
         """The points that are ready with their results, and those without a time with null."""
         points = rows.points[:ready]
-        frame = named_by_time(rows.frame(self._query, self._keys, self._columns), self._query.time)
+        frame = self._named(rows.frame(self._keys, self._columns))
         asked = np.concatenate([rows.timeless, points])
         places = np.concatenate([np.full(len(rows.timeless), -1), np.arange(len(points))])
         order = np.argsort(asked, kind="stable")
@@ -195,13 +230,16 @@ class FrameTask:
             out = out.append_column(name, conformed(column, kind))
         return out
 
+    def _named(self, frame: Frame) -> Frame:
+        """The frame, which names its rows by their time."""
+        if self._labels is None:
+            return named_by_time(frame, self._query.time)
+        return named_by_clock(frame, self._query.time, TimeAxis(self._labels.time_type))
+
     def _own_columns(self, table: pa.Table, chosen: Any) -> pa.Table:
-        if not self._is_asof:
+        if self._labels is None:
             return table.select(self._columns).take(chosen)
-        labels = table.column(LABEL).take(chosen)
-        fields = list(labels.type)
-        parts = labels.combine_chunks().flatten() if len(chosen) else [pa.nulls(0, f.type) for f in fields]
-        return pa.table(list(parts), schema=pa.schema(fields))
+        return table.select(self._labels.columns).take(chosen).rename_columns(self._labels.names)
 
 
 @dataclass(frozen=True)
@@ -235,10 +273,11 @@ class _Rows:
         count = int(self.keys[-1]) + 1 if len(self.keys) else 0
         return np.searchsorted(self.keys[self.events], np.arange(count + 1))
 
-    def frame(self, query: Spec, by: tuple[str, ...], columns: Sequence[str]) -> Frame:
+    def frame(self, by: tuple[str, ...], columns: Sequence[str]) -> Frame:
         """The events, which are in processing order."""
         count = int(self.keys[-1]) + 1 if len(self.keys) else 0
-        table = self.table.select([*dict.fromkeys([*columns, *by])])
+        # a table without columns would have no rows
+        table = self.table.select([*dict.fromkeys([*columns, *by])] or self.table.column_names[:1])
         return Frame(
             table=table if len(self.events) == len(self.times) else table.take(pa.array(self.events)),
             by=tuple(name for name in by if name != SEGMENT),
