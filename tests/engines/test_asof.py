@@ -14,8 +14,11 @@ import pytest
 
 import windrow as wr
 from windrow.errors import RejectedRows, UnknownColumn
+from windrow.rows import points
+from windrow.slicing.finder import relative
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import CONCATENATION
+from windrow.threads import using_threads
 
 EVENTS = pa.table(
     {"ts": [1, 5, 5, 9, 20, 3], "user": ["a", "a", "b", "a", "b", None], "v": [1, 2, 3, 4, 5, 6]}
@@ -484,3 +487,15 @@ def test_the_last_event_as_polars_joins_it(orders: Any) -> None:
         right.with_columns(found_ts="ts"), left_on="at", right_on="ts", by_left="who", by_right="user"
     )
     assert_same_results(found, joined.select("at", "who", "row", ts="found_ts", x="x"))
+
+
+def test_threads_that_share_many_labels_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    events = pa.table({"ts": rng.integers(0, 90, 200), "user": rng.integers(0, 5, 200), "v": np.arange(200)})
+    asked = pa.table({"ts": rng.integers(0, 99, 60), "user": rng.integers(0, 7, 60)})
+    query = wr.query(time="ts", by="user").asof(7, 20, "all").agg(total=wr.sum("v"), n=wr.count())
+    expected = query.run(events, at=asked)
+    monkeypatch.setattr(relative, "_POINTS", 4)
+    monkeypatch.setattr(points, "_MANY", 1)
+    with using_threads(3):
+        assert query.run(events, at=asked).equals(expected)

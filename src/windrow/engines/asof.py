@@ -51,7 +51,7 @@ def with_seen(
     points = read_points(frame, query.time, labels, at_time, at_by)
     frame.warn_of_rejected(query.time)
     points.warn_of_rejected(at_time)
-    columns = [points.scattered(column) for column in seen_columns(query, frame, points)]
+    columns = points.all_scattered(seen_columns(query, frame, points))
     return with_results(query, labels, columns)
 
 

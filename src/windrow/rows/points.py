@@ -8,6 +8,7 @@ Cost: O(labels + keys) for the keys, O(labels log labels) for the order, nothing
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from windrow.rows.frame import Frame
 from windrow.rows.keys import shared_keys
 from windrow.rows.sorting import counting_sort, stable_order
 from windrow.rows.times import TimeAxis, read_times
+from windrow.threads import in_threads
 
 __all__ = [
     "Points",
@@ -32,6 +34,9 @@ __all__ = [
     "read_points",
     "shared_key_type",
 ]
+
+#: points from which on threads share the columns of their results
+_MANY = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,14 @@ class Points:
     def __len__(self) -> int:
         return len(self.times)
 
-    def scattered(self, column: Any) -> Any:
+    def all_scattered(self, columns: Sequence[Any]) -> list[Any]:
         """Results of the points at the places of their labels; null for labels without a time."""
-        return column if self.rows is None else column.take(self._places)
+        if self.rows is None:
+            return list(columns)
+        places = self._places
+        if len(self) < _MANY:
+            return [column.take(places) for column in columns]
+        return in_threads(lambda column: column.take(places), columns)
 
     def warn_of_rejected(self, time: str) -> None:
         """Say how many labels have no time in this column."""

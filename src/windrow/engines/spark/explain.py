@@ -81,7 +81,7 @@ def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     if is_asof:
         points = [
             "  before the shuffle: events that no label can see are left out, where labels are read from "
-            "files or memory",
+            "files or memory and events are many (spark.windrow.prune.minBytes)",
             _arrangement(query, schema).replace("rows go", "events and labels go"),
         ]
         rest = ["  labels without a time have null results", f"{read} of the events are left out"]

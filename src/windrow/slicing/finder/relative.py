@@ -21,12 +21,15 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.slicing.finder.moved_times import moved_times
+from windrow.threads import in_threads
 from windrow.windows.relative import Bound, RelativeFrame, RowFrame, TimeFrame
 from windrow.windows.timeline.durations import Duration
 
 __all__ = ["SeenRows", "bounds_at"]
 
 _NONE: Ints = np.zeros(0, np.int64)
+#: points that a thread searches for at a time
+_POINTS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -88,16 +91,27 @@ class SeenRows:
 
     def _searched(self, bound: Bound, keys: Ints, after: bool) -> Ints:
         bounds = bounds_at(bound, self.times if self.moments is None else self.moments)
-        out = np.empty(len(keys), np.int64)
         if self.fractions is None and self.point_fractions is None:
-            bounds = bounds + 1 if after else bounds
-            _find_first(self.times, _NONE, self.runs, keys, bounds, _NONE, out)
-            return out
+            return self._found_in_pieces(_NONE, keys, bounds + 1 if after else bounds, _NONE)
         rows, points = (
             np.zeros(count, np.int64) if each is None else each
             for count, each in ((len(self.times), self.fractions), (len(keys), self.point_fractions))
         )
-        _find_first(self.times, rows, self.runs, keys, bounds, points + 1 if after else points, out)
+        return self._found_in_pieces(rows, keys, bounds, points + 1 if after else points)
+
+    def _found_in_pieces(self, fractions: Ints, keys: Ints, bounds: Ints, parts: Ints) -> Ints:
+        """:func:`_find_first` for all points; threads share many, each piece searches from its own key on."""
+        out = np.empty(len(keys), np.int64)
+
+        def find(piece: slice) -> None:
+            points = keys[piece], bounds[piece], parts[piece], out[piece]
+            _find_first(self.times, fractions, self.runs, *points)
+
+        if len(keys) < 2 * _POINTS:
+            find(slice(None))
+        else:
+            find(slice(0, 0))  # compiles, before threads do
+            in_threads(find, [slice(front, front + _POINTS) for front in range(0, len(keys), _POINTS)])
         return out
 
 
