@@ -41,11 +41,13 @@ class Asked:
             keys_like(schema.field(by).type, by, labels.column(at), at)
             for by, at in zip(query.by, at_by, strict=True)
         ]
-        numbers: dict[bytes, int] = {}
         keys = key_bytes(columns, labels.num_rows)
-        places = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.int64, len(keys))
         retention = Retention.of(query)
         lows, highs, nears = _stretches(retention, times)
+        if len(keys) == 1:
+            return cls(keys, lows, highs, nears, retention.rows)
+        numbers: dict[bytes, int] = {}
+        places = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.int64, len(keys))
         first, near = (_by_key(np.minimum, places, each, END_OF_TIME) for each in (lows, nears))
         last = _by_key(np.maximum, places, highs, START_OF_TIME)
         return cls(list(numbers), first, last, near, retention.rows)

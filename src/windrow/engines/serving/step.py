@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
@@ -63,7 +63,12 @@ def judged_at(plan: Plan, state: State) -> int:
 def plain_schema(state: State) -> pa.Schema:
     """The columns of events, in plain types."""
     assert state.columns is not None
-    return plain_table(state.columns.schema.empty_table(), state.columns.schema.names).schema
+    return _plain(state.columns.schema)
+
+
+@lru_cache(maxsize=64)
+def _plain(schema: pa.Schema) -> pa.Schema:
+    return plain_table(schema.empty_table(), schema.names).schema
 
 
 def pushed(
