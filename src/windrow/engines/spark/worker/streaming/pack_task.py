@@ -81,9 +81,11 @@ def pack_batches(
             found = [(buckets[place], None, blob, *_NONE) for place, blob in blobs]
             clock = as_clock(largest, state.axis.is_integer)
             found += [(bucket, clock, None, *_NONE) for bucket in buckets]
-        if left.counts.total():
+        if any(left.counts.values()):
             rows_left = write_rows(pa.concat_tables(left.tables)) if left.tables else None
-            found.append((buckets[0], None, None, rows_left, *(left.counts[reason] for reason in REJECTED)))
+            found.append(
+                (buckets[0], None, None, rows_left, *(left.counts.get(reason, 0) for reason in REJECTED))
+            )
         yield _batch(found)
 
 
