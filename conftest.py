@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from chaos import RUNS
+from support import both_forms
 from support.budget import SHARES, examples
 from support.redis_server import redis_program
 from support.scopes import SHARED, scope_of
@@ -23,6 +24,11 @@ ROOT = Path(__file__).resolve().parent
 
 # Compiled kernels stay inside the work tree: a second run starts warm and nothing outside is touched.
 os.environ.setdefault("WINDROW_CACHE_DIR", str(ROOT / ".cache" / "kernels"))
+
+# Tests are of native code; tests/compile/test_forms.py shows that kernels do the same when interpreted.
+os.environ.setdefault("WINDROW_COMPILE", "always")
+if os.environ.get("WINDROW_BOTH_FORMS"):
+    both_forms.install()
 
 # Shells start commands in the background with SIGINT ignored, and children inherit that: tests of Ctrl-C
 # would wait without end.

@@ -131,3 +131,28 @@ def test_an_operator_prints_its_query_and_what_it_holds() -> None:
 def test_a_store_prints_by_its_kind_alone() -> None:
     query = wr.query(time="t").rolling(rows=3, store=MemoryStore()).agg(n=wr.count())
     assert repr(query) == "wr.query(time='t').rolling(rows=3, store=<MemoryStore>).agg(n=count())"
+
+
+def test_notebooks_show_queries_operators_and_plans_escaped() -> None:
+    """Names come from users, and from data."""
+    query = (
+        wr.query(time="<t>", by="a&b", watermark=2)
+        .window(**{"<i>": wr.Tumbling(10)})
+        .agg(**{"<script>": wr.max("<v>")})
+    )
+    operator = query.open()
+    operator.push(pa.table({"<t>": [1], "a&b": ["<k>"], "<v>": [1.0]}))
+    shown = [query._repr_html_(), operator._repr_html_(), query.explain()._repr_html_()]  # type: ignore[attr-defined]
+    for text in shown:
+        for own in ("table", "caption", "tr", "th", "td", "pre"):
+            text = text.replace(f"<{own}>", "").replace(f"</{own}>", "")
+        assert "<" not in text
+        assert "&lt;script&gt;" in text
+    assert "<th>window &lt;i&gt;</th><td>Tumbling(10)</td>" in shown[0]
+    assert "<caption>windrow Operator</caption><tr><th>holds</th><td>1 key, 1 slice, watermark" in shown[1]
+
+
+def test_an_explanation_is_text() -> None:
+    explained = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count()).explain()
+    assert isinstance(explained, str)
+    assert explained.startswith("rows: ")

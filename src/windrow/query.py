@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from windrow.arguments import check_window, named_aggregates
 from windrow.frame_arguments import asof_frames, rolling_of
+from windrow.html_text import Explanation
 from windrow.monoids.base import Aggregate
 from windrow.names import check_keywords
 from windrow.query_settings import check_settings, checked_labels, checked_waits, column_names, waiting
@@ -380,17 +381,17 @@ class Query(Spec):
     def explain(self, data: Any = None) -> str:
         """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
         DataFrame: what will run on it, and Spark's own plan; of as-of windows, which take labels besides,
-        the words alone."""
+        the words alone. Notebooks show it line by line."""
         self._check_complete()
         from windrow.engines.spark import is_spark_frame
 
         if is_spark_frame(data):
             from windrow.engines.spark.explain import explain as explain_on_spark
 
-            return explain_on_spark(self, data)
+            return Explanation(explain_on_spark(self, data))
         from windrow.engines.explain import explain
 
-        return explain(self)
+        return Explanation(explain(self))
 
     # -- checks
     # ----------------------------------------------------------------------------------------------------

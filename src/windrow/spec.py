@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from windrow.html_text import html_table
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Session, TimeWindow, Window, decided_by_gaps, decided_by_time
 from windrow.windows.relative import RelativeFrame
@@ -149,12 +150,30 @@ class Spec:
             calls.append(f"agg({_keywords(self.aggregates)})")
         return ".".join(calls)
 
+    def _repr_html_(self) -> str:
+        """The same for notebooks, as a table."""
+        return html_table("windrow query", self._parts())
+
+    def _parts(self) -> Iterator[tuple[str, str]]:
+        """Settings, windows and aggregates, each with its name."""
+        yield from self._given()
+        for name, window in self.windows:
+            yield f"window {name}".rstrip(), repr(window)
+        for method, over in (("rolling", self.rolling_over), ("asof", self.asof_over)):
+            if over is not None:
+                yield method, over.arguments
+        for name, aggregate in self.aggregates:
+            yield f"agg {name}", repr(aggregate)
+
     def _settings(self) -> Iterator[str]:
         """The settings that are not the default, as keywords."""
+        return (f"{name}={text}" for name, text in self._given())
+
+    def _given(self) -> Iterator[tuple[str, str]]:
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name not in _METHODS and (each.default is MISSING or value != each.default):
-                yield f"{each.name}={_shown(value)}"
+                yield each.name, _shown(value)
 
 
 #: what is not a keyword of query() but has a method

@@ -19,7 +19,7 @@ def halved(value: float, by: float = 2.0) -> float:
 
 
 def step() -> Any:
-    return jit_for(checked=True)(halved)
+    return jit_for(checked=True)(halved).compiled
 
 
 def wrappers(dispatcher: Any) -> list[str]:
@@ -62,5 +62,5 @@ def test_a_step_can_be_pickled() -> None:
 def test_the_functions_of_a_monoid_are_steps() -> None:
     form = native(wr.max("v").monoid, (np.dtype("f8"),))
     assert form is not None
-    assert all(isinstance(function, Step) for function in (form.lift, form.combine, form.lower))
+    assert all(isinstance(function.compiled, Step) for function in (form.lift, form.combine, form.lower))
     assert form.combine(1.0, form.lift(2.0)) == 2.0

@@ -19,6 +19,9 @@ from typing import Any
 from windrow.monoids.base import Monoid
 from windrow.monoids.own import monoid
 
+# What is measured is native code, also where so few rows would be interpreted.
+os.environ.setdefault("WINDROW_COMPILE", "always")
+
 __all__ = ["Counter", "least_seconds", "machine", "power", "resident_bytes", "round_counts"]
 
 

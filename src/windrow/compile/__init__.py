@@ -4,8 +4,12 @@ A kernel is written once, as a closure factory over lift, combine and lower ([DE
 source for compiled and interpreted). Run plainly it works on lists of any Python object; run through Numba
 it works on numpy arrays. The parts:
 
+``forms``     a function in two forms, compiled and interpreted on the same arrays
+``entry``     which form answers a call: interpreted at first, compiled when that pays
 ``access``    how a kernel reads and writes partials: the plain Python form
 ``overloads`` the same for Numba (imported only when something is compiled)
+``array_access`` the same for interpreted kernels
+``sampled``   the layout of windrow's own monoids, without Numba
 ``steps``     functions that only compiled functions call
 ``linked``    how these are compiled: linked into kernels, and optimised with them
 ``pipelines`` that, or Numba's own way where its internals have moved

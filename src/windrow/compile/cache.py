@@ -14,13 +14,16 @@ import json
 import os
 import pickle
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from windrow.compile.cache_folder import cache_folder
+from windrow.compile.entry import Entry
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
+from windrow.compile.forms import Source
 
-__all__ = ["attach", "folder_of", "is_known", "kernel", "recall", "remember"]
+__all__ = ["Kernel", "attach", "folder_of", "is_known", "kernel", "recall", "remember", "whole_kernel"]
 
 _MAGIC = b"windrow kernel 1\n"
 _DIGEST = 32
@@ -28,8 +31,31 @@ _DIGEST = 32
 _MOVED = (ImportError, AttributeError, TypeError)
 
 
+class Kernel(Source):
+    """A function of windrow's that Python calls, and other kernels do."""
+
+    def __init__(
+        self, function: Any, make: Callable[..., Any], jit: Any = None, is_whole: bool = False
+    ) -> None:
+        super().__init__(function, make, jit)
+        self._entry = Entry(self)
+        if is_whole:
+            self._entry.never_interpret()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._entry(*arguments)
+
+    def is_on_disk(self, arguments: tuple[Any, ...]) -> bool:
+        from numba import typeof
+
+        with contextlib.suppress(Unfingerprintable):
+            return is_known(self.compiled, tuple(typeof(argument) for argument in arguments))
+        return False
+
+
 def kernel(function: Any) -> Any:
-    """A function of windrow's compiled by Numba when it is first called, without the GIL, and kept on disk.
+    """A function of windrow's, compiled by Numba without the GIL and kept on disk; interpreted where that
+    takes less.
 
     >>> @kernel
     ... def double(x):
@@ -37,6 +63,16 @@ def kernel(function: Any) -> Any:
     >>> double(21)
     42
     """
+    return Kernel(function, _dispatcher)
+
+
+def whole_kernel(function: Any) -> Any:
+    """The same for one that changes what outlives its call, and is never interpreted: Ctrl-C could come in
+    the middle of it."""
+    return Kernel(function, _dispatcher, is_whole=True)
+
+
+def _dispatcher(function: Any) -> Any:
     from numba import njit
 
     from windrow.compile.pipelines import ENTRY

@@ -16,6 +16,7 @@ import numpy as np
 
 from windrow.compile.cache import recall, remember
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
+from windrow.compile.sampled import sampled_types
 from windrow.monoids.base import Monoid
 
 __all__ = ["Layout", "NotCompilable", "layout_of", "native_identity"]
@@ -70,6 +71,10 @@ def native_identity(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> Any:
 def layout_of(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], jit: Any) -> Layout:
     """The layout for these inputs, from the disk where it is known there; raises NotCompilable."""
     identity = native_identity(monoid, dtypes)
+    if monoid.builtin and (found := sampled_types(monoid, dtypes, identity)) is not None:
+        (partial, is_tuple), (result, result_is_tuple), names, may_be_null = found
+        names = names or tuple(f"f{k}" for k in range(len(result)))
+        return Layout(partial, is_tuple, result, result_is_tuple, names, may_be_null)
     try:
         lift = monoid.native_lift or monoid.lift
         key = fingerprint(lift, monoid.combine, monoid.lower, identity, [d.str for d in dtypes])
@@ -130,7 +135,7 @@ _Numbers = tuple[tuple[str, ...], bool]
 
 def _returned(function: Any, arguments: tuple[Any, ...], jit: Any, what: str) -> Any:
     try:
-        dispatcher = jit(function)
+        dispatcher = jit(function).compiled
         dispatcher.compile(arguments)
     except Exception as error:  # whatever Numba raises means the same here: plain Python it is
         raise NotCompilable(

@@ -12,15 +12,15 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from windrow.compile import access
 from windrow.compile.cache import attach, folder_of, is_known
+from windrow.compile.entry import Entry, NotOnDisk, only_loading, only_loads
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
+from windrow.compile.forms import Source
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
 from windrow.compile.turns import turn
 from windrow.errors import warn_caller
@@ -35,6 +35,7 @@ __all__ = [
     "jit_for",
     "native",
     "only_loading",
+    "step_of",
     "warn_plain",
 ]
 
@@ -50,11 +51,9 @@ def jit_for(checked: bool, allocates: bool = False) -> Callable[..., Any]:
     All is inlined into one function, so that the optimiser sees one loop with its registers.
     ``checked`` keeps Python's errors (division by zero) for functions windrow did not write. There is
     nothing to count references of in a kernel, so counting is off. What it returns is a
-    :class:`~windrow.compile.steps.Step`, made for other compiled functions to call.
+    :class:`~windrow.compile.forms.Source`, which becomes a :class:`~windrow.compile.steps.Step`, made for
+    other compiled functions to call, when one of them is compiled.
     """
-    import windrow.compile.overloads  # noqa: F401  (registers the native forms)
-    from windrow.compile.steps import Step
-
     options: dict[str, Any] = {
         "nopython": True,
         "error_model": "python" if checked else "numpy",
@@ -68,38 +67,23 @@ def jit_for(checked: bool, allocates: bool = False) -> Callable[..., Any]:
         if not isinstance(function, types.FunctionType):
             return function
         if function not in made:
-            made[function] = Step(_with_compiled_helpers(function, jit), targetoptions=options)
+            made[function] = Source(function, step_of(options), jit)
         return made[function]
 
+    jit.is_checked = checked  # type: ignore[attr-defined]
     return jit
 
 
-def _with_compiled_helpers(function: types.FunctionType, jit: Callable[..., Any]) -> types.FunctionType:
-    """The same function, calling compiled forms of the plain functions among its globals and closure
-    cells."""
-    scope = function.__globals__
-    helpers = {
-        name: scope[name] for name in function.__code__.co_names if _is_helper(scope.get(name), function)
-    }
-    cells = function.__closure__ or ()
-    captured = [cell.cell_contents for cell in cells]
-    if not helpers and not any(_is_helper(value, function) for value in captured):
-        return function
-    closure = tuple(
-        types.CellType(jit(value)) if _is_helper(value, function) else cell
-        for cell, value in zip(cells, captured, strict=True)
-    )
-    renewed = {**scope, **{name: jit(helper) for name, helper in helpers.items()}}
-    copy = types.FunctionType(function.__code__, renewed, function.__name__, function.__defaults__, closure)
-    copy.__qualname__ = function.__qualname__
-    copy.__module__ = function.__module__
-    return copy
+def step_of(options: dict[str, Any]) -> Callable[..., Any]:
+    """How a function becomes a step of kernels, by Numba's options."""
 
+    def make(function: Any) -> Any:
+        import windrow.compile.overloads  # noqa: F401  (registers the native forms)
+        from windrow.compile.steps import Step
 
-def _is_helper(value: Any, caller: Any) -> bool:
-    if not isinstance(value, types.FunctionType) or value is caller:
-        return False
-    return value.__module__ != access.__name__
+        return Step(function, targetoptions=options)
+
+    return make
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,47 +177,70 @@ def _compile(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid:
     )
 
 
-class NotOnDisk(BaseException):
-    """A kernel that would have to be compiled, while kernels are only loaded. Not an ``Exception``: what runs
-    in plain Python where a kernel cannot be compiled must not take it for that."""
+class _Built:
+    """A kernel for arguments of some types: a call of the compiled form converts each to its type and does
+    not dispatch again."""
+
+    def __init__(self, source: Source, arguments: tuple[Any, ...]) -> None:
+        self._source, self._arguments = source, tuple(map(_example, arguments))
+
+    @property
+    def interpreted(self) -> Any:
+        return self._source.interpreted
+
+    def is_on_disk(self, arguments: tuple[Any, ...]) -> bool:
+        with contextlib.suppress(Unfingerprintable):
+            return is_known(self._dispatcher, self._signature)
+        return False
+
+    @functools.cached_property
+    def _dispatcher(self) -> Any:
+        from windrow.compile.steps import for_python
+
+        return attach(for_python(self._source))
+
+    @functools.cached_property
+    def _signature(self) -> tuple[Any, ...]:
+        from numba import typeof
+
+        return tuple(_writable(typeof(argument)) for argument in self._arguments)
+
+    @property
+    def compiled(self) -> Any:
+        """Loaded from disk where it is known there."""
+        dispatcher, signature = self._dispatcher, self._signature
+        folder = None
+        with contextlib.suppress(Unfingerprintable):
+            if is_known(dispatcher, signature):
+                return dispatcher.compile(signature)
+            folder = folder_of(fingerprint(dispatcher))
+        if only_loads.get():
+            raise NotOnDisk(self._source.function.__qualname__)
+        with _announced(), turn(folder):
+            return dispatcher.compile(signature)
 
 
-_only_loads: ContextVar[bool] = ContextVar("windrow only loads kernels", default=False)
-
-
-@contextlib.contextmanager
-def only_loading() -> Iterator[None]:
-    """Kernels of aggregates that are not on disk raise :class:`NotOnDisk` in here, and are not compiled."""
-    token = _only_loads.set(True)
-    try:
-        yield
-    finally:
-        _only_loads.reset(token)
+def _example(argument: Any) -> Any:
+    """A value of the same type that holds no rows."""
+    if not isinstance(argument, np.ndarray):
+        return tuple(map(_example, argument)) if type(argument) is tuple else argument
+    few = np.empty((2,) * argument.ndim, argument.dtype)
+    if argument.flags.c_contiguous:
+        return few
+    return few.T if argument.flags.f_contiguous else few.repeat(2, -1)[..., ::2]
 
 
 def build(
     factory: Callable[..., Any], jit: Callable[..., Any], *functions: Any, arguments: tuple[Any, ...]
 ) -> Any:
-    """Compile ``factory(jit, *functions)`` for these arguments and return the entry point: a call of it
-    converts each argument to the compiled type and does not dispatch again. Loaded from disk where it is
-    known there."""
-    from numba import typeof
-
-    from windrow.compile.steps import for_python
-
-    dispatcher = for_python(factory(jit, *functions))
-    signature = tuple(_writable(typeof(argument)) for argument in arguments)
-    folder = None
-    with contextlib.suppress(Unfingerprintable):
-        print_ = fingerprint(dispatcher)
-        attach(dispatcher, print_)
-        if is_known(dispatcher, signature):
-            return dispatcher.compile(signature)
-        folder = folder_of(print_)
-    if _only_loads.get():
-        raise NotOnDisk(factory.__name__)
-    with _announced(), turn(folder):
-        return dispatcher.compile(signature)
+    """The entry point of ``factory(jit, *functions)`` for arguments like these. Windrow's own kernels are
+    interpreted until it pays to compile them; users' functions are compiled now, and what Numba raises is
+    raised here."""
+    source = factory(jit, *functions)
+    entry = Entry(_Built(source, arguments))
+    if getattr(jit, "is_checked", True):
+        entry.buy()
+    return entry
 
 
 def _writable(kind: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from numba.core.registry import CPUDispatcher
 
+from windrow.compile.forms import Source
 from windrow.compile.pipelines import ENTRY, LINKED
 
 __all__ = ["NO_ENTRY_POINTS", "Step", "for_python"]
@@ -58,4 +59,5 @@ class Step(CPUDispatcher):
 
 def for_python(function: Any) -> Any:
     """The form of a compiled function that Python calls without a detour."""
+    function = function.compiled if isinstance(function, Source) else function
     return function.callable_form if isinstance(function, Step) else function

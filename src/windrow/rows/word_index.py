@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.compile.cache import kernel
+from windrow.compile.cache import kernel, whole_kernel
 from windrow.rows.key_codes import SHORT, code_numbers, hash_word, text_buffers, text_words_in, words_of
 
 __all__ = ["WordIndex"]
@@ -95,7 +95,7 @@ class WordIndex:
 _LONGER = np.uint64(1 << 63)
 
 
-@kernel
+@whole_kernel
 def _put(words: Any, numbers: Any, table: Any) -> None:
     last = np.uint64(len(table) - 1)
     for i in range(len(numbers)):

@@ -30,7 +30,6 @@ from windrow.engines.stream.snapshot import (
     unpack_snapshot,
 )
 from windrow.engines.stream.state import State
-from windrow.engines.stream.watermark_values import shown_watermark
 from windrow.query_settings import checked_labels
 from windrow.rows.tables import read_table
 from windrow.spec import Spec
@@ -77,12 +76,8 @@ class AsOfOperator(Operator):
             operator._log = HeldEvents.restored(query, table, schema)
         return operator
 
-    @one_at_a_time
-    def __repr__(self) -> str:
-        watermark = shown_watermark(self._state)
-        seen = "no watermark yet" if watermark is None else f"watermark {watermark}"
-        ended = ", finished" if self._is_finished else ""
-        return f"<AsOfOperator of {self.query!r}: {len(self._log):,} events held, {seen}{ended}>"
+    def _held(self) -> list[str]:
+        return [f"{len(self._log):,} events held"]
 
     # -- labels ----------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ from windrow.engines.stream.stored_query import adds_to
 from windrow.engines.stream.watermark import Judge, check_judge, idle_watermark
 from windrow.engines.stream.watermark_values import is_integer_time, moment_of, read_moment, shown_watermark
 from windrow.engines.stream.window_changes import with_window, without_window
+from windrow.html_text import html_table
 from windrow.rows.keys import Keys
 from windrow.rows.tables import read_table
 from windrow.rows.times import TimeAxis
@@ -164,12 +165,25 @@ class Operator(EventInput):
         <Operator of wr.query(time='t', by='k', watermark=2).window(Tumbling(10)).agg(n=count()):
         2 keys, 2 slices, watermark 6>
         """
-        state, watermark = self._state, shown_watermark(self._state)
+        return f"<{type(self).__name__} of {self.query!r}: {', '.join(self._progress())}>"
+
+    @one_at_a_time
+    def _repr_html_(self) -> str:
+        """The same for notebooks, as a table."""
+        about = [("holds", ", ".join(self._progress())), *self.query._parts()]
+        return html_table(f"windrow {type(self).__name__}", about)
+
+    def _held(self) -> list[str]:
+        """What is held, counted."""
+        state = self._state
         held = [_counted(len(state.keys), "key"), _counted(state.slices, "slice")]
-        held += [f"{state.rows_held:,} rows held"] if state.rows_held else []
-        held.append("no watermark yet" if watermark is None else f"watermark {watermark}")
-        held += ["finished"] if self._is_finished else []
-        return f"<Operator of {self.query!r}: {', '.join(held)}>"
+        return held + ([f"{state.rows_held:,} rows held"] if state.rows_held else [])
+
+    def _progress(self) -> list[str]:
+        """What is held, and how far it is."""
+        watermark = shown_watermark(self._state)
+        seen = "no watermark yet" if watermark is None else f"watermark {watermark}"
+        return [*self._held(), seen, *(["finished"] if self._is_finished else [])]
 
     # -- rows in, results out --------------------------------------------------------------------------------
 

@@ -5,6 +5,8 @@ what a small push takes. Most are needed long after the first push, when slices 
 first fire, or when a row is first late. So after its first push an operator rehearses all that with a few of
 its slices, and forgets what comes of it.
 
+While kernels are interpreted there is nothing to load.
+
 Invariant: nothing is changed, nothing is raised, and no function of a user's is called. Kernels of aggregates
 that are not on disk are left out: to compile them takes a second each, and they may never be needed. Cost: a
 millisecond or two, and some for each kernel; once for an aggregate and a sort of windows in a process.
@@ -18,6 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from windrow.arrays import START_OF_TIME
+from windrow.compile.entry import is_compiling
 from windrow.compile.general import SMALL
 from windrow.compile.native import NotOnDisk, only_loading
 from windrow.engines.stream.state import State
@@ -41,6 +44,8 @@ _rehearsed = set[object]()
 
 def make_ready(state: State) -> None:
     """Load the kernels that windows which time decides will need; ``state`` is that after the first push."""
+    if not is_compiling():
+        return
     part = state.time
     few = None if part is None else _few_slices(part)
     if part is None or few is None:

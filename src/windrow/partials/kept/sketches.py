@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.compile.cache import attach, kernel
+from windrow.compile.cache import Kernel, attach, kernel
 from windrow.compile.native import jit_for
 from windrow.monoids.base import Monoid
 from windrow.monoids.sketches import estimated_distinct, first_probe, next_probe, register_and_rank
@@ -288,6 +288,10 @@ def fill_cells(function: Any, codes: Any, arguments: tuple[int, ...], out: Any) 
 @functools.cache
 def _compiled(function: Any) -> Any:
     """The function for Python to call, kept on disk."""
+    return Kernel(function, _dispatcher, jit_for(checked=False))
+
+
+def _dispatcher(function: Any) -> Any:
     from windrow.compile.steps import for_python
 
     return attach(for_python(jit_for(checked=False)(function)))

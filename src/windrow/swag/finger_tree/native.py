@@ -18,8 +18,9 @@ import numpy as np
 
 from windrow.compile.access import Function, cast, is_null, row, store
 from windrow.compile.columns import Columns, native_columns
+from windrow.compile.forms import Source
 from windrow.compile.general import mask_or_none
-from windrow.compile.native import NativeMonoid, build, native
+from windrow.compile.native import NativeMonoid, build, native, step_of
 from windrow.monoids.base import Monoid
 from windrow.swag.finger_tree.bulk import Batch
 from windrow.swag.finger_tree.forms import Form, Unfit, slots_in_order
@@ -75,14 +76,12 @@ class _Jit:
     """The house's compiler, which inlines all, and beside it one that calls what is large and rare."""
 
     def __init__(self, functions: NativeMonoid) -> None:
-        from windrow.compile.steps import Step
-
         #: see :func:`windrow.swag.finger_tree.layout.shared`
         self.memo: dict[Any, Any] = {}
         self._inlined = functions.jit
         errors = "numpy" if functions.monoid.builtin else "python"
         options = {"nopython": True, "error_model": errors, "nogil": True, "_nrt": False}
-        self.apart: Any = functools.partial(Step, targetoptions=options)
+        self.apart: Any = functools.partial(Source, make=step_of(options))
 
     def __call__(self, function: Function) -> Function:
         return self._inlined(function)

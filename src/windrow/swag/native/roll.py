@@ -291,7 +291,9 @@ class NativeBatch:
         return np.maximum(np.maximum.accumulate(positions), last)
 
     def _kernel(self, driver: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-        return driver_kernel(self.form, type(self.window), driver, arguments)
+        found = driver_kernel(self.form, type(self.window), driver, arguments)
+        # compiled: windows change in place, and Ctrl-C must not come in the middle of that
+        return None if found is None else found.buy()
 
     def _backup(self) -> Any:
         """What is needed to undo the batch if a user's function raises; windrow's own do not."""

@@ -111,7 +111,7 @@ def _kernel(window: FifoSwag, form: WideForm, arguments: tuple[Any, ...]) -> Any
         def factory(jit: Any, lift_into: Any) -> Any:
             return roll_rows(jit, steps, lift_into, lower_into)
 
-        form.kernels[key] = build(factory, form.jit, form.lift_into, arguments=arguments)
+        form.kernels[key] = build(factory, form.jit, form.lift_into, arguments=arguments).buy()
     return form.kernels[key]
 
 
