@@ -9,6 +9,8 @@ COMPAT_ARGS ?=
 SOAK_ARGS ?=
 PAPERS_ARGS ?=
 FIELD_ARGS ?=
+PACKAGE_ARGS ?=
+DOCS_ARGS ?= build --strict
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,7 +20,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup chromium screens demo demo-kafka test test-fast test-thorough chaos soak compat lint types imports bench field papers format constraints clean
+.PHONY: help setup chromium screens demo demo-kafka test test-fast test-thorough chaos soak compat package docs lint types imports bench field papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +66,13 @@ soak: $(READY) ## An operator under a steady load for an hour: memory, state and
 
 compat: $(READY) ## Run cases with PySpark 3.5 to 4.3, an environment each in .cache/compat; ends with a table
 	$(BIN)/python tests/compat.py $(COMPAT_ARGS)
+
+package: $(READY) ## Build sdist and wheel, and try the wheel with Python 3.11 to 3.13; ends with a table
+	$(BIN)/python tests/package.py $(PACKAGE_ARGS)
+
+docs: $(READY) ## Build the pages of the docs into .cache/site (DOCS_ARGS=serve: show them while you write)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS_ARGS)
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check

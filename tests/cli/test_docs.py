@@ -10,7 +10,7 @@ import pytest
 from windrow.cli.commands.sample import JOB
 from windrow.cli.job.frames import ASOF_KEYS, ROLLING_KEYS
 from windrow.cli.job.labels import AT_KEYS
-from windrow.cli.job.read import _EVENTS, _TABLES
+from windrow.cli.job.read import EVENTS_KEYS, TABLES
 from windrow.cli.job.windows import KINDS
 from windrow.cli.main import parser
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 CLI = (ROOT / "docs" / "cli.md").read_text()
 
 
-@pytest.mark.parametrize("table", _TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_every_table_is_explained(table: str) -> None:
     assert f"`[{table}]`" in CLI or f"`[[{table}]]`" in CLI
     assert f"[{table}" in JOB
@@ -26,7 +26,7 @@ def test_every_table_is_explained(table: str) -> None:
 
 def test_every_key_is_explained() -> None:
     keys = [
-        *_EVENTS,
+        *EVENTS_KEYS,
         *KINDS,
         *ROLLING_KEYS,
         *ASOF_KEYS,
@@ -55,7 +55,7 @@ def test_every_key_is_explained() -> None:
 
 def test_every_command_and_option_is_explained() -> None:
     text = parser().format_help() + CLI
-    for command in ("run", "check", "explain", "verify", "new", "state", "replay", "bench"):
+    for command in ("run", "check", "explain", "verify", "new", "schema", "state", "replay", "bench"):
         assert f"windrow {command}" in CLI
         assert command in text
     for option in (

@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     new = commands.add_parser("new", help="make a commented job file and sample data to start from")
     new.add_argument("folder", help="the folder to make")
     _serve(commands.add_parser("serve", help="show results that were written, or a checkpoint, on a page"))
+    commands.add_parser("schema", help="print the JSON Schema of job files, for editors")
     _state(commands.add_parser("state", help="show, save, verify, copy or rescale what a stream keeps"))
     _bench(commands.add_parser("bench", help="run the papers' experiments again, in a clone of windrow"))
     return top

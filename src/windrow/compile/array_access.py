@@ -20,7 +20,11 @@ def _number(value: Any) -> Any:
 
 def load(buffer: Any, position: int) -> Any:
     found = buffer[position]
-    return tuple(map(_number, found)) if type(found) is np.void else _number(found)
+    return _members(found) if type(found) is np.void else _number(found)
+
+
+def _members(record: Any) -> tuple[Any, ...]:
+    return tuple([_number(member) for member in record])
 
 
 def cast(like: Any, partial: Any) -> Any:

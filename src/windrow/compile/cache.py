@@ -43,7 +43,8 @@ class Kernel(Source):
             self._entry.never_interpret()
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._entry(*arguments)
+        ready = self._entry.ready
+        return self._entry(*arguments) if ready is None else ready(*arguments)
 
     def is_on_disk(self, arguments: tuple[Any, ...]) -> bool:
         from numba import typeof

@@ -26,7 +26,7 @@ import numpy as np
 __all__ = ["Entry", "Forms", "NotOnDisk", "interpret", "is_compiling", "only_loading", "only_loads"]
 
 #: seconds: what it costs to compile a kernel, a kernel that lies on disk, and Numba itself
-COMPILE, LOAD, NUMBA = 0.1, 0.02, 0.4
+COMPILE, LOAD, NUMBA = 0.25, 0.02, 0.4
 #: seconds per row, before an entry has been measured
 _PER_ROW = 1.5e-6
 _CHOICES = ("auto", "always", "never")
@@ -82,16 +82,17 @@ class Forms(Protocol):
 class Entry:
     """Calls one of two forms."""
 
-    __slots__ = ("_forms", "_is_whole", "_ready", "_rent")
+    __slots__ = ("_forms", "_is_whole", "_rent", "ready")
 
     def __init__(self, forms: Forms) -> None:
         self._forms = forms
-        self._ready: Any = None
+        #: the compiled form, once there is one
+        self.ready: Any = None
         self._rent = 0.0
         self._is_whole = False
 
     def __call__(self, *arguments: Any) -> Any:
-        ready = self._ready
+        ready = self.ready
         if ready is not None:
             return ready(*arguments)
         if self._pays(arguments):
@@ -104,9 +105,9 @@ class Entry:
     def buy(self) -> Any:
         """The compiled form; from now on, all calls go there."""
         with _lock:
-            if self._ready is None:
-                self._ready = self._forms.compiled
-        return self._ready
+            if self.ready is None:
+                self.ready = self._forms.compiled
+        return self.ready
 
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         """Whether the compiled form costs less than going on without."""

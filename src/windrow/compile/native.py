@@ -100,7 +100,7 @@ class NativeMonoid:
     lower: Any
     inverse: Any
     #: entry points already built, by whatever tells them apart
-    kernels: dict[Any, Callable[..., Any] | None] = field(default_factory=dict[Any, Any])
+    kernels: dict[Any, Any] = field(default_factory=dict[Any, Any])
     #: steps of algorithms, which all kernels share, and those of forms with another lift or lower too
     steps: dict[Any, Any] = field(default_factory=dict[Any, Any])
     #: forms with another lift or lower, by name

@@ -27,7 +27,7 @@ class Delta(Window):
         column: a column of numbers that does not decrease with time.
         size: how much of the column's value a window spans.
         slide: how far apart windows start; at most the size. By default the size: windows that do not
-        overlap.
+            overlap.
 
     >>> from windrow.windows import Delta
     >>> Delta("km", size=10)

@@ -21,7 +21,7 @@ class Punctuation(FlaggedWindow):
     """Windows that a row closes whose column is true; that row is the window's last.
 
     Args:
-        column: a boolean column. Null counts as false.
+        column (str): a boolean column. Null counts as false.
 
     >>> from windrow.windows import Punctuation
     >>> Punctuation("done")

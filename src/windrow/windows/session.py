@@ -26,7 +26,7 @@ class Session(Window):
 
     Args:
         gap: the silence that ends a session. Sessions are apart if their nearest rows are more than this
-        apart.
+            apart.
         max_size: how long a session may become. A row at ``first + max_size`` or later starts a new session
             however close it is to the last row, and the session before it ends at ``first + max_size`` at the
             latest. So a session is never longer than this, and sessions stay disjoint.

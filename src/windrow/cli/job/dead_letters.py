@@ -11,11 +11,11 @@ from windrow.cli.job.formats import check_sink
 from windrow.cli.job.model import FILE_FORMATS, Sink, Source
 from windrow.cli.job.places import Places, placed
 
-__all__ = ["DEAD_LETTERS", "check_settings", "read_dead_letters"]
+__all__ = ["DEAD_LETTERS", "DEAD_LETTER_KEYS", "check_settings", "read_dead_letters"]
 
 #: the tables, with the setting of [events] that hands such rows back, and what it must be
 DEAD_LETTERS = {"late": ("late", "emit"), "rejected": ("on_error", "reject")}
-_KEYS = ("format", "path", "options")
+DEAD_LETTER_KEYS = ("format", "path", "options")
 
 
 def check_settings(data: dict[str, Any], events: Fields, is_stream: bool) -> None:
@@ -38,7 +38,7 @@ def read_dead_letters(
     """Where such rows go; None: the job does not say."""
     if table not in data:
         return None
-    fields = Fields(data[table], places, table, _KEYS)
+    fields = Fields(data[table], places, table, DEAD_LETTER_KEYS)
     found = Sink(
         format=fields.text("format"),
         path=placed(fields.text("path", None), file),

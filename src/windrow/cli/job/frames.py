@@ -15,10 +15,11 @@ from windrow.query import Query
 from windrow.spec_text import policy_of
 from windrow.windows.relative import Closed
 
-__all__ = ["ASOF_KEYS", "ROLLING_KEYS", "check_stream", "with_asof", "with_rolling"]
+__all__ = ["ASOF_KEYS", "DIRECTIONS", "ROLLING_KEYS", "check_stream", "with_asof", "with_rolling"]
 
 ROLLING_KEYS = ("size", "rows", "evict_while", "closed", "shift", "timezone")
 ASOF_KEYS = ("size", "rows", "closed", "lag", "direction", "timezone")
+DIRECTIONS = ("backward", "forward")
 _SIZES = "'7d', a list as ['1d', '7d'], or names as { week = '7d' }"
 
 
@@ -40,7 +41,7 @@ def with_asof(query: Query, fields: Fields) -> Query:
         fields.refuse("", f"give size ({_SIZES}) or rows (a number of events), and not both")
     settings = {
         "lag": fields.value("lag", 0, str, int),
-        "direction": fields.choice("direction", ("backward", "forward"), "backward"),
+        "direction": fields.choice("direction", DIRECTIONS, "backward"),
     }
     return _framed(fields, query.asof, _ends(fields) | settings)
 

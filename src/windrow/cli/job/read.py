@@ -27,13 +27,13 @@ from windrow.query import Query, query
 from windrow.spec_text import aggregate_of
 from windrow.windows import parse_duration
 
-__all__ = ["read_job"]
+__all__ = ["CHOICES", "EVENTS_KEYS", "NEEDED", "SINK_KEYS", "SPARK_KEYS", "TABLES", "TRIGGERS", "read_job"]
 
-_TABLES = (
+TABLES = (
     *("source", "events", "window", "rolling", "asof", "at", "history", "agg", "sink"),
     *(*DEAD_LETTERS, "spark"),
 )
-_EVENTS = (
+EVENTS_KEYS = (
     "time",
     "by",
     "watermark",
@@ -45,17 +45,26 @@ _EVENTS = (
     "empty",
     "min_count",
     "emit",
+    "max_windows",
 )
-_LIMITS = ("max_windows",)
+SINK_KEYS = ("format", "path", "mode", "checkpoint", "trigger", "options")
+SPARK_KEYS = ("master", "remote", "app_name", "conf")
 #: the tables that every job has
-_NEEDED = {
+NEEDED = {
     "source": "say where rows come from, for instance format = 'parquet' and path = 'data/'",
     "events": "name the column of times, for instance time = 'ts'",
     "agg": "say what is computed, for instance longest = 'max(len)'",
     "sink": "say where results go, for instance format = 'parquet' and path = 'results/'",
 }
-_MODES = ("error", "overwrite", "append")
-_TRIGGERS = ("continuously", "available_now")
+#: keys that take one of a few words
+CHOICES = {
+    "mode": ("error", "overwrite", "append"),
+    "late": ("count", "emit"),
+    "on_error": ("raise", "reject"),
+    "empty": ("skip", "emit"),
+    "emit": ("final", "update"),
+}
+TRIGGERS = ("continuously", "available_now")
 _PAUSES = "give 'continuously', 'available_now' (take what is there and end), or a pause such as '10s'"
 #: sinks that keep no promise over restarts, so that they need no checkpoint
 _TRANSIENT = ("console", "memory", "noop")
@@ -108,17 +117,17 @@ def _job(
     file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Monoid], conf: Sequence[Setting]
 ) -> Job:
     for name in data:
-        if name not in _TABLES and not isinstance(data[name], (dict, list)):
+        if name not in TABLES and not isinstance(data[name], (dict, list)):
             raise JobError(
                 f"{places.at('', name)}: this key is in no table: write it below one, such as [source]"
             )
-        if name not in _TABLES:
-            raise JobError(f"{places.at(name)}: this table is not known: {nearest(name, _TABLES)}")
-    for name in _NEEDED:
+        if name not in TABLES:
+            raise JobError(f"{places.at(name)}: this table is not known: {nearest(name, TABLES)}")
+    for name in NEEDED:
         if name not in data:
-            raise JobError(f"{places.file}: the table [{name}] is missing: {_NEEDED[name]}")
+            raise JobError(f"{places.file}: the table [{name}] is missing: {NEEDED[name]}")
     source = read_source(Fields(data["source"], places, "source", SOURCE_KEYS), file)
-    events = Fields(data["events"], places, "events", (*_EVENTS, *_LIMITS))
+    events = Fields(data["events"], places, "events", EVENTS_KEYS)
     check_settings(data, events, source.is_stream)
     asked = _aggregated(with_windows(_events(events, data), data, places), data, places, own)
     check_stream(asked, source, data, places)
@@ -130,18 +139,12 @@ def _job(
     check_time(source, asked.time, events)
     _check_flags(asked, source, events)
     _check_policies(asked, data, places)
-    sink_fields = Fields(data["sink"], places, "sink", _keys("format path mode checkpoint trigger options"))
-    spark = read_spark(
-        Fields(data.get("spark", {}), places, "spark", _keys("master remote app_name conf")), file, conf
-    )
+    sink_fields = Fields(data["sink"], places, "sink", SINK_KEYS)
+    spark = read_spark(Fields(data.get("spark", {}), places, "spark", SPARK_KEYS), file, conf)
     sink = _sink(sink_fields, source, file)
     _check_output(asked, source, labels, sink, sink_fields, events, data)
     late, rejected = (read_dead_letters(name, data, places, file, source, sink) for name in DEAD_LETTERS)
     return Job(file, source, asked, sink, spark, labels, history, late, rejected)
-
-
-def _keys(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
 
 
 # -- where results go ----------------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
     found = Sink(
         format=fields.text("format"),
         path=placed(fields.text("path", None), file),
-        mode=fields.choice("mode", _MODES, "append" if source.is_stream else "error"),  # type: ignore[arg-type]
+        mode=fields.choice("mode", CHOICES["mode"], "append" if source.is_stream else "error"),  # type: ignore[arg-type]
         checkpoint=placed(fields.text("checkpoint", None), file),
         trigger=fields.text("trigger", "continuously"),
         options=fields.settings("options"),
@@ -167,7 +170,7 @@ def _sink(fields: Fields, source: Source, file: Path) -> Sink:
         fields.refuse("mode", f"{found.mode!r} is for jobs that end: a stream appends")
     if found.checkpoint is None and found.format not in _TRANSIENT:
         fields.refuse("checkpoint", "this key is missing: a stream keeps its progress and state there")
-    if found.trigger not in _TRIGGERS:
+    if found.trigger not in TRIGGERS:
         try:
             parse_duration(found.trigger, "trigger")
         except (TypeError, ValueError, OverflowError):
@@ -216,10 +219,10 @@ def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list
 
 def _events(fields: Fields, data: dict[str, Any]) -> Query:
     time, by, order = fields.text("time"), fields.texts("by"), fields.texts("order")
-    late = fields.choice("late", ("count", "emit"), "emit" if "late" in data else "count")
-    on_error = fields.choice("on_error", ("raise", "reject"), "reject" if "rejected" in data else "raise")
-    empty = fields.choice("empty", ("skip", "emit"), "skip")
-    emit = fields.choice("emit", ("final", "update"), "final")
+    late = fields.choice("late", CHOICES["late"], "emit" if "late" in data else "count")
+    on_error = fields.choice("on_error", CHOICES["on_error"], "reject" if "rejected" in data else "raise")
+    empty = fields.choice("empty", CHOICES["empty"], "skip")
+    emit = fields.choice("emit", CHOICES["emit"], "final")
     least = fields.whole("min_count", 0)
     watermark = fields.value("watermark", None, str, int)
     lateness = fields.value("allowed_lateness", 0, str, int)

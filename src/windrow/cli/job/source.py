@@ -15,10 +15,11 @@ from windrow.cli.job.formats import check_source
 from windrow.cli.job.model import FILE_FORMATS, KAFKA_COLUMNS, Source, ValueFormat
 from windrow.cli.job.places import placed
 
-__all__ = ["SOURCE_KEYS", "check_time", "read_source"]
+__all__ = ["SOURCE_KEYS", "VALUE_FORMATS", "VALUE_KEYS", "check_time", "read_source"]
 
 SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "where", "value")
-_VALUE_FORMATS = ("json",)
+VALUE_KEYS = ("format", "options")
+VALUE_FORMATS = ("json",)
 
 
 def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> Source:
@@ -111,8 +112,8 @@ def _value(fields: Fields) -> ValueFormat | None:
     found = fields.value("value", None, dict)
     if found is None:
         return None
-    inner = Fields(found, fields.places, "source.value", ("format", "options"))
-    return ValueFormat(inner.choice("format", _VALUE_FORMATS), inner.settings("options"))
+    inner = Fields(found, fields.places, "source.value", VALUE_KEYS)
+    return ValueFormat(inner.choice("format", VALUE_FORMATS), inner.settings("options"))
 
 
 def _check_value(source: Source, fields: Fields, types: Fields) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from windrow.compile.entry import Entry
 from windrow.compile.native import NativeMonoid, build, warn_plain
 from windrow.swag.fifo import FifoSwag
 
@@ -16,7 +17,7 @@ __all__ = ["driver_kernel"]
 
 def driver_kernel(
     form: NativeMonoid, algorithm: type[FifoSwag], driver: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Callable[..., Any] | None:
+) -> Entry | None:
     """The entry point of a driver for arguments like these, or None, with one warning, if it does not
     compile."""
     known = form.kernels

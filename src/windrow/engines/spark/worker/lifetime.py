@@ -10,6 +10,7 @@ and nobody has waited for it.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ def task_begins() -> None:
     """To be called in a worker when a task begins."""
     global _begun
     _begun += 1
+    # a worker that stays has compiled kernels soon, and those that lie on disk at once
+    os.environ.setdefault("WINDROW_COMPILE", "always")
     if 1 < _begun <= _FIRST + 1:
         gc.freeze()
 

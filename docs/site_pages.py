@@ -1,0 +1,84 @@
+"""Pages of the site that are kept elsewhere in the repository, and links between all of them.
+
+MkDocs calls the functions whose names begin with ``on_`` (``hooks`` in mkdocs.yml). README, ARCHITECTURE,
+SECURITY, CHANGELOG and the page of benchmarks stay where a clone expects them; the site has them as pages of
+its own. A link to a file that is no page, such as an example, becomes its name: the site has no sources.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+#: pages of the site by the file that they come from
+PAGES = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "bench/README.md": "benchmarks.md",
+}
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#:]+)((?:#[^)\s]*)?)\)")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are kept outside the folder of the docs."""
+    from mkdocs.structure.files import File
+
+    for source, page in PAGES.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Let links lead to pages of the site."""
+    return linked(markdown, page.file.src_uri)
+
+
+def on_post_build(config: Any) -> None:
+    """Refuse pages that would load something from elsewhere."""
+    from mkdocs.exceptions import PluginError
+
+    for page in Path(config["site_dir"]).rglob("*.html"):
+        if found := foreign(page.read_text(encoding="utf-8")):
+            raise PluginError(f"{page.name} loads {', '.join(found)}: pages are to be read offline")
+
+
+def foreign(page: str) -> list[str]:
+    """What a page loads from elsewhere; links to follow are not loaded.
+
+    >>> foreign('<script src="https://cdn.example/a.js"></script><a href="https://example.org">b</a>')
+    ['https://cdn.example/a.js']
+    """
+    tags = re.findall(r"<(?:script|img|iframe|link|source|video)\b[^>]*>", page)
+    return [url for tag in tags for url in re.findall(r'(?:src|href)="((?:https?:)?//[^"]+)"', tag)]
+
+
+def linked(text: str, page: str) -> str:
+    """The text of a page with links to pages of the site in place of links to files.
+
+    >>> linked("[windows](docs/windows.md#rows), [a job](examples/phone_calls/job.toml)", "index.md")
+    '[windows](windows.md#rows), `examples/phone_calls/job.toml`'
+    >>> linked("[security](../SECURITY.md)", "state.md")
+    '[security](security.md)'
+    """
+    sources = {where: source for source, where in PAGES.items()}
+    folder = posixpath.dirname(sources.get(page, f"docs/{page}"))
+
+    def place(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, found[3]))
+        if target.startswith("docs/"):
+            wanted = target.removeprefix("docs/")
+        elif target in PAGES:
+            wanted = PAGES[target]
+        else:
+            return found[2] if found[2].startswith("`") else f"`{target}`"
+        return (
+            f"{found[1]}[{found[2]}]({posixpath.relpath(wanted, posixpath.dirname(page) or '.')}{found[4]})"
+        )
+
+    return _LINK.sub(place, text)
