@@ -43,7 +43,7 @@ HERE = Path(__file__).parent
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=250_000)
-    parser.add_argument("--sample", type=int, default=4_000, help="most calls of the comparison; 0: none")
+    parser.add_argument("--sample", type=int, default=2_000, help="most calls of the comparison; 0: none")
     parser.add_argument("--folder", type=Path, default=HERE.parent / ".cache" / "demo")
     return parser.parse_args()
 

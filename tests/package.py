@@ -140,6 +140,13 @@ def _install(home: Path, wheel: Path, log: Path) -> None:
     _run(home, log, "python", "-m", "pip", "check")
 
 
+def _extras(home: Path, wheel: Path, log: Path) -> None:
+    """Every extra can be had with all others; nothing is installed."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = ",".join(name for name in extras if name != "dev")
+    _run(home, log, "python", "-m", "pip", "install", "--quiet", "--dry-run", f"{wheel}[{wanted}]")
+
+
 def _version(home: Path, wheel: Path, log: Path) -> None:
     said = _run(home, log, "windrow", "--version").strip()
     assert said == f"windrow {wheel.name.split('-')[1]}", said
@@ -177,6 +184,7 @@ STEPS: dict[str, Callable[[Path, Path, Path], None]] = {
     "a query": _query,
     "a job": _job,
     "mypy": _types,
+    "extras": _extras,
 }
 
 
