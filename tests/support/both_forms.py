@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from windrow.compile.cache import Kernel
 from windrow.compile.entry import Entry, interpret
 
 #: names of the kernels that were compared
 compared: set[str] = set()
-_call = Entry.__call__
+_call, _kernel_call = Entry.__call__, Kernel.__call__
 
 
 def install() -> None:
     Entry.__call__ = _call_both  # type: ignore[method-assign]
+    Kernel.__call__ = lambda self, *arguments: _call_both(self._entry, *arguments)  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def checking() -> Iterator[set[str]]:
     try:
         yield compared
     finally:
-        Entry.__call__ = _call  # type: ignore[method-assign]
+        Entry.__call__, Kernel.__call__ = _call, _kernel_call  # type: ignore[method-assign]
 
 
 def _call_both(self: Entry, *arguments: Any) -> Any:
