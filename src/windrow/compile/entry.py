@@ -23,7 +23,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Entry", "Forms", "NotOnDisk", "interpret", "is_compiling", "only_loading", "only_loads"]
+__all__ = [
+    "Entry",
+    "Forms",
+    "NotOnDisk",
+    "interpret",
+    "is_compiling",
+    "must_buy",
+    "only_loading",
+    "only_loads",
+]
 
 #: seconds: what it costs to compile a kernel, a kernel that lies on disk, and Numba itself
 COMPILE, LOAD, NUMBA = 0.25, 0.02, 0.4
@@ -57,6 +66,11 @@ def only_loading() -> Iterator[None]:
 def is_compiling() -> bool:
     """Whether kernels are compiled or loaded already, rather than interpreted."""
     return _choice() == "always" or (_choice() == "auto" and "numba" in sys.modules)
+
+
+def must_buy() -> bool:
+    """Whether a kernel is compiled, or loaded, before it is called."""
+    return _choice() == "always" or (_choice() == "auto" and only_loads.get())
 
 
 def _choice() -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from windrow.compile.cache import attach, folder_of, is_known
-from windrow.compile.entry import Entry, NotOnDisk, only_loading, only_loads
+from windrow.compile.entry import Entry, NotOnDisk, must_buy, only_loading, only_loads
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.forms import Source
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
@@ -238,7 +238,7 @@ def build(
     raised here."""
     source = factory(jit, *functions)
     entry = Entry(_Built(source, arguments))
-    if getattr(jit, "is_checked", True):
+    if getattr(jit, "is_checked", True) or must_buy():
         entry.buy()
     return entry
 
