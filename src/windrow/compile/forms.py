@@ -40,6 +40,11 @@ class Source:
         #: wraps plain functions that this one calls; None: Numba takes them as they are
         self._jit = jit
 
+    @property
+    def py_func(self) -> Any:
+        """The function as it was written."""
+        return self.function
+
     @functools.cached_property
     def compiled(self) -> Any:
         return self._make(rebound(self.function, self._compiled_form))

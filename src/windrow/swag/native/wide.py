@@ -36,7 +36,8 @@ def _inlined(combine_into: Function) -> Function:
     A loop that is optimised on its own is vectorised with a test whether its rows overlap. Where ``out`` is
     ``a`` that test always fails, and what runs then is the loop as it was, half as fast.
     """
-    python_function = getattr(combine_into, "py_func", None)
+    compiled = getattr(combine_into, "compiled", combine_into)
+    python_function = getattr(compiled, "py_func", None)
     if python_function is None:
         return combine_into
     import numba
