@@ -97,7 +97,7 @@ def measure(settings: Settings, buckets: Buckets | None, turns: int, part: Part)
         for count in COUNTS:
             progress(f"{count:,} windows, {order}")
             sides = {
-                "windrow, large pushes": windrow_side(count, disorder, LARGE, 3 * rows),
+                "windrow, large pushes": windrow_side(count, disorder, LARGE, rows),
                 "windrow, small pushes": windrow_side(count, disorder, SMALL, rows // 10),
             }
             if buckets:
