@@ -43,7 +43,7 @@ def commands(page: Path) -> Iterator[Command]:
         if re.match(r"(make|windrow) [a-z-]", typed) or _SCRIPT.match(typed):
             if any(sign in typed for sign in ("[", "|", "...", ": ")):
                 continue  # how a command is built, or a message: not one to type
-            yield Command(page.name, tuple(shlex.split(typed, comments=True)))
+            yield Command(page.name, tuple(shlex.split(typed.split(" > ")[0], comments=True)))
 
 
 def _code(text: str) -> Iterator[str]:
