@@ -23,6 +23,7 @@ from kafka_calls import (
     received,
     rejected,
     start,
+    verify,
 )
 from kafka_jars import NotFetched, broker_jars, connector_jars
 
@@ -57,11 +58,13 @@ def show(folder: Path, broker_folder: Path, connector: Path, count: int, kills: 
                 print(f"kill {number + 1}: {count_of(broker.address):,} results were in the topic 'longest'")
         began = time.monotonic()
         finish(start(folder, broker.address, connector), folder)
+        took = time.monotonic() - began
         found, repeats = received(broker.address)
+        print(f"windrow verify: {verify(folder, broker.address, connector)}")
     assert_same_results(found, expected(rows))
     left = rejected(folder)
     raised = sum(row["rejected_reason"] == "raised" for row in left)
-    print(f"the last run took {time.monotonic() - began:.0f} s")
+    print(f"the last run took {took:.0f} s")
     print(f"{len(found):,} results, all as they must be, after {repeats} repeats were dropped by their ids")
     print(
         f"{len(left)} rows were rejected: {raised} over which the aggregate raised, and "

@@ -36,6 +36,7 @@ __all__ = [
     "received",
     "rejected",
     "start",
+    "verify",
 ]
 
 HERE = Path(__file__).parent
@@ -69,12 +70,26 @@ def start(folder: Path, address: str, jars: Path) -> subprocess.Popen[bytes]:
     """The job, in a process group of its own."""
     for name in ("job.toml", "own.py"):
         shutil.copy(HERE / name, folder / name)
-    paths = ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))
-    command = [sys.executable, "-m", "windrow.cli", "run", str(folder / "job.toml"), "--json"]
-    command += ["--monoids", str(folder / "own.py"), "--conf", f"spark.jars={paths}"]
+    environment = os.environ | {"KAFKA": address}
     with (folder / "job.log").open("ab") as log:
-        environment = os.environ | {"KAFKA": address}
+        command = [*_command("run", folder, jars), "--json"]
         return subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+
+
+def verify(folder: Path, address: str, jars: Path) -> str:
+    """What ``windrow verify`` says of the job."""
+    environment = os.environ | {"KAFKA": address}
+    command = _command("verify", folder, jars)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f"windrow verify: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout.strip()
+
+
+def _command(name: str, folder: Path, jars: Path) -> list[str]:
+    paths = ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))
+    command = [sys.executable, "-m", "windrow.cli", name, str(folder / "job.toml")]
+    return [*command, "--monoids", str(folder / "own.py"), "--conf", f"spark.jars={paths}"]
 
 
 def kill_after_results(job: subprocess.Popen[bytes], address: str, more: int, pause: float) -> bool:

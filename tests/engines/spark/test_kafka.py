@@ -3,6 +3,9 @@ away for a while, gives every result, each once when repeats are dropped by thei
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +52,14 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield found
 
 
+def wait_for_progress(job: subprocess.Popen[bytes], folder: Path) -> None:
+    """Until a job that was started again has done a micro-batch."""
+    log = folder / "job.log"
+    while job.poll() is None and '"progress"' not in log.read_text().rpartition("starting Spark")[2]:
+        time.sleep(0.1)
+    assert job.poll() is None, log.read_text()[-2000:]
+
+
 def test_a_killed_job_gives_every_result_once_and_rejects_poison(
     broker: Broker, connector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,7 +70,9 @@ def test_a_killed_job_gives_every_result_once_and_rejects_poison(
     produce(broker.address, rows, poison=3)
     assert kill_after_results(start(tmp_path, broker.address, connector), broker.address, 1, 0.3)
     job = start(tmp_path, broker.address, connector)
-    broker.stop()
+    wait_for_progress(job, tmp_path)
+    broker.stop(signal.SIGKILL)
+    time.sleep(2)
     broker.start()
     finish(job, tmp_path)
     found, _ = received(broker.address)
