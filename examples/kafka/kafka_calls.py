@@ -106,7 +106,12 @@ def kill_after_results(job: subprocess.Popen[bytes], address: str, more: int, pa
 
 def finish(job: subprocess.Popen[bytes], folder: Path, seconds: float = 300) -> None:
     """Wait for the end; an error shows what the job said."""
-    if job.wait(seconds):
+    try:
+        code = job.wait(seconds)
+    except BaseException:  # interrupted, or it hangs: nothing of it stays
+        os.killpg(job.pid, signal.SIGKILL)
+        raise
+    if code:
         raise RuntimeError(f"the job failed: {(folder / 'job.log').read_text()[-3000:]}")
 
 
