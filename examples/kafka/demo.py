@@ -23,7 +23,6 @@ from kafka_calls import (
     received,
     rejected,
     start,
-    verify,
 )
 from kafka_jars import NotFetched, broker_jars, connector_jars
 
@@ -60,7 +59,6 @@ def show(folder: Path, broker_folder: Path, connector: Path, count: int, kills: 
         finish(start(folder, broker.address, connector), folder)
         took = time.monotonic() - began
         found, repeats = received(broker.address)
-        print(f"windrow verify: {verify(folder, broker.address, connector)}")
     assert_same_results(found, expected(rows))
     left = rejected(folder)
     raised = sum(row["rejected_reason"] == "raised" for row in left)

@@ -36,7 +36,6 @@ __all__ = [
     "received",
     "rejected",
     "start",
-    "verify",
 ]
 
 HERE = Path(__file__).parent
@@ -72,23 +71,13 @@ def start(folder: Path, address: str, jars: Path) -> subprocess.Popen[bytes]:
         shutil.copy(HERE / name, folder / name)
     environment = os.environ | {"KAFKA": address}
     with (folder / "job.log").open("ab") as log:
-        command = [*_command("run", folder, jars), "--json"]
+        command = [*_command(folder, jars), "--json"]
         return subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
 
 
-def verify(folder: Path, address: str, jars: Path) -> str:
-    """What ``windrow verify`` says of the job."""
-    environment = os.environ | {"KAFKA": address}
-    command = _command("verify", folder, jars)
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    if done.returncode:
-        raise RuntimeError(f"windrow verify: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout.strip()
-
-
-def _command(name: str, folder: Path, jars: Path) -> list[str]:
+def _command(folder: Path, jars: Path) -> list[str]:
     paths = ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))
-    command = [sys.executable, "-m", "windrow.cli", name, str(folder / "job.toml")]
+    command = [sys.executable, "-m", "windrow.cli", "run", str(folder / "job.toml")]
     return [*command, "--monoids", str(folder / "own.py"), "--conf", f"spark.jars={paths}"]
 
 

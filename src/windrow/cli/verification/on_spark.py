@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.cli.errors import JobError
-from windrow.cli.execution.spark.kafka import ID
 from windrow.cli.execution.spark.run import read_source
 from windrow.cli.job import Job, Sink
 from windrow.engines.spark.frames import column
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 __all__ = ["read_rows", "read_written"]
 
@@ -37,8 +36,6 @@ def read_rows(job: Job, spark: SparkSession, keys: pa.Table | None) -> pa.Table:
 def read_written(job: Job, spark: SparkSession, sink: Sink) -> pa.Table | None:
     """What was written to a sink; None: nothing is there."""
     options = {option.name: option.value for option in sink.options}
-    if sink.format == "kafka":
-        return _from_kafka(job, spark, options)
     if sink.path is None:
         raise JobError(f"{job.file}: [{sink.table}] format: {sink.format!r} cannot be read back")
     try:
@@ -47,32 +44,3 @@ def read_written(job: Job, spark: SparkSession, sink: Sink) -> pa.Table | None:
         if "PATH_NOT_FOUND" in str(error) or "UNABLE_TO_INFER_SCHEMA" in str(error):
             return None
         raise
-
-
-def _from_kafka(job: Job, spark: SparkSession, options: dict[str, str]) -> pa.Table:
-    """Results as they were before they became records; repeats are dropped by their ids."""
-    from pyspark.sql import functions
-
-    kept = {name: value for name, value in options.items() if name.startswith("kafka.")}
-    if "topic" not in options:
-        raise JobError(f"{job.file}: [sink.options] topic: this key is missing: results lie in it")
-    records = spark.read.format("kafka").options(**kept, subscribe=options["topic"]).load()
-    finite = replace(job, source=replace(job.source, is_stream=False))
-    results: DataFrame = job.query.run(read_source(finite, spark))
-    types = f"{ID} string, revision long, retracted boolean, is_final boolean, {_ddl(results)}"
-    parsed = functions.from_json(functions.col("value").cast("string"), types).alias("result")
-    found = records.select(parsed).select("result.*").dropDuplicates([ID]).drop(ID)
-    unused = [name for name in ("revision", "retracted", "is_final") if not _is_counted(job, name)]
-    return found.drop(*unused).toArrow()
-
-
-def _ddl(frame: DataFrame) -> str:
-    return ", ".join(
-        f"`{field.name.replace('`', '``')}` {field.dataType.simpleString()}" for field in frame.schema.fields
-    )
-
-
-def _is_counted(job: Job, name: str) -> bool:
-    from windrow.result_names import extra_columns
-
-    return name in extra_columns(job.query)
