@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
+from windrow.compile import pieces as work
 from windrow.compile.access import Function, at, cast, emit, is_null, load, row, row_count, store
 from windrow.compile.columns import Columns
 from windrow.compile.general import mask_or_none, places_or_none
 from windrow.compile.native import NativeMonoid, build, native
-from windrow.compile.pieces import FIRST, run_in_pieces
+from windrow.compile.pieces import run_in_pieces
 from windrow.monoids.base import Monoid, itself
 from windrow.partials.range_pieces import are_long, range_parts, range_pieces, row_pieces, widest_range
 from windrow.partials.ranges import LastRows, Over, RowRanges, Shape, SliceRanges, Slices
@@ -325,7 +326,7 @@ def _run(form: NativeMonoid, kernel: Any, arguments: tuple[Any, ...], done: int 
     """A kernel over all its ranges, some work at a time; ``done``: what was done before."""
     kept, reached = np.empty(1, form.layout.partial_dtype), np.zeros(5, np.int64)
     kept[0], reached[0] = form.identity, done
-    if not kernel(*arguments, kept, reached, FIRST):  # a small input is done at once
+    if not kernel(*arguments, kept, reached, work.FIRST):  # a small input is done at once
         run_in_pieces(lambda units: kernel(*arguments, kept, reached, units))
 
 
