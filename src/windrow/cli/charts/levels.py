@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import Floats, Ints
+from windrow.monoids.extremes import M4
+
 __all__ = ["Line", "Points"]
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Points = list[tuple[float, float]]
 
-#: of a bucket, in the order in which a line goes through them
-_PARTS = ("first", "min", "max", "last")
+_PER_BUCKET = len(M4._fields)
 
 
 @dataclass
@@ -97,11 +97,11 @@ class Line:
         width = 1 << max((max(high - low, 1) // buckets).bit_length() - 1, 0)
         level = self._level(column, width)
         chosen = slice(*np.searchsorted(level.starts, [low - width, high + 1]))
-        middles = np.repeat(level.starts[chosen] + width // 2, len(_PARTS))
+        middles = np.repeat(level.starts[chosen] + width // 2, _PER_BUCKET)
         return _finite(middles, level.parts[chosen].ravel())
 
     def _level(self, column: str, width: int) -> _Level:
-        none = _Level(np.empty(0, np.int64), np.empty((0, len(_PARTS))), -(2**63))
+        none = _Level(np.empty(0, np.int64), np.empty((0, _PER_BUCKET)), -(2**63))
         have = self._levels.get((column, width), none)
         kept = int(np.searchsorted(have.starts, have.until // width * width))
         begin = int(np.searchsorted(self.times, have.until // width * width))
@@ -123,8 +123,9 @@ def _buckets(times: Ints, values: Floats, width: int) -> tuple[Ints, Floats]:
     query = wr.query(time="t").window(wr.Tumbling(width)).agg(line=wr.m4("v"))
     found = query.run(table).combine_chunks()
     line = found.column("line").combine_chunks()
-    parts = [np.asarray(line.field(name), np.float64) for name in _PARTS]
-    return np.asarray(found.column("window_start"), np.int64), np.stack(parts, axis=1)
+    parts = M4(*(np.asarray(line.field(name), np.float64) for name in M4._fields))
+    in_order_of_drawing = [parts.first, parts.min, parts.max, parts.last]
+    return np.asarray(found.column("window_start"), np.int64), np.stack(in_order_of_drawing, axis=1)
 
 
 def _finite(times: Ints, values: Floats) -> Points:
