@@ -150,3 +150,11 @@ def test_counts_without_a_column_are_the_rows() -> None:
     assert partials.columns[0] is None
     rows, values = partials.results(np.array([0]), np.array([2]), "any", 0)
     assert (rows.to_pylist(), values.to_pylist()) == ([3], [2])
+
+
+@pytest.mark.parametrize("name", ["last", "sum", "median", "collect", "max", "concat"])
+def test_empty_ranges_over_no_slices_are_as_many_nulls(name: str) -> None:
+    aggregate = getattr(wr, name)("x")
+    _, partials = made(aggregate, {"x": ["a"] if name == "concat" else [1]}, [0, 1])
+    none = partials.take(np.empty(0, np.int64))
+    assert results(none, [(0, 0), (0, 0)], "sliding") == shown([None, None])

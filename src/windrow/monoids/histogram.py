@@ -35,8 +35,10 @@ Counts = tuple[int, ...]
 
 def _lift_text(bins: int) -> str:
     upper = ["<"] * (bins - 1) + ["<="]
-    counts = [f"1 if e{k} <= value {upper[k]} e{k + 1} else 0" for k in range(bins)]
-    return f"def lift(value):\n    return ({', '.join(counts)},)\n"
+    # counts have names: Numba does not take a choice inside a tuple of more than 30
+    counts = [f"    c{k} = 1 if e{k} <= value {upper[k]} e{k + 1} else 0\n" for k in range(bins)]
+    names = ", ".join(f"c{k}" for k in range(bins))
+    return f"def lift(value):\n{''.join(counts)}    return ({names},)\n"
 
 
 @functools.cache

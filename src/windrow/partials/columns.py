@@ -184,7 +184,7 @@ class PickColumn(Column):
     def _values_at(self, references: Ints) -> Any:
         """A slice without a value refers to any row: it is made null where values are counted."""
         if not len(self.values):
-            return self.values
+            return pa.nulls(len(references), self.values.type)
         return self.values.take(pa.array(np.clip(references, 0, len(self.values) - 1)))
 
     def state(self) -> dict[str, Any]:

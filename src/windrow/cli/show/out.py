@@ -36,8 +36,8 @@ def shown(text: str) -> str:
 def visible(text: str) -> str:
     """Control characters, and those that turn text around, written out.
 
-    >>> visible("\x1b[31mred \u202eturned")
-    '\\x1b[31mred \\u202eturned'
+    >>> visible("\\x1b[31mred \\u202eturned")
+    '\\\\x1b[31mred \\\\u202eturned'
     """
     return "".join(map(_visible, text))
 
