@@ -23,6 +23,9 @@ from support.cli_jobs import (
     write_strange_numbers,
 )
 from support.scraping import scrapes
+from support.serving import Scripted, last_looks
+from support.strange_names import HOSTILE_JOB, write_hostile_rows
+from windrow.cli.commands import serve
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
@@ -42,8 +45,8 @@ def test_a_stream_on_spark_gives_what_the_local_engine_gives(
     text = GOOD.replace("header = true", "header = true\nmaxFilesPerTrigger = 1")
     file = write_job(tmp_path, text)
     report = tmp_path / "report.html"
-    scraped = scrapes(monkeypatch)
-    assert main(["run", str(file), "--report", str(report), "--metrics", ":0"]) == 0
+    scraped, looked = scrapes(monkeypatch), last_looks(monkeypatch)
+    assert main(["run", str(file), "--report", str(report), "--metrics", ":0", "--serve", ":0"]) == 0
     measured = dict(scraped)
     said = capsys.readouterr().err
     assert "late 1" in said
@@ -70,11 +73,27 @@ def test_a_stream_on_spark_gives_what_the_local_engine_gives(
         [row for row in every.to_pylist() if row["window_end"] <= watermark], every.schema
     )
     assert_same_results(found, due)
+    assert looked["state"]["status"] == "done"
+    assert looked["state"]["results"] == found.num_rows  # read where Spark has committed them
+    assert looked["timeline"]["keys"] == ["north", "south"]
     assert "Results over time" in report.read_text()
     assert "largest: 0 B" not in report.read_text()
 
     assert main(["state", str(tmp_path / "checkpoint")]) == 0
     assert "slices of 2 keys" in capsys.readouterr().out
+    monkeypatch.setattr(serve, "Stopping", Scripted)
+    assert main(["serve", str(tmp_path / "checkpoint"), "--at", ":0"]) == 0
+    assert (looked["state"]["engine"], looked["state"]["columns"]) == ("checkpoint", ["rows"])
+    assert looked["state"]["results"] > 0
+    assert "watermark" in [number["name"] for number in looked["state"]["numbers"]]
+
+
+def test_hostile_names_and_keys_on_spark(spark: Any, tmp_path: Path) -> None:
+    write_hostile_rows(tmp_path)
+    assert main(["run", str(write_job(tmp_path, HOSTILE_JOB)), "--quiet"]) == 0
+    own = write_job(tmp_path, HOSTILE_JOB.replace('"results"', '"local"'), "local.toml")
+    assert main(["run", str(own), "--engine", "local", "--quiet"]) == 0
+    assert_same_results(rows_of(tmp_path / "results"), rows_of(tmp_path / "local"))
 
 
 def test_a_finite_table_on_spark(spark: Any, tmp_path: Path) -> None:
