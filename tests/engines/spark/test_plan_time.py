@@ -50,6 +50,7 @@ def test_building_a_query_starts_no_job(spark: Any, tmp_path: Path, name: str) -
         QUERIES[name].run(rows)
         QUERIES[name].explain(rows)
         QUERIES[name].run(stream)
+        QUERIES[name].run(stream, history=rows, history_until=2)
     assert jobs == []
 
 
