@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.arrays import Floats, Ints
 from windrow.cli.charts.layout import Layout
-from windrow.cli.charts.levels import Floats, Ints, Line
+from windrow.cli.charts.levels import Line
 from windrow.cli.show.moments import plain_values
 
 __all__ = ["Change", "Lines", "key_text"]
