@@ -4,8 +4,9 @@ A tenth as many labels as events, both of the same 14 days in no order, 100 and 
 For each label the sum and the count of the events of its key in the 7 days before it. The join is Spark's
 own: equal keys, a range of times, then a group by label. It makes a row for each pair of a label and an
 event of its key: as many as labels times events per key where keys are even, and far more where they are
-not, so keys are also drawn as names and words are distributed, the k-th with a share of 1/k. Besides, windrow
-alone: three sizes against one, and a key that has a tenth of all events against even keys.
+not, so keys are also drawn as names and words are distributed, the k-th with a share of 1/k. With 2,000 events
+per key and with uneven keys both sides get at most a million events, since the join would not finish with more.
+Besides, windrow alone: three sizes against one, and a key that has a tenth of all events against even keys.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ __all__ = ["asof_lines"]
 DAY_US = 86_400_000_000
 START_US = 1_700_000_000_000_000 // DAY_US * DAY_US
 DAYS = 14
+#: events at most where the join makes thousands of pairs per label
+MOST_EXPLODED = 1_000_000
 Frame = Callable[[], Any]
 
 
@@ -28,9 +31,10 @@ def asof_lines(
     spark: Any, seconds: Callable[..., list[float]], line: Callable[..., dict[str, Any]], rows: int, keep: Any
 ) -> Iterator[dict[str, Any]]:
     """``seconds`` times frames in turn; ``keep`` writes a frame to disk and reads it back."""
-    for each in (100, 2_000):
-        yield from _lines(spark, seconds, line, rows, max(rows // each, 1), keep)
-    yield from _uneven_lines(spark, seconds, line, rows, max(rows // 100, 1), keep)
+    yield from _lines(spark, seconds, line, rows, max(rows // 100, 1), keep)
+    fewer = min(rows, MOST_EXPLODED)
+    yield from _lines(spark, seconds, line, fewer, max(fewer // 2_000, 1), keep)
+    yield from _uneven_lines(spark, seconds, line, fewer, max(fewer // 100, 1), keep)
 
 
 def _lines(
