@@ -4,9 +4,10 @@ A tenth as many labels as events, both of the same 14 days in no order, 100 and 
 For each label the sum and the count of the events of its key in the 7 days before it. The join is Spark's
 own: equal keys, a range of times, then a group by label. It makes a row for each pair of a label and an
 event of its key: as many as labels times events per key where keys are even, and far more where they are
-not, so keys are also drawn as names and words are distributed, the k-th with a share of 1/k. With 2,000 events
-per key and with uneven keys both sides get at most a million events, since the join would not finish with more.
-Besides, windrow alone: three sizes against one, and a key that has a tenth of all events against even keys.
+not, so keys are also drawn as names and words are distributed, the k-th with a share of 1/k. With 2,000
+events per key and with uneven keys both sides get at most a million events, since the join would not finish
+with more. Besides, windrow alone: three sizes against one, and a key that has a tenth of all events against
+even keys.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow.slicing.slicer
+from windrow import threads
+from windrow.partials.cells import Pieces, Scattered
 from windrow.slicing import Slicer, any_order
 from windrow.slicing.any_order import cut_in_any_order
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
@@ -28,8 +30,12 @@ ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-40, 40)), min_size=1, 
 
 
 @pytest.mark.parametrize("few", [1 << 20, -(1 << 40)], ids=["scattered", "gathered"])
-@given(windows=WINDOWS, rows=ROWS)
-def test_slices_are_those_of_sorted_rows(few: int, windows: list[TimeWindow], rows: Any) -> None:
+@given(windows=WINDOWS, rows=ROWS, rise=st.booleans(), piece=st.sampled_from([2, threads.PIECE]))
+def test_slices_are_those_of_sorted_rows(
+    few: int, windows: list[TimeWindow], rows: Any, rise: bool, piece: int
+) -> None:
+    if rise:
+        rows = sorted(rows, key=lambda row: row[1])
     numbers = {key: number for number, key in enumerate(dict(rows))}
     keys, times = (np.array(column) for column in zip(*[(numbers[k], t) for k, t in rows], strict=True))
     order = np.lexsort([times, keys])
@@ -37,6 +43,8 @@ def test_slices_are_those_of_sorted_rows(few: int, windows: list[TimeWindow], ro
     slicer = Slicer(windows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(any_order, "_FEW_PLACES", few)
+        patch.setattr(any_order, "_CELLS_A_PIECE", piece)
+        patch.setattr(threads, "PIECE", piece)
         patch.setattr(windrow.slicing.slicer, "_ASKED_FOR", 1_000)
         found = cut_in_any_order(slicer, times, keys, len(numbers))
     wanted = slicer.slices(times[order], runs)
@@ -56,6 +64,21 @@ def test_slices_are_those_of_sorted_rows(few: int, windows: list[TimeWindow], ro
     assert found.cells.counts(inside).tolist() == np.where(chosen, np.diff(wanted.rows), 0).tolist()
 
 
+def test_rows_in_order_of_time_are_shared_in_pieces_without_a_slice_in_common(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "PIECE", 3)
+    times = np.array([0, 1, 2, 3, 4, 5, 10, 11, 20, 21, 30, 31])
+    found = cut_in_any_order(Slicer([Tumbling(10)]), times, np.arange(12, dtype=np.int32) % 2, 2)
+    assert found is not None
+    assert isinstance(found.cells, Scattered)
+    assert found.cells.pieces == Pieces([slice(0, 6), slice(6, 8), slice(8, 12)], are_apart=True)
+    mixed = cut_in_any_order(Slicer([Tumbling(10)]), times[::-1].copy(), np.zeros(12, np.int32), 1)
+    assert mixed is not None
+    assert isinstance(mixed.cells, Scattered)
+    assert not mixed.cells.pieces.are_apart
+
+
 @given(
     st.integers(-(2**61), 2**61),
     st.integers(1, 2**40),
@@ -66,8 +89,9 @@ def test_slices_of_one_length_are_numbered_exactly(start: int, period: int, step
     base = int(times.min()) - int(times.min()) % period
     if (int(times.max()) - base) // period < 2**31:
         count = (int(times.max()) - base) // period + 1
-        found = any_order._Uniform(base, period, count).numbers(times)
+        found, rise = any_order._Uniform(base, period, count).numbers(times)
         assert found.tolist() == [(int(t) - base) // period for t in times]
+        assert rise == (found.tolist() == sorted(found))
 
 
 @pytest.mark.parametrize("slicer", [Slicer([Tumbling(5)], gap=3), Slicer([Tumbling(5)], moments=True)])

@@ -22,6 +22,7 @@ from windrow.compile.cache_folder import cache_folder
 from windrow.compile.entry import Entry
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.forms import Source
+from windrow.compile.memory import keep_freed_memory
 
 __all__ = ["Kernel", "attach", "folder_of", "is_known", "kernel", "recall", "remember", "whole_kernel"]
 
@@ -78,6 +79,7 @@ def _dispatcher(function: Any) -> Any:
 
     from windrow.compile.pipelines import ENTRY
 
+    keep_freed_memory()
     return attach(njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=ENTRY)(function))
 
 

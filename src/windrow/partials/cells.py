@@ -6,15 +6,16 @@ rows are folded in one pass over columns as they lie. :class:`Gathered` has the 
 grid with more places than rows.
 
 Invariant: the rows of a cell are combined in the order in which they lie in the table. Scattered rows are
-folded in pieces, which are cut by the number of rows and of cells alone, and combined in their order: results
-are the same, bit for bit, whatever the chunks of a table are and whatever folds the pieces. Cost: one combine
-per row, and one per cell and piece.
+folded in pieces, which are cut by the rows and the number of cells alone, and combined in their order where
+they have cells in common: results are the same, bit for bit, whatever the chunks of a table are and whatever
+folds the pieces. Cost: one combine per row, and one per cell and piece that has cells of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,9 +25,11 @@ from windrow.compile.columns import Columns
 from windrow.compile.native import NativeMonoid
 from windrow.partials.over_ranges import fold_rows_natively, member_arrays, partials_form, run_driver
 from windrow.swag.native.drivers import Jit
-from windrow.threads import even_pieces, in_threads, is_one_piece
+from windrow.threads import even_pieces, in_threads
 
-__all__ = ["Cells", "Gathered", "Scattered", "pieces_over_cells"]
+__all__ = ["Cells", "Gathered", "Pieces", "Scattered", "pieces_over_cells"]
+
+_C = TypeVar("_C")
 
 #: a piece has at least so many rows for each cell
 _ROWS_A_CELL = 16
@@ -68,6 +71,35 @@ def pieces_over_cells(rows: int, count: int) -> list[slice]:
     return even_pieces(rows, least=_ROWS_A_CELL * count)
 
 
+@dataclass(frozen=True)
+class Pieces:
+    """Rows that threads share. ``are_apart``: no cell has rows of two pieces, so that all fold into the same
+    cells; otherwise each piece has cells of its own."""
+
+    rows: list[slice]
+    are_apart: bool = False
+
+    def fold(
+        self, make: Callable[[], _C], fold: Callable[[slice, _C], None], add: Callable[[_C, _C], None]
+    ) -> _C:
+        """Cells, made empty, with each piece folded into them; ``add`` combines cells with those of a later
+        piece."""
+        if self.are_apart:
+            cells = make()
+            in_threads(lambda piece: fold(piece, cells), self.rows)
+            return cells
+
+        def folded(piece: slice) -> _C:
+            own = make()
+            fold(piece, own)
+            return own
+
+        first, *others = in_threads(folded, self.rows)
+        for other in others:
+            add(first, other)
+        return first
+
+
 def _run_cells(form: NativeMonoid, columns: Any, nulls: Any, places: Any, cells: Any, out: Any) -> None:
     count = len(out) if cells is None else len(cells)
     run_driver(form, fold_cells, (form.identity, columns, nulls, places, cells, count, out))
@@ -82,32 +114,39 @@ class Scattered:
     count: int
     #: those that hold rows, which are the slices; None: all
     held: Ints | None
+    #: how threads share the rows
+    pieces: Pieces
     #: the earliest and the latest time in each slice; None: nobody has asked for them
     times: tuple[Ints, Ints] | None = None
 
     def fold(self, form: NativeMonoid, columns: Columns, rows: Ints | None) -> tuple[Any, ...]:
         """The partial of each slice, one array per member. ``rows``: where each row lies in the columns;
         None: they are the same."""
-        if is_one_piece(len(self.numbers)):
-            total = self._folded(form, columns, rows, slice(None))
-        else:
-            pieces = pieces_over_cells(len(self.numbers), self.count)
-            total, *others = in_threads(lambda piece: self._folded(form, columns, rows, piece), pieces)
-            for other in others:
-                _run_cells(partials_form(form), member_arrays(other), None, None, None, total)
+
+        def fold(piece: slice, cells: Any) -> None:
+            self._fold_into(cells, form, columns, rows, piece)
+
+        def add(cells: Any, later: Any) -> None:
+            _run_cells(partials_form(form), member_arrays(later), None, None, None, cells)
+
+        total = self.pieces.fold(lambda: self._empty(form), fold, add)
         return member_arrays(total if self.held is None else total[self.held])
 
-    def _folded(self, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice) -> Any:
-        out = np.empty(self.count, form.layout.partial_dtype)
-        out[:] = form.identity
+    def _empty(self, form: NativeMonoid) -> Any:
+        cells = np.empty(self.count, form.layout.partial_dtype)
+        cells[:] = form.identity
+        return cells
+
+    def _fold_into(
+        self, cells: Any, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice
+    ) -> None:
         arrays, nulls, places = columns.arrays, columns.nulls, None
         if rows is not None:
             places = rows[piece]
         else:
             arrays = tuple(array[piece] for array in arrays)
             nulls = None if nulls is None else nulls[piece]
-        _run_cells(form, arrays, nulls, places, self.numbers[piece], out)
-        return out
+        _run_cells(form, arrays, nulls, places, self.numbers[piece], cells)
 
     def counts(self, chosen: Mask) -> Ints:
         """How many of the chosen rows each slice holds."""

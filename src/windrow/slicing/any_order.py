@@ -13,6 +13,7 @@ it. Cost: O(1) per row (O(log edges) for edges in a list), and a radix sort wher
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
-from windrow.partials.cells import Gathered, Scattered, pieces_over_cells
+from windrow.partials.cells import Gathered, Pieces, Scattered, pieces_over_cells
 from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
 from windrow.slicing.slicer import Slicer
@@ -35,6 +36,8 @@ _PLACES_A_ROW = 2
 _FEW_PLACES = 1 << 8
 #: slices, and the places of a grid that rows are scattered over, are numbered with 32 bits
 _MOST_PLACES = 1 << 31
+#: cells that one thread looks through at a time, about
+_CELLS_A_PIECE = 1 << 16
 #: what 64 bits do not hold
 _BEYOND = 1 << 63
 
@@ -66,29 +69,54 @@ def cut_in_any_order(
 
 def _scattered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, with_times: bool) -> Slices:
     """The cells, and of those that hold rows where the rows of each would start, and its slice."""
-    slices, places = grid.numbers(times), key_count * grid.count
-
-    def survey(piece: slice) -> Ints:
-        found = np.empty((3 if with_times else 1, places), np.int64)
-        _survey_cells(slices[piece], keys[piece], times[piece], grid.count, found)
-        return found
-
-    found, *others = in_threads(survey, pieces_over_cells(len(slices), places))
-    for other in others:
-        found[0] += other[0]
-        np.minimum(found[1:2], other[1:2], out=found[1:2])
-        np.maximum(found[2:], other[2:], out=found[2:])
-    columns, rows, runs = _held_cells(found, grid.count, key_count)
+    (slices, rise), places = grid.numbers(times), key_count * grid.count
+    pieces = _pieces(slices, rise, places)
+    found = _surveyed(pieces, slices, keys, times, (3 if with_times else 1, key_count, grid.count))
+    columns, rows, runs = _held_cells(found)
     held, numbers = columns[0], columns[1]
     extremes = (columns[2], columns[3]) if with_times else None
-    cells = Scattered(slices, places, None if len(held) == places else held, extremes)
+    cells = Scattered(slices, places, None if len(held) == places else held, pieces, extremes)
     starts = columns[2] if with_times else grid.starts(numbers)
     return Slices(rows, starts, runs, grid.ends(numbers), cells)
 
 
+def _surveyed(pieces: Pieces, slices: Any, keys: Any, times: Ints, shape: tuple[int, int, int]) -> Ints:
+    """What :func:`_survey_cells` finds, for each slice of each key. Slices become cells, where they are."""
+
+    def survey(piece: slice, found: Ints) -> None:
+        rows = slices[piece], keys[piece], times[piece]
+        _survey_cells(*rows, shape[2], found.reshape(shape[0], -1))
+
+    def add(found: Ints, other: Ints) -> None:
+        found[0] += other[0]
+        np.minimum(found[1:2], other[1:2], out=found[1:2])
+        np.maximum(found[2:], other[2:], out=found[2:])
+
+    return pieces.fold(lambda: _nothing_found(shape), survey, add)
+
+
+def _nothing_found(shape: tuple[int, int, int]) -> Ints:
+    found = np.empty(shape, np.int64)
+    found[0] = 0
+    found[1:2] = END_OF_TIME
+    found[2:] = START_OF_TIME
+    return found
+
+
+def _pieces(slices: Any, rise: bool, places: int) -> Pieces:
+    """Rows that threads share: in pieces that have no slice in common, where slices rise and that makes as
+    many pieces, and otherwise in pieces that have cells of their own."""
+    pieces = pieces_over_cells(len(slices), places)
+    if is_one_piece(len(slices)) or not rise:
+        return Pieces(pieces)
+    cuts = {int(np.searchsorted(slices, slices[piece.start])) for piece in even_pieces(len(slices))}
+    apart = [slice(*ends) for ends in itertools.pairwise([*sorted(cuts), len(slices)])]
+    return Pieces(apart, are_apart=True) if len(apart) >= len(pieces) else Pieces(pieces)
+
+
 def _gathered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, bits: int) -> Slices:
     """The same with rows by cell. A number holds a cell, and in its last ``bits`` a row."""
-    rows = radix_sort(_marked(grid.numbers(times), keys, grid.count, bits), bits)
+    rows = radix_sort(_marked(grid.numbers(times)[0], keys, grid.count, bits), bits)
     runs = np.empty(key_count + 1, np.int64)
     starts, numbers = _number_sorted(rows, bits, grid.count, runs)
     rows &= (1 << bits) - 1
@@ -106,7 +134,7 @@ class _Uniform:
     period: int
     count: int
 
-    def numbers(self, times: Ints) -> Any:
+    def numbers(self, times: Ints) -> tuple[Any, bool]:
         return _in_pieces(lambda part, found: _number_uniform(part, self.base, self.period, found), times)
 
     def starts(self, numbers: Ints) -> Ints:
@@ -127,7 +155,7 @@ class _Listed:
     def count(self) -> int:
         return len(self.edges) + 1
 
-    def numbers(self, times: Ints) -> Any:
+    def numbers(self, times: Ints) -> tuple[Any, bool]:
         return _in_pieces(lambda part, found: _number_listed(part, self.edges, found), times)
 
     def starts(self, numbers: Ints) -> Ints:
@@ -138,13 +166,14 @@ class _Listed:
         return found
 
 
-def _in_pieces(number: Callable[[Ints, Any], None], times: Ints) -> Any:
+def _in_pieces(number: Callable[[Ints, Any], bool], times: Ints) -> tuple[Any, bool]:
+    """What ``number`` finds for times, and whether none is smaller than the one before it."""
     found = np.empty(len(times), np.int32)
     if is_one_piece(len(times)):
-        number(times, found)
-        return found
-    in_threads(lambda piece: number(times[piece], found[piece]), even_pieces(len(times)))
-    return found
+        return found, number(times, found)
+    pieces = even_pieces(len(times))
+    rises = in_threads(lambda piece: number(times[piece], found[piece]), pieces)
+    return found, all(rises) and all(found[piece.start - 1] <= found[piece.start] for piece in pieces[1:])
 
 
 def _grid(slicer: Slicer, low: int, high: int, rows: int) -> _Uniform | _Listed | None:
@@ -160,14 +189,20 @@ def _grid(slicer: Slicer, low: int, high: int, rows: int) -> _Uniform | _Listed 
 
 
 @kernel
-def _number_uniform(times: Ints, base: int, period: int, found: Any) -> None:
-    """The quotient of a product with the inverse is off by one at most, as there are few slices."""
+def _number_uniform(times: Ints, base: int, period: int, found: Any) -> bool:
+    """Whether the numbers rise. The quotient of a product with the inverse is off by one at most, as there
+    are few slices."""
     inverse = 1.0 / period
+    last, falls = np.int64(0), np.bool_(False)
     for i in range(len(times)):
         distance = times[i] - base
         number = np.int64(distance * inverse)
         rest = distance - number * period
-        found[i] = number + np.int64(rest >= period) - np.int64(rest < 0)
+        number += np.int64(rest >= period) - np.int64(rest < 0)
+        found[i] = number
+        falls |= number < last
+        last = number
+    return not falls
 
 
 @kernel
@@ -180,15 +215,17 @@ def _ends_in(edges: Ints, numbers: Ints) -> Ints:
 
 
 @kernel
-def _number_listed(times: Ints, edges: Ints, found: Any) -> None:
+def _number_listed(times: Ints, edges: Ints, found: Any) -> bool:
     """How many edges are at or before each time; of a row in the slice of the one before it, without a
-    search."""
-    number = 0
+    search. Whether the numbers rise."""
+    number, rises = 0, True
     for i in range(len(times)):
         is_after = number == 0 or times[i] >= edges[number - 1]
         if not is_after or (number < len(edges) and times[i] >= edges[number]):
             number = np.searchsorted(edges, times[i], side="right")
+            rises = rises and is_after
         found[i] = number
+    return rises
 
 
 # -- cells ---------------------------------------------------------------------------------------------------
@@ -196,46 +233,72 @@ def _number_listed(times: Ints, edges: Ints, found: Any) -> None:
 
 @kernel
 def _survey_cells(slices: Any, keys: Any, times: Ints, per_key: int, found: Any) -> None:
-    """Slices become cells, where they are. Found: how many rows each cell holds; and in two more rows, if
-    there are any, the earliest and the latest time of each."""
+    """Slices become cells, where they are. Found: how many more rows each cell holds; and in two more rows,
+    if there are any, the earliest and the latest time of each."""
     counts = found[0]
-    counts[:] = 0
     for i in range(len(slices)):
         cell = np.int64(keys[i]) * per_key + slices[i]
         slices[i] = cell
         counts[cell] += 1
     if len(found) > 1:
         firsts, lasts = found[1], found[2]
-        firsts[:] = END_OF_TIME
-        lasts[:] = START_OF_TIME
         for i in range(len(slices)):
             firsts[slices[i]] = min(firsts[slices[i]], times[i])
             lasts[slices[i]] = max(lasts[slices[i]], times[i])
 
 
-@kernel
-def _held_cells(found: Any, per_key: int, key_count: int) -> Any:
+def _held_cells(found: Ints) -> tuple[Ints, Ints, Ints]:
     """Of the cells that hold rows: columns of their numbers, their slices by the numbers among those of a
     key, and what was found of their times; where the rows of each would start, and the end; and where the
-    cells of each key start, and the end."""
-    count = 0
-    for cell in range(found.shape[1]):
-        count += found[0, cell] > 0
+    cells of each key start, and the end. ``found``: for each slice of each key."""
+    _, key_count, per_key = found.shape
+    pieces = [slice(*ends) for ends in itertools.pairwise(_cuts(key_count, per_key))]
+    totals = [(0, 0), *in_threads(lambda piece: _count_held(found[0, piece]), pieces)]
+    befores = np.cumsum(totals, axis=0)
+    count = int(befores[-1, 0])
     columns, rows = np.empty((len(found) + 1, count), np.int64), np.zeros(count + 1, np.int64)
-    runs = np.empty(key_count + 1, np.int64)
-    place = cell = 0
-    for key in range(key_count):
+    runs = np.full(key_count + 1, count, np.int64)
+
+    def note(number: int) -> None:
+        piece, (place, before) = pieces[number], befores[number].tolist()
+        _note_held(found[:, piece], piece.start * per_key, place, before, columns, rows, runs[piece])
+
+    in_threads(note, range(len(pieces)))
+    return columns, rows, runs
+
+
+def _cuts(key_count: int, per_key: int) -> list[int]:
+    """Keys in pieces of so many cells that waking a thread pays."""
+    number = min(key_count, max(1, key_count * per_key // _CELLS_A_PIECE))
+    return [key_count * k // number for k in range(number + 1)]
+
+
+@kernel
+def _count_held(counts: Any) -> tuple[int, int]:
+    """How many cells of some keys hold rows, and how many rows."""
+    held = rows = 0
+    for count in counts.flat:
+        held += count > 0
+        rows += count
+    return held, rows
+
+
+@kernel
+def _note_held(found: Any, cell: int, place: int, before: int, columns: Any, rows: Ints, runs: Ints) -> None:
+    """The columns of some keys, the first cell of which has this number, from this place on; so many rows are
+    before them."""
+    for key in range(found.shape[1]):
         runs[key] = place
-        for number in range(per_key):
-            if found[0, cell] > 0:
+        for number in range(found.shape[2]):
+            count = found[0, key, number]
+            if count > 0:
                 columns[0, place], columns[1, place] = cell, number
                 for k in range(1, len(found)):
-                    columns[k + 1, place] = found[k, cell]
-                rows[place + 1] = rows[place] + found[0, cell]
+                    columns[k + 1, place] = found[k, key, number]
+                before += count
                 place += 1
+                rows[place] = before
             cell += 1
-    runs[key_count] = place
-    return columns, rows, runs
 
 
 @kernel
