@@ -193,7 +193,8 @@ def _number_uniform(times: Ints, base: int, period: int, found: Any) -> bool:
     """Whether the numbers rise. The quotient of a product with the inverse is off by one at most, as there
     are few slices."""
     inverse = 1.0 / period
-    last, falls = np.int64(0), np.bool_(False)
+    last: Any = 0
+    falls: Any = False
     for i in range(len(times)):
         distance = times[i] - base
         number = np.int64(distance * inverse)
