@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,9 @@ _GOAL = 1.7
 
 
 def threads(settings: Settings) -> list[Row]:
-    """How many times faster two threads are than one. Goal for sums over 1 and 100 keys: 1.7."""
+    """How many times faster two threads are than one; NumPy: what the machine gives. Goal for sums: 1.7."""
     rows = settings.pick(5_000_000, 1_000_000)
-    found: list[Row] = []
+    found = _limits(rows)
     for keys in (1, 100, 10_000):
         data = _events(rows, keys)
         for shape, query in _queries(keys).items():
@@ -61,16 +62,39 @@ def _queries(keys: int) -> dict[str, wr.Query]:
     return found
 
 
+def _limits(rows: int) -> list[Row]:
+    """Halves of an array in two threads: arithmetic, a sum of what lies in memory, and a copy of it."""
+    values = np.random.default_rng(7).random(rows)
+    halves = [values[: rows // 2], values[rows // 2 :]]
+    work = {"sin": np.sin, "sum": np.sum, "copy": np.copy}
+    with ThreadPoolExecutor(2) as pool:
+        return [
+            _line(
+                0,
+                "NumPy",
+                name,
+                _both(lambda f=f: [f(half) for half in halves], lambda f=f: [*pool.map(f, halves)]),
+            )
+            for name, f in work.items()
+        ]
+
+
+def _both(alone: Any, together: Any) -> list[float]:
+    return least_seconds([alone, together], repeats=5, patience=0)
+
+
 def _compared(keys: int, shape: str, name: str, query: Any, data: pa.Table) -> Row:
     one, two = query.run(data, threads=1), query.run(data, threads=2)
     assert _bits(one) == _bits(two), f"{name} over {shape} of {keys} keys depends on the number of threads"
-    alone, together = least_seconds(
-        [lambda: query.run(data, threads=1), lambda: query.run(data, threads=2)], repeats=5, patience=0
-    )
-    has_goal = name == "sum" and keys <= 100
+    seconds = _both(lambda: query.run(data, threads=1), lambda: query.run(data, threads=2))
+    return _line(keys, shape, name, seconds, has_goal=name == "sum" and keys <= 100)
+
+
+def _line(keys: int, over: str, name: str, seconds: list[float], has_goal: bool = False) -> Row:
+    alone, together = seconds
     return {
         "keys": keys,
-        "over": shape,
+        "over": over,
         "aggregate": name,
         "one thread s": alone,
         "two threads s": together,

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.cache import kernel
-from windrow.threads import even_pieces, in_threads
+from windrow.threads import even_pieces, in_threads, is_one_piece
 
 __all__ = [
     "between",
@@ -157,11 +157,20 @@ def extremes(numbers: Ints) -> tuple[int, int]:
     (1, 3)
     """
 
-    def both(piece: slice) -> tuple[int, int]:
-        return int(numbers[piece].min()), int(numbers[piece].max())
+    if is_one_piece(len(numbers)):
+        return int(numbers.min()), int(numbers.max())
+    pieces = even_pieces(len(numbers))
+    lows, highs = zip(*in_threads(lambda piece: _extremes(numbers[piece]), pieces), strict=True)
+    return int(min(lows)), int(max(highs))
 
-    lows, highs = zip(*in_threads(both, even_pieces(len(numbers))), strict=True)
-    return min(lows), max(highs)
+
+@kernel
+def _extremes(numbers: Any) -> tuple[int, int]:
+    """Both in one pass over the memory."""
+    low = high = numbers[0]
+    for i in range(1, len(numbers)):
+        low, high = min(low, numbers[i]), max(high, numbers[i])
+    return low, high
 
 
 # -- by key --------------------------------------------------------------------------------------------------
