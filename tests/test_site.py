@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from windrow.query import Query
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -52,6 +55,14 @@ def test_the_names_of_the_reference_are_there() -> None:
         for line in page.read_text(encoding="utf-8").splitlines():
             if line.startswith("::: "):
                 _resolve(line.removeprefix("::: ").strip())
+
+
+def test_the_reference_has_every_method_of_a_query() -> None:
+    """They are those of the classes that a query is made of, which the site names one by one."""
+    text = (DOCS / "reference" / "queries.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"inherited_members: \[(.*)\]", text)
+    steps = [name for part in Query.__bases__ for name, value in vars(part).items() if callable(value)]
+    assert listed.split(", ") == [name for name in steps if not name.startswith("_")]
 
 
 def _resolve(name: str) -> None:

@@ -11,7 +11,15 @@ from windrow.spec import Spec
 from windrow.windows import parse_duration
 from windrow.windows.timeline.durations import Duration, fixed_duration
 
-__all__ = ["check_settings", "checked_labels", "checked_store", "checked_waits", "column_names", "waiting"]
+__all__ = [
+    "check_complete",
+    "check_settings",
+    "checked_labels",
+    "checked_store",
+    "checked_waits",
+    "column_names",
+    "waiting",
+]
 
 _WORDS = {
     "late": ("count", "emit"),
@@ -80,6 +88,12 @@ def column_names(names: str | Sequence[str] | None, what: str) -> tuple[str, ...
     if len(set(found)) != len(found):
         raise ValueError(f"{what}={names!r}: a column is named twice")
     return found
+
+
+def check_complete(query: Spec) -> None:
+    """Refuse a query that computes nothing."""
+    if not query.aggregates:
+        raise TypeError("this query computes nothing yet: add .agg(name=wr.sum('column'))")
 
 
 def checked_labels(query: Spec, at: Any, at_time: Any, at_by: Any) -> tuple[str, tuple[str, ...]]:

@@ -97,6 +97,11 @@ class Spec:
         return self.rolling_over is not None
 
     @property
+    def rolling_store(self) -> Store | None:
+        """Where the windows of rolling are kept; None: in memory, or there are none."""
+        return None if self.rolling_over is None else self.rolling_over.store
+
+    @property
     def frames(self) -> Frames | None:
         """What each label of an as-of query, or each row, sees; None: windows, or plain rolling."""
         if self.rolling_over is not None:

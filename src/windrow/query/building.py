@@ -1,0 +1,162 @@
+"""The steps by which a query is built: which rows belong together, and what to compute of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from windrow.arguments import check_window, named_aggregates
+from windrow.frame_arguments import asof_frames, rolling_of
+from windrow.monoids.base import Aggregate
+from windrow.result_names import check_names
+from windrow.spec import Spec
+from windrow.windows import Window
+
+if TYPE_CHECKING:
+    from windrow.state import Store
+
+__all__ = ["Building"]
+
+
+class Building(Spec):
+    """A query that takes windows, then aggregates: each step gives a new one."""
+
+    def window(self, *windows: Window, **named: Window) -> Self:
+        """Aggregate over windows: one without a name, or any number of named ones.
+
+        >>> import windrow as wr
+        >>> q = wr.query(time="ts").window(hour=wr.Tumbling("1h"), visit=wr.Session("30m"))
+        >>> [name for name, _ in q.windows]
+        ['hour', 'visit']
+        """
+        self._check_open()
+        found = [*(("", w) for w in windows), *named.items()]
+        if not found:
+            raise TypeError("window() needs at least one window, such as wr.Tumbling('1h')")
+        for name, window in found:
+            check_window(name, window)
+            self._check_time_kind(window)
+            if self.corrects and window.refuses_lateness:
+                raise ValueError(
+                    f"{window!r} never changes a session that has come out: leave out allowed_lateness, or "
+                    f"late_by"
+                )
+        if len(windows) > 1 or (windows and named):
+            raise TypeError(
+                "several windows need names, as in .window(day=wr.Tumbling('24h'), visit=wr.Session('30m'))"
+            )
+        return self._with(windows=tuple(found))
+
+    def rolling(
+        self,
+        *sizes: Any,
+        size: Any = None,
+        rows: Any = None,
+        policy: Any = None,
+        closed: Literal["left", "right", "both", "neither"] = "right",
+        shift: Any = 0,
+        timezone: str | None = None,
+        store: Store | None = None,
+        **named: Any,
+    ) -> Self:
+        """One result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
+
+        Rows with equal time are peers: by time, each sees all of them. With a ``store`` of
+        :mod:`windrow.state` windows are kept there, and may be larger than memory; see docs/state.md.
+
+        Several sizes (``rolling("1d", "7d")``, ``rolling(day="1d")``, ``rows=[10, 100]``) give a column for
+        each: ``total_1d``, ``total_day``, ``total_10``. The size ``"all"`` is everything up to the row.
+        ``closed`` says which ends of (t - size, t] belong to it: with ``"left"`` a row sees neither itself
+        nor its peers. ``shift`` moves it: ``"-1h"`` lets it end an hour before the row, and ``"30m"`` with
+        a size of ``"1h"`` centres it; with ``rows`` it is a number of rows. Months, and days in a
+        ``timezone``, are counted on the local calendar. See docs/asof.md.
+
+        >>> import windrow as wr
+        >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
+        86400000000
+        >>> wr.query(time="ts").rolling("1d", "7d", closed="left").agg(n=wr.count()).result_names
+        ['n_1d', 'n_7d']
+        """
+        self._check_open()
+        given = [each for each in (*sizes, size) if each is not None]
+        over = rolling_of(
+            given, named, rows=rows, policy=policy, closed=closed, shift=shift, timezone=timezone, store=store
+        )
+        return self._with(rolling_over=over)
+
+    def asof(
+        self,
+        *sizes: Any,
+        rows: Any = None,
+        closed: Literal["left", "right", "both", "neither"] | None = None,
+        lag: Any = 0,
+        direction: Literal["backward", "forward"] = "backward",
+        timezone: str | None = None,
+        **named: Any,
+    ) -> Self:
+        """What was known at a moment: for each label, a row of a second table, aggregates over the events
+        before it. :meth:`run` takes the labels as ``at=``.
+
+        For a label at time t the window is [t - lag - size, t - lag): an event at the label's own time is
+        its future (``closed="right"`` lets it in). ``direction="forward"`` looks at (t + lag, t + lag +
+        size]. The size ``"all"`` is everything on that side, and ``rows=n`` the nearest n events. Several
+        sizes give a column for each: ``total_1d``, or with a keyword (``week="7d"``) ``total_week``. Months,
+        and days in a ``timezone``, are counted on the local calendar. See docs/asof.md.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> spent = wr.query(time="t", by="user").asof(10, "all").agg(spent=wr.sum("amount"))
+        >>> events = pa.table({"t": [1, 12, 15], "user": ["ann"] * 3, "amount": [5, 7, 9]})
+        >>> labels = pa.table({"user": ["ann", "bob"], "t": [15, 15]})
+        >>> spent.run(events, at=labels).to_pylist()[0]
+        {'user': 'ann', 't': 15, 'spent_10': 7, 'spent_all': 12}
+        """
+        self._check_open()
+        if self.on_error == "reject":
+            raise ValueError(
+                "on_error='reject' is for windows and rolling: filter the events of an as-of query before, "
+                "or let lift give the identity for what it cannot take"
+            )
+        over = asof_frames(
+            sizes, named, rows=rows, closed=closed, lag=lag, direction=direction, timezone=timezone
+        )
+        return self._with(asof_over=over)
+
+    def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Self:
+        """What to compute, each under the name of its result column.
+
+        Without a keyword, the name is that of the columns and of the aggregate.
+
+        >>> import windrow as wr
+        >>> wr.query(time="ts").rolling(rows=3).agg(wr.mean("len"), total=wr.sum("len"))
+        wr.query(time='ts').rolling(rows=3).agg(len_mean=mean('len'), total=sum('len'))
+        """
+        if not self.windows and not self.is_rolling and self.asof_over is None:
+            raise TypeError(
+                "say which rows belong together first: .window(...), .rolling(...) or .asof(...), then "
+                ".agg(...)"
+            )
+        found = named_aggregates(aggregates, named)
+        if not found:
+            raise TypeError("agg() needs at least one aggregate, as in .agg(total=wr.sum('len'))")
+        return self._with(aggregates=tuple(found.items()))
+
+    def _with(self, **changed: Any) -> Self:
+        found = replace(self, **changed)
+        check_names(found)
+        return found
+
+    def _check_open(self) -> None:
+        if self.windows or self.is_rolling or self.asof_over is not None:
+            raise TypeError("this query has its windows already: give all of them in one .window(...) call")
+
+    def _check_time_kind(self, window: Window) -> None:
+        if window.uses_integer_time is None:
+            return
+        for name in ("watermark", "allowed_lateness"):
+            wait = getattr(self, name)
+            if wait is not None and wait.amount and (wait.kind == "integer") != window.uses_integer_time:
+                given = "a plain number" if wait.kind == "integer" else "a duration"
+                raise ValueError(
+                    f"{name}={wait.argument} is {given} and {window!r} counts time differently: give "
+                    f"durations such as '10m' in both for timestamps, or integers in both for integer times"
+                )
