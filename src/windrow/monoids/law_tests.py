@@ -1,7 +1,7 @@
 """Each law as a test of one case: what is wrong, in words, or None.
 
-The search for a case, and for the smallest one, is in :mod:`windrow.monoids.laws`. Functions are called with
-copies, so that one which changes its arguments cannot spoil the elements that other cases use.
+The search for a case, and for the smallest one, is in :mod:`windrow.monoids.law_trial`. Functions are called
+with copies, so that one which changes its arguments cannot spoil the elements that other cases use.
 """
 
 from __future__ import annotations
