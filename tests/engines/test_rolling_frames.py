@@ -146,3 +146,26 @@ def test_a_result_with_the_name_of_a_column_is_refused() -> None:
     query = wr.query(time="ts").rolling(40, 80).agg(n=wr.count())
     with pytest.raises(ValueError, match="the table has a column 'n_40' already"):
         query.run(rows)
+
+
+@pytest.mark.parametrize("sizes", [{"rows": [3, 8]}, {"rows": [1]}, {"size": (20, 70)}])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_several_sizes_are_what_each_is_by_itself(sizes: Any, threads: int) -> None:
+    """Bit for bit, also where rows have no time or no value, and where a result needs several values."""
+    times = pa.array([None if k % 17 == 0 else int(t) for k, t in enumerate(ROWS["ts"].to_numpy())])
+    numbers = np.random.default_rng(3).random(COUNT)
+    values = pa.array([None if k % 5 == 0 else v for k, v in enumerate(numbers)])
+    rows = pa.table({"ts": times, "key": ROWS["key"], "x": values, "row": ROWS["row"]})
+    start = wr.query(time="ts", by="key", order="row", min_count=2)
+    named = {"mean": wr.mean("x"), "median": wr.median("x"), "n": wr.count(), "last": wr.last("x")}
+    counts, lengths = sizes.get("rows", ()), sizes.get("size", ())
+    frames = start.rolling(rows=counts) if counts else start.rolling(*lengths)
+    with pytest.warns(wr.RejectedRows):
+        found = frames.agg(**named).run(rows, threads=threads)
+    for each in counts or lengths:
+        plain = start.rolling(rows=each) if counts else start.rolling(each)
+        ending = f"_{each}" if len(counts or lengths) > 1 else ""
+        with pytest.warns(wr.RejectedRows):
+            wanted = plain.agg(**named).run(rows, threads=threads)
+        for name in named:
+            assert found[f"{name}{ending}"].combine_chunks().equals(wanted[name].combine_chunks())

@@ -28,7 +28,7 @@ from windrow.rows.times import check_time_kind
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
 
-__all__ = ["run_asof", "seen_columns", "with_seen"]
+__all__ = ["run_asof", "with_seen"]
 
 
 def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ...]) -> Any:
@@ -51,27 +51,23 @@ def with_seen(
     points = read_points(frame, query.time, labels, at_time, at_by)
     frame.warn_of_rejected(query.time)
     points.warn_of_rejected(at_time)
-    columns = points.all_scattered(seen_columns(query, frame, points))
+    columns = points.all_scattered(_seen_columns(query, frame, points))
     return with_results(query, labels, columns)
 
 
-def seen_columns(query: Spec, frame: Frame, points: Points | None = None) -> list[Any]:
-    """What each point sees, in the order of the points, or each row of the frame, in processing order: a
-    column for each aggregate and size."""
+def _seen_columns(query: Spec, frame: Frame, points: Points) -> list[Any]:
+    """What each point sees, in the order of the points: a column for each aggregate and size."""
     assert query.frames is not None
     seen = _seen_rows(query, frame, points)
-    is_one = points is not None and len(points) == 1
+    is_one = len(points) == 1
     every = [RowRanges(*seen.ranges(each), disjoint=is_one) for _, each in query.frames.named]
     return aggregate_sizes(frame, [aggregate for _, aggregate in query.aggregates], every, query.min_count)
 
 
-def _seen_rows(query: Spec, frame: Frame, points: Points | None) -> SeenRows:
-    runs = frame.run_starts
-    if points is None:
-        return SeenRows(frame.times, runs)
+def _seen_rows(query: Spec, frame: Frame, points: Points) -> SeenRows:
     fractions = fractions_of(frame.axis, frame.table.column(query.time))
     if fractions is not None and frame.permutation is not None:
         fractions = fractions[frame.permutation]
     # behind all keys one without rows, for labels of keys that are not known
-    runs = np.append(runs, len(frame))
+    runs = np.append(frame.run_starts, len(frame))
     return SeenRows(frame.times, runs, points.keys, points.times, fractions, points.fractions)

@@ -12,13 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.engines.asof import seen_columns
 from windrow.engines.found_windows import find_windows
 from windrow.engines.kinds.policy import policy_results
-from windrow.engines.kinds.rolling import rolling_rows
+from windrow.engines.kinds.rolling import rolling_rows, rolling_sizes
 from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
-from windrow.partials.aggregate import aggregate_columns
+from windrow.partials.aggregate import aggregate_columns, aggregate_sizes
 from windrow.partials.raising import RaisingRows, raising_rows
 from windrow.partials.rejected import rejected_table
 from windrow.result_names import check_table_names
@@ -71,13 +70,14 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     """The input with a result column per aggregate, rows where they were."""
     over = query.rolling_over
     assert over is not None
+    aggregates = [aggregate for _, aggregate in query.aggregates]
     if over.frames is not None:
-        results = [frame.scattered(column) for column in seen_columns(query, frame)]
+        results = aggregate_sizes(frame, aggregates, rolling_sizes(frame, over.frames), query.min_count)
     elif over.store is not None:
         results = [frame.scattered(column) for column in rolled_in_store(query, frame)]
     elif over.policy is not None:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:
         rows = rolling_rows(frame, over)
-        results = aggregate_columns(frame, [a for _, a in query.aggregates], rows, query.min_count)
+        results = aggregate_columns(frame, aggregates, rows, query.min_count)
     return with_results(query, frame.table, results)

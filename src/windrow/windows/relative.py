@@ -95,6 +95,18 @@ class TimeFrame:
     #: where there is no upper end
     rows: int | None = None
 
+    @property
+    def plain_size(self) -> int | None:
+        """The size of a frame (t - size, t] of fixed length; None: it is another one.
+
+        >>> TimeFrame(Bound((Duration(-7, "integer"),), False), Bound((), True)).plain_size
+        7
+        """
+        lower, upper = self.lower, self.upper
+        if lower is None or upper != Bound((), True, lower.timezone) or lower.is_closed or lower.is_calendar:
+            return None
+        return -lower.offsets[0].units if len(lower.offsets) == 1 else None
+
     def __str__(self) -> str:
         if self.lower is not None and self.upper is not None:
             ends = "[" if self.lower.is_closed else "(", "]" if self.upper.is_closed else ")"
