@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 #: seconds: what it costs to compile a kernel, a kernel that lies on disk, and Numba itself
-COMPILE, LOAD, NUMBA = 0.25, 0.02, 0.4
+COMPILE, LOAD, NUMBA = 0.45, 0.02, 0.4
 #: seconds per row, before an entry has been measured
 _PER_ROW = 1.5e-6
 _CHOICES = ("auto", "always", "never")
