@@ -1,69 +1,102 @@
 """The field: all benchmarks against other systems in their quick forms, and one page of what they found.
 
-    python bench/field.py [--only nexmark] [--assemble] [--out FOLDER]
+    python bench/field.py [--only nexmark] [--resume] [--assemble] [--docs] [--smoke] [--out FOLDER]
 
-Each part is a command of its own that writes JSON; ``--assemble`` makes the page of what is there, so that
-parts can also be run one by one, on a machine that is idle for a few minutes only. Parts with the same name
-are merged. In the folder there are then ``field.html``, ``field.json``, and ``field.md`` with the tables for
-README and docs.
+Each part is a command of its own that writes JSON, and has so many seconds to begin questions in; those that
+it does not get to are named on the page. ``--resume`` goes on where a run was stopped: parts that are there
+are kept. ``--assemble`` runs none, and makes the page of what is there. In the folder there are then
+``field.html``, ``field.json``, and ``field.md`` with all tables; ``--docs`` also writes the tables into
+README.md and docs/field.md. ``--smoke`` asks little of each part, to see that all of it runs: its figures say
+nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from common import progress
-from sections.field_page import field_page, markdown
+from sections.field_page import field_page
+from sections.field_tables import all_tables, chosen_table, lacking_lines, put
 
 HERE = Path(__file__).parent
-#: what is run, in the order of the page
+
+
+@dataclass(frozen=True)
+class Step:
+    """A part: its options, those of a smoke run, and the seconds in which it may begin questions."""
+
+    program: str
+    options: str
+    smoke: str
+    budget: float
+
+    def command(self, is_smoke: bool) -> list[str]:
+        return [self.program, *shlex.split(self.smoke if is_smoke else self.options)]
+
+
+#: what is run, in the order of the page; together they end within a quarter of an hour
 PARTS = {
-    "rollfun": ["rollfun.py", "--quick"],
-    "local": ["local.py", "--quick", "--only", "rolling", "--only", "callback", "--only", "windows"],
-    "scotty": ["scotty.py", "--quick"],
-    "nexmark": ["nexmark.py", "--quick"],
-    "spark": ["spark_batch.py", "--rows", "100000", "--only", "day,rolling,own"],
+    "rollfun": Step("rollfun.py", "--quick", "--rows 20000", 60),
+    "local": Step(
+        "local.py", "--quick --only rolling --only callback --only windows", "--quick --only callback", 90
+    ),
+    "scotty": Step("scotty.py", "--quick", "--rows 60000 --only '1 window, in order'", 150),
+    "nexmark": Step("nexmark.py", "--quick", "--events 20000 --only q7", 300),
+    "spark": Step(
+        "spark_batch.py", "--rows 100000 --only day,rolling,own", "--rows 20000 --only rolling,own", 150
+    ),
 }
 
 
-def run(names: list[str], parts: Path) -> dict[str, str]:
+def run(names: list[str], parts: Path, is_smoke: bool) -> dict[str, str]:
     """Those that failed, with the reason."""
     failed = {}
+    begun = time.perf_counter()
     for number, name in enumerate(names, 1):
-        begun = time.perf_counter()
-        progress(f"part {number} of {len(names)}: python bench/{' '.join(PARTS[name])}")
-        program, *options = PARTS[name]
+        program, *options = PARTS[name].command(is_smoke)
+        so_far = time.perf_counter() - begun
+        progress(
+            f"part {number} of {len(names)}, after {so_far:.0f} s: bench/{program} {shlex.join(options)}"
+        )
         target = parts / f"{name}.json"
         target.unlink(missing_ok=True)
-        command = [sys.executable, str(HERE / program), *options, "--json", str(target)]
-        ran = subprocess.run(command, cwd=HERE.parent)
+        outcome = ["--json", str(target), "--budget", str(PARTS[name].budget)]
+        ran = subprocess.run([sys.executable, str(HERE / program), *options, *outcome], cwd=HERE.parent)
         if ran.returncode:
             failed[name] = f"exit code {ran.returncode}"
-        progress(f"{name} took {time.perf_counter() - begun:.0f} s")
+    progress(f"all parts took {time.perf_counter() - begun:.0f} s")
     return failed
 
 
-def merged(parts: Path) -> list[dict[str, Any]]:
-    """What has been found, in the order of ``PARTS``; files of one part in the order of their names."""
-    found: dict[str, dict[str, Any]] = {}
-    for file in sorted(parts.glob("*.json")):
-        part = json.loads(file.read_text())
-        known = found.setdefault(part["name"], part)
-        if known is not part:
-            known["figures"] += part["figures"]
-            known["about"] |= part["about"]
-            known["skipped"] |= part["skipped"]
-            known["seconds"] += part["seconds"]
-            known["command"] = "bench/" + " ".join(PARTS[part["name"]])
-            for title, rows in part["tables"].items():
-                known["tables"].setdefault(title, []).extend(rows)
-    return sorted(found.values(), key=lambda part: list(PARTS).index(part["name"]))
+def found_parts(parts: Path) -> list[dict[str, Any]]:
+    """What has been found, in the order of ``PARTS``."""
+    files = [parts / f"{name}.json" for name in PARTS]
+    return [json.loads(file.read_text()) for file in files if file.exists()]
+
+
+def complete(found: list[dict[str, Any]]) -> set[str]:
+    """The names of parts that came to their end."""
+    return {part["name"] for part in found if part["is_complete"]}
+
+
+def write_docs(found: list[dict[str, Any]], root: Path) -> None:
+    """Only a whole run goes into the docs."""
+    lacking = [name for name in PARTS if name not in complete(found)]
+    if lacking:
+        sys.exit(f"--docs: no figures of {', '.join(lacking)} yet: run them with --resume --docs")
+    put(root / "README.md", chosen_table(found))
+    put(root / "docs" / "field.md", all_tables(found))
+    for title in lacking_lines(found):
+        print(f"README has no line for {title}: there are no figures of it")
+    print(f"tables written into {root / 'README.md'} and {root / 'docs' / 'field.md'}")
 
 
 def main() -> None:
@@ -71,21 +104,33 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", action="append", choices=PARTS, help="this part; may be given again")
+    parser.add_argument("--resume", action="store_true", help="leave out parts that are there already")
     parser.add_argument("--assemble", action="store_true", help="run nothing, show what is there")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "field", help="folder of the results")
+    parser.add_argument("--docs", action="store_true", help="write the tables into README and docs, too")
+    parser.add_argument("--smoke", action="store_true", help="see that all of it runs; figures say nothing")
+    parser.add_argument("--out", type=Path, help="folder of the results: bench/results/field, or smoke")
     given = parser.parse_args()
-    parts = given.out / "parts"
+    if given.smoke and given.docs:
+        parser.error("--docs: figures of --smoke say nothing")
+    out = given.out or HERE / "results" / ("smoke" if given.smoke else "field")
+    parts = out / "parts"
     parts.mkdir(parents=True, exist_ok=True)
-    failed = {} if given.assemble else run(given.only or list(PARTS), parts)
-    found = merged(parts)
+    names = [] if given.assemble else given.only or list(PARTS)
+    there = complete(found_parts(parts)) if given.resume else set()
+    try:
+        failed = run([name for name in names if name not in there], parts, given.smoke)
+    except KeyboardInterrupt:
+        sys.exit("stopped: --resume goes on with the parts that are not complete")
+    found = found_parts(parts)
     if not found:
         sys.exit(f"no parts in {parts}: run one, or leave out --assemble")
-    tables = markdown(found)
-    (given.out / "field.md").write_text(tables)
-    (given.out / "field.json").write_text(json.dumps(found, indent=1) + "\n")
-    (given.out / "field.html").write_text(field_page(found, failed))
-    print(tables)
-    print(f"{given.out / 'field.html'}, with field.json and field.md beside it")
+    (out / "field.md").write_text(all_tables(found))
+    (out / "field.json").write_text(json.dumps(found, indent=1) + "\n")
+    (out / "field.html").write_text(field_page(found, failed))
+    print(all_tables(found))
+    print(f"{out / 'field.html'}, with field.json and field.md beside it")
+    if given.docs and not failed:
+        write_docs(found, HERE.parent)
     sys.exit(1 if failed else 0)
 
 

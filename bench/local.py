@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
@@ -23,6 +24,7 @@ import pyarrow as pa
 from common import Settings, heading, least_seconds, progress, table
 from sections.aggregates import aggregates, sketches_against_sums
 from sections.alternating import Figure, Part, alternate, clocked
+from sections.field_command import add_outcome, ask
 from sections.folds import folds
 from sections.state import state
 from sections.threads import threads
@@ -268,29 +270,29 @@ _SECTIONS: dict[str, Callable[[Settings], list[dict[str, Any]]]] = {
 }
 
 
+def show(name: str, settings: Settings) -> None:
+    section = _SECTIONS[name]
+    found = section(settings)
+    remarks = (section.__doc__ or "").splitlines()[:1]
+    if any(column.endswith(" x") for row in found for column in row):
+        remarks.append("x: how many times windrow's time the peer takes; from, to: in all turns")
+    heading(name, *remarks)
+    numbers = {k: ".2f" for row in found for k, v in row.items() if isinstance(v, float)}
+    numbers |= {"windrow s": ".4f", "windrow cpu s": ".4f"}
+    table(found, **(numbers | {k: ",d" for row in found for k, v in row.items() if isinstance(v, int)}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Benchmarks of windrow's local engine.")
     parser.add_argument("--quick", action="store_true", help="fewer rows")
     parser.add_argument("--only", action="append", choices=_SECTIONS, help="this section; may be given again")
-    parser.add_argument(
-        "--json", metavar="FILE", help="write ratios of rolling, callback and windows down, too"
-    )
+    add_outcome(parser)
     options = parser.parse_args()
     settings = Settings(quick=options.quick)
     part = Part("local", "Tables in memory", figures=FIGURES)
     part.about |= {"polars": pl.__version__, "pandas": pd.__version__, "duckdb": duckdb.__version__}
     print(", ".join(f"{name} {what}" for name, what in part.about.items()))
-    for name in options.only or _SECTIONS:
-        section = _SECTIONS[name]
-        found = section(settings)
-        remarks = (section.__doc__ or "").splitlines()[:1]
-        if any(column.endswith(" x") for row in found for column in row):
-            remarks.append("x: how many times windrow's time the peer takes; from, to: in all turns")
-        heading(name, *remarks)
-        numbers = {k: ".2f" for row in found for k, v in row.items() if isinstance(v, float)}
-        numbers |= {"windrow s": ".4f", "windrow cpu s": ".4f"}
-        table(found, **(numbers | {k: ",d" for row in found for k, v in row.items() if isinstance(v, int)}))
-    part.write(options.json)
+    ask(part, {name: partial(show, name, settings) for name in _SECTIONS}, options)
 
 
 if __name__ == "__main__":

@@ -13,16 +13,17 @@ out, with the reason, where that cannot be.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common import Settings, progress
-from sections.alternating import TURNS, Part, alternate
+from sections.alternating import Part, alternate
+from sections.field_command import ask, field_parser
 from sections.flink import Flink, Unavailable, flink_version
 from sections.nexmark_files import Source, write_sources
 from sections.nexmark_queries import QUERIES, NexmarkQuery
@@ -60,17 +61,9 @@ def measure(query: NexmarkQuery, source: Source, sides: dict[str, Any], turns: i
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a million events instead of ten")
+    parser = field_parser(__doc__, "a million events instead of ten", [query.name for query in QUERIES])
     parser.add_argument("--events", type=int, help="so many of people, auctions and bids together")
-    parser.add_argument("--turns", type=int, default=TURNS, help="how often each side runs")
-    parser.add_argument(
-        "--only", action="append", choices=[query.name for query in QUERIES], help="may be given again"
-    )
     parser.add_argument("--memory", default="3g", help="of Spark's driver, and of Flink")
-    parser.add_argument("--json", metavar="FILE", help="write the figures down, too")
     given = parser.parse_args()
     events = given.events or Settings(given.quick).pick(10_000_000, 1_000_000)
     part = Part("nexmark", f"NEXMark, {events:,} events")
@@ -97,10 +90,11 @@ def main() -> None:
             part.about["flink"] = flink_version()
         except Unavailable as reason:
             part.skipped[FLINK] = str(reason)
-        for query in QUERIES:
-            if not given.only or query.name in given.only:
-                measure(query, sources[query.source], sides, given.turns, part)
-                part.write(given.json)  # after each query: all of them take minutes
+        questions = {
+            query.name: partial(measure, query, sources[query.source], sides, given.turns, part)
+            for query in QUERIES
+        }
+        ask(part, questions, given)
     part.show()
 
 

@@ -10,7 +10,7 @@ the peers take by themselves; pandas rolls in one.
 
 from __future__ import annotations
 
-import argparse
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from common import Settings, progress
-from sections.alternating import TURNS, Part, alternate, clocked
+from common import Settings
+from sections.alternating import Part, alternate, clocked
+from sections.field_command import ask, field_parser
 from sections.rollfun_questions import QUESTIONS, Question, Tables
 
 PEERS = ("pandas", "Polars", "DuckDB")
@@ -75,35 +76,29 @@ def agreeing(question: Question, tables: Tables, part: Part) -> list[str]:
     return same
 
 
+def measure(question: Question, tables: Tables, turns: int, part: Part) -> None:
+    same = agreeing(question, tables, part)
+    runs = {
+        name: clocked(run)
+        for name, run in sides(question, tables).items()
+        if name == "windrow" or name in same
+    }
+    part.add(question.name, tables.rows, alternate(runs, turns), {"windrow": PEERS})
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a million rows instead of ten")
+    parser = field_parser(__doc__, "a million rows instead of ten", [q.name for q in QUESTIONS])
     parser.add_argument("--rows", type=int, help="so many")
-    parser.add_argument("--turns", type=int, default=TURNS, help="how often each side runs")
-    parser.add_argument(
-        "--only", action="append", choices=[q.name for q in QUESTIONS], help="may be given again"
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the figures down, too")
     given = parser.parse_args()
     rows = given.rows or Settings(given.quick).pick(10_000_000, 1_000_000)
     part = Part("rollfun", f"Rolling, {rows:,} rows")
     part.about |= {"pandas": pd.__version__, "polars": pl.__version__, "duckdb": duckdb.__version__}
     tables = Tables(rows)
-    for question in QUESTIONS:
-        if given.only and question.name not in given.only:
-            continue
-        progress(f"{question.name}: results, then {given.turns} turns")
-        same = agreeing(question, tables, part)
-        runs = {
-            name: clocked(run)
-            for name, run in sides(question, tables).items()
-            if name == "windrow" or name in same
-        }
-        part.add(question.name, rows, alternate(runs, given.turns), {"windrow": PEERS})
+    questions = {
+        question.name: partial(measure, question, tables, given.turns, part) for question in QUESTIONS
+    }
+    ask(part, questions, given)
     part.show()
-    part.write(given.json)
 
 
 if __name__ == "__main__":

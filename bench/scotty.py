@@ -15,17 +15,18 @@ Scotty's own operator is not on Maven Central, and nothing here builds fetched s
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from common import Settings, progress
-from sections.alternating import TURNS, Part, alternate, clocked
+from sections.alternating import Part, alternate, clocked
+from sections.field_command import ask, field_parser
 from sections.flink import Flink, Unavailable, flink_version
 
 import windrow as wr
@@ -91,35 +92,35 @@ def flink_side(buckets: Buckets, count: int, disorder: float, rows: int) -> Any:
     return lambda: buckets.ask(data, count, "-") / rows * MILLION
 
 
-def measure(settings: Settings, buckets: Buckets | None, turns: int, part: Part) -> None:
-    rows = settings.pick(5_000_000, 1_000_000)
-    for order, disorder in DISORDERS.items():
-        for count in COUNTS:
-            progress(f"{count:,} windows, {order}")
-            sides = {
-                "windrow, large pushes": windrow_side(count, disorder, LARGE, rows),
-                "windrow, small pushes": windrow_side(count, disorder, SMALL, rows // 10),
-            }
-            if buckets:
-                # a row costs it as many updates as there are windows
-                fewer = max(60_000, rows // max(1, count // 4))
-                sides["Flink"] = flink_side(buckets, count, disorder, fewer)
-            seconds = alternate(sides, turns)
-            what = f"{count:,} {'window' if count == 1 else 'windows'}, {order}"
-            part.add(what, MILLION, seconds, dict.fromkeys(list(sides)[:2], ("Flink",)))
-            part.tables.setdefault("rows per second", []).append(
-                {"windows": what} | {name: MILLION / float(np.median(s)) for name, s in seconds.items()}
-            )
+QUESTIONS = {
+    f"{count:,} {'window' if count == 1 else 'windows'}, {order}": (count, disorder)
+    for order, disorder in DISORDERS.items()
+    for count in COUNTS
+}
+
+
+def measure(what: str, rows: int, buckets: Buckets | None, turns: int, part: Part) -> None:
+    count, disorder = QUESTIONS[what]
+    sides = {
+        "windrow, large pushes": windrow_side(count, disorder, LARGE, rows),
+        "windrow, small pushes": windrow_side(count, disorder, SMALL, rows // 10),
+    }
+    if buckets:
+        # a row costs it as many updates as there are windows
+        fewer = min(rows, max(60_000, rows // max(1, count // 4)))
+        sides["Flink"] = flink_side(buckets, count, disorder, fewer)
+    seconds = alternate(sides, turns)
+    part.add(what, MILLION, seconds, dict.fromkeys(list(sides)[:2], ("Flink",)))
+    part.tables.setdefault("rows per second", []).append(
+        {"windows": what} | {name: MILLION / float(np.median(s)) for name, s in seconds.items()}
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a million rows instead of five")
-    parser.add_argument("--turns", type=int, default=TURNS, help="how often each side runs")
-    parser.add_argument("--json", metavar="FILE", help="write the figures down, too")
+    parser = field_parser(__doc__, "a million rows instead of five", list(QUESTIONS))
+    parser.add_argument("--rows", type=int, help="so many")
     given = parser.parse_args()
+    rows = given.rows or Settings(given.quick).pick(5_000_000, 1_000_000)
     part = Part("scotty", "Many windows at once")
     part.skipped["Scotty"] = WITHOUT_SCOTTY
     folder = Path(tempfile.mkdtemp(prefix="windrow-scotty-"))
@@ -133,9 +134,9 @@ def main() -> None:
             check(buckets)
         except Unavailable as reason:
             part.skipped["Flink"] = str(reason)
-        measure(Settings(given.quick), buckets, given.turns, part)
+        questions = {what: partial(measure, what, rows, buckets, given.turns, part) for what in QUESTIONS}
+        ask(part, questions, given)
     part.show()
-    part.write(given.json)
 
 
 if __name__ == "__main__":

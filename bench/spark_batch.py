@@ -13,11 +13,13 @@ import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from common import heading, least_seconds, machine, names_among, progress, table
 from sections.alternating import TURNS, Figure, Part, alternate, clocked
+from sections.field_command import add_outcome, ask
 from sections.spark_aggregates import in_batch
 from sections.spark_asof import asof_lines
 from sections.spark_session import spark_session
@@ -373,6 +375,12 @@ SECTIONS = {
 }
 
 
+def show(name: str, bench: Bench, rows: int) -> None:
+    heading(name)
+    numbers = dict.fromkeys(("windrow s", "spark s", "ratio", "tree s", "tree ratio"), ".2f")
+    table(list(SECTIONS[name](bench, rows)), events=",", **numbers)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -384,7 +392,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--quick", action="store_true", help="200,000 rows, one run each")
     parser.add_argument("--memory", default="4g", help="of the driver")
-    parser.add_argument("--json", metavar="FILE", help="write ratios with their spread down, too")
+    add_outcome(parser)
     given = parser.parse_args()
     rows, repeats = (200_000, 1) if given.quick else (given.rows, given.repeats)
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
@@ -395,12 +403,8 @@ def main() -> None:
         bench.seconds(lambda: bench.events(rows, 10), repeats=1)  # warm
         for line in (f"{name}: {value}" for name, value in machine().items()):
             print(line)
-        for name in given.only:
-            heading(name)
-            numbers = dict.fromkeys(("windrow s", "spark s", "ratio", "tree s", "tree ratio"), ".2f")
-            table(list(SECTIONS[name](bench, rows)), events=",", **numbers)
         part.about["spark"] = spark.version
-        part.write(given.json)
+        ask(part, {name: partial(show, name, bench, rows) for name in given.only}, given)
     finally:
         spark.stop()
         shutil.rmtree(folder)

@@ -92,15 +92,16 @@ class Figure:
 
 
 def _command(typed: list[str]) -> str:
-    """What was typed, without where the figures go.
+    """What was typed, without where the figures go and how long it may take.
 
-    >>> _command(["/windrow/bench/rollfun.py", "--quick", "--json", "here.json"])
+    >>> _command(["/windrow/bench/rollfun.py", "--quick", "--budget", "60", "--json", "here.json"])
     'bench/rollfun.py --quick'
     """
     program, *options = typed
-    if "--json" in options:
-        place = options.index("--json")
-        options[place : place + 2] = []
+    for aside in ("--json", "--budget"):
+        if aside in options:
+            place = options.index(aside)
+            options[place : place + 2] = []
     return shlex.join([f"bench/{Path(program).name}", *options])
 
 
@@ -119,6 +120,8 @@ class Part:
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     #: how long all of it took, once it is written
     seconds: float = 0.0
+    #: whether all questions were asked, or left out for want of time
+    is_complete: bool = False
     _begun: float = field(default_factory=time.perf_counter)
 
     def add(
@@ -142,12 +145,15 @@ class Part:
         for peer, reason in self.skipped.items():
             print(f"   {peer} was left out: {reason}")
 
+    def so_far(self) -> float:
+        """Seconds since the benchmark began."""
+        return time.perf_counter() - self._begun
+
     def write(self, path: str | None) -> None:
         """As JSON; to nowhere if no path is given."""
         if path:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            self.seconds = time.perf_counter() - self._begun
+            self.seconds = self.so_far()
             figures = [figure.as_dict() for figure in self.figures]
             plain = {name: value for name, value in vars(self).items() if not name.startswith("_")}
             Path(path).write_text(json.dumps(plain | {"figures": figures}, indent=1) + "\n")
-            print(f"... written to {path}", file=sys.stderr)

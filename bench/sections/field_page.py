@@ -1,4 +1,4 @@
-"""What a run of the field comes to: one page with charts, and tables in Markdown for README and docs.
+"""What a run of the field comes to: one page with charts.
 
 A ratio is drawn as a bar from 1, to the right where windrow is ahead and to the left where it is behind, on a
 logarithmic scale that both directions share; a thin line goes from the least to the most of all turns.
@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from sections.field_tables import shown_ratio
+
 from windrow.cli.report.parts import head, list_of, table_of
 
-__all__ = ["field_page", "markdown"]
+__all__ = ["field_page"]
 
 _WIDTH, _HEIGHT = 360, 16
 _STYLE = """
@@ -79,8 +81,8 @@ def _chart(figures: list[Figure]) -> str:
     names += "<th class=n>ratio</th><th class=n>range</th></tr>"
     rows = [
         f"<tr><td>{escape(f['what'])}</td><td>{escape(f['ours'])}</td><td>{escape(f['against'])}</td>"
-        f"<td class=bar>{_bar(f, least, most)}</td><td class=n>{_ratio(f['ratio'])}</td>"
-        f"<td class=n>{_ratio(f['least'])} to {_ratio(f['most'])}</td></tr>"
+        f"<td class=bar>{_bar(f, least, most)}</td><td class=n>{shown_ratio(f['ratio'])}</td>"
+        f"<td class=n>{shown_ratio(f['least'])} to {shown_ratio(f['most'])}</td></tr>"
         for f in figures
     ]
     return f'<div class="scroll"><table class="ratios">{names}{"".join(rows)}</table></div>'
@@ -96,47 +98,10 @@ def _bar(figure: Figure, least: float, most: float) -> str:
     look = "ahead" if end >= one else "behind"
     middle = _HEIGHT / 2
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{_ratio(figure["ratio"])}">'
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{shown_ratio(figure["ratio"])}">'
         f'<rect x="{min(one, end):.1f}" y="3" width="{max(abs(end - one), 1):.1f}" height="{_HEIGHT - 6}" '
         f'class="{look}"/>'
         f'<line x1="{one:.1f}" x2="{one:.1f}" y1="0" y2="{_HEIGHT}" class="dash"/>'
         f'<line x1="{place(figure["least"]):.1f}" x2="{place(figure["most"]):.1f}" '
         f'y1="{middle}" y2="{middle}" class="whisker"/></svg>'
     )
-
-
-def _ratio(value: float) -> str:
-    """Two digits that count.
-
-    >>> _ratio(0.0712), _ratio(1.236), _ratio(24.6), _ratio(1234.5)
-    ('0.071', '1.2', '25', '1,234')
-    """
-    digits = max(0, 1 - math.floor(math.log10(value)))
-    return f"{value:,.{digits}f}"
-
-
-def markdown(parts: list[Part]) -> str:
-    """A table for each part: a line per question, a column per peer."""
-    return "\n".join(line for part in parts for line in _table(part))
-
-
-def _table(part: Part) -> Iterator[str]:
-    peers = list(dict.fromkeys(figure["against"] for figure in part["figures"]))
-    lines: dict[tuple[str, str], dict[str, Figure]] = {}
-    for figure in part["figures"]:
-        lines.setdefault((figure["what"], figure["ours"]), {})[figure["against"]] = figure
-    yield f"{part['title']}: `python {part['command']}`\n"
-    yield f"| | windrow | {' | '.join(peers)} |"
-    yield f"|---|---|{'---|' * len(peers)}"
-    for (what, ours), found in lines.items():
-        cells = (_cell(found.get(peer)) for peer in peers)
-        yield f"| {what} | {ours} | {' | '.join(cells)} |"
-    for peer, reason in part["skipped"].items():
-        yield f"\n{peer} was left out: {reason}."
-    yield ""
-
-
-def _cell(figure: Figure | None) -> str:
-    if figure is None:
-        return "-"
-    return f"{_ratio(figure['ratio'])} ({_ratio(figure['least'])} to {_ratio(figure['most'])})"
