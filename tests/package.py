@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -152,6 +153,22 @@ def _version(home: Path, wheel: Path, log: Path) -> None:
     assert said == f"windrow {wheel.name.split('-')[1]}", said
 
 
+def _docs(home: Path, wheel: Path, log: Path) -> None:
+    """The pages that messages name are in the environment, and so are all that README links to."""
+    folder = home / "share" / "doc" / "windrow"
+    with tarfile.open(next(DIST.glob("*.tar.gz"))) as sdist:
+        kept = {name.partition("/")[2] for name in sdist.getnames()}
+    for link in links(folder / "README.md"):
+        assert link in kept, f"README links to {link}, which is not in the sdist"
+        assert not link.startswith("docs/") or (folder / link).exists(), f"{folder / link} is missing"
+    assert (folder / "CHANGELOG.md").exists()
+
+
+def links(page: Path) -> list[str]:
+    """The files that a page links to."""
+    return re.findall(r"\]\(([^)\s#:]+)", page.read_text(encoding="utf-8"))
+
+
 def _query(home: Path, wheel: Path, log: Path) -> None:
     _run(home, log, "python", "-W", "error", "-c", QUERY)
 
@@ -177,13 +194,42 @@ def _types(home: Path, wheel: Path, log: Path) -> None:
     assert "windrow/" not in done.stdout, done.stdout
 
 
+def _complete(home: Path, wheel: Path, log: Path) -> None:
+    """All that is installed is annotated, and right by the rules of the clone; what other packages would say
+    that are not installed here is not known."""
+    rules = [
+        "--config-file",
+        str(ROOT / "pyproject.toml"),
+        "--ignore-missing-imports",
+        "--no-warn-unused-ignores",
+    ]
+    place = ["--python-executable", str(home / "bin" / "python"), "--python-version", home.name]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        *rules,
+        *place,
+        "--cache-dir",
+        str(home / ".mypy"),
+        "-p",
+        "windrow",
+    ]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    with log.open("a") as output:
+        print(done.stdout, done.stderr, file=output)
+    done.check_returncode()
+
+
 #: columns of the table: what is done, in this order
 STEPS: dict[str, Callable[[Path, Path, Path], None]] = {
     "pip install": _install,
     "windrow --version": _version,
+    "docs": _docs,
     "a query": _query,
     "a job": _job,
     "mypy": _types,
+    "mypy of all of it": _complete,
     "extras": _extras,
 }
 

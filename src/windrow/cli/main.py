@@ -27,7 +27,8 @@ start here:
 _ENDING = """\
 exit codes: 0 done; 1 the job failed; 2 the job file or the command is wrong;
 130 stopped by Ctrl-C or SIGTERM, after the running micro-batch.
-Every key of a job file is explained in docs/cli.md.
+Every key of a job file is explained in docs/cli.md; an installed windrow has
+its pages in share/doc/windrow, below the folder of the Python environment.
 """
 
 
