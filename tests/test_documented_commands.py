@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from support.documented_commands import (
     accept_script,
     accept_windrow,
     commands,
+    lone_options,
+    sections_without_command,
+    windrow_options,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -21,8 +25,23 @@ PAGES = [
     *(page for page in ROOT.glob("*.md") if page.name != "CHANGELOG.md"),  # which names what was, too
     *(ROOT / "docs").rglob("*.md"),
     ROOT / "bench" / "README.md",
+    ROOT / "examples" / "README.md",
     ROOT / "experiments" / "README.md",
 ]
+LONE = sorted({command for page in PAGES for command in lone_options(page)})
+#: sections whose figures are settings, bounds that are proven, or sizes by definition: nothing measured
+DEFINED = {
+    ("aggregates.md", "All of them"),
+    ("aggregates.md", "Sketches and their errors"),
+    ("aggregates.md", "Quantiles"),
+    ("asof.md", "On Spark"),
+    ("migration.md", "From Spark's `window()`"),
+    ("spark.md", "One key with most of the rows"),
+    ("state.md", "Sizes"),
+    ("streams.md", "The watermark"),
+}
+#: options of Spark's own commands
+SPARKS = {"--archives", "--py-files"}
 COMMANDS = sorted({command for page in PAGES for command in commands(page)})
 
 
@@ -67,3 +86,49 @@ def test_every_ratio_in_the_table_of_readme_has_its_command() -> None:
     assert len(rows) >= 6
     for command in rows:
         accept(tuple(command.split()))
+
+
+@pytest.mark.parametrize("command", LONE, ids=lambda c: f"{c.page}: {' '.join(c.words)}")
+def test_an_option_beside_its_benchmark_is_accepted(command: Command) -> None:
+    accept(command.words)
+
+
+def test_options_of_windrow_are_known() -> None:
+    benchmarks = {(command.page, command.words[1]) for command in LONE}
+    known = windrow_options() | SPARKS
+    own = {"README.md": {"--large", "--quick", "--reference"}}  # of benchmarks, whose tables it explains
+    assert {"--engine", "--report", "--partitions"} <= known
+    for page in PAGES:
+        for option in re.findall(r"`(--[a-z-]+)[^`]*`", page.read_text()):
+            is_known = option in known | own.get(page.name, set()) or (page.name, option) in benchmarks
+            assert is_known, f"{page.name}: {option}"
+
+
+def test_figures_have_a_command_that_prints_them() -> None:
+    """In the same section: what is measured can be measured again."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    found = {
+        (page.name, heading): figures for page in pages for heading, figures in sections_without_command(page)
+    }
+    assert {where: figures for where, figures in found.items() if where not in DEFINED} == {}
+    assert set(found) >= DEFINED, "sections that are excepted and need not be"
+
+
+def test_a_figure_without_a_command_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A\nIt took 3.5 ms.\n\n# B\n`make bench` prints 12 MB.\n\n# C\n`size=3 s`, 4 keys\n")
+    assert list(sections_without_command(page)) == [("A", ["3.5 ms"])]
+
+
+def test_extras_that_are_to_be_installed_are_there() -> None:
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for page in PAGES:
+        for named in re.findall(r"pip install '\.\[([a-z,]+)\]'", page.read_text()):
+            assert set(named.split(",")) <= set(known), f"{page.name}: {named}"
+
+
+def test_the_demo_names_a_command_that_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    from phone_calls.compare import FULL
+
+    accept(tuple(FULL.split()))

@@ -19,7 +19,7 @@ __all__ = ["compare"]
 
 WAYS = ["Spark's window()", "windrow"]
 WARM = 100
-FULL = "bench/spark_batch.py --only windows"
+FULL = "bench/spark_batch.py --only day"
 
 
 def compare(

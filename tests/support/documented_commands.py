@@ -13,10 +13,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-__all__ = ["Command", "Refused", "accept_make", "accept_script", "accept_windrow", "commands"]
+__all__ = [
+    "Command",
+    "Refused",
+    "accept_make",
+    "accept_script",
+    "accept_windrow",
+    "commands",
+    "lone_options",
+    "sections_without_command",
+    "windrow_options",
+]
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
+_BENCH = re.compile(r"`(?:python )?(bench/\w+\.py)[^`]*`|`make (?:bench|field)[^`]*`")
+#: what prints figures
+_MEASURES = re.compile(
+    r"`(?:python )?(?:bench/\w+\.py|make (?:field|bench|papers|demo)|windrow bench)(?: [^`]*)?`"
+)
+_UNITS = "x|ms|µs|us|ns|s|seconds|minutes|kB|KB|MB|GB|bytes|times|M rows|rows (?:a|per) second"
+_FIGURE = re.compile(rf"\d[\d.,]*(?: ?(?:{_UNITS})\b| %)")
 _SCRIPT = re.compile(r"(?:bench|tests|examples|docs)/[\w/]+\.py")
 
 
@@ -57,6 +74,42 @@ def _code(text: str) -> Iterator[str]:
         yield from (line for line in piece.splitlines() if line.startswith("    "))
 
 
+def lone_options(page: Path) -> Iterator[Command]:
+    """Options in code of their own that are not windrow's, each with the benchmark that its section has named
+    last before it."""
+    script = None
+    for span in re.finditer(r"^#+ |`[^`\n]+`", page.read_text(), re.MULTILINE):
+        if span[0].startswith("#"):
+            script = None
+        elif found := _BENCH.fullmatch(span[0]):
+            script = found[1] or "bench/core.py"
+        elif script is not None and re.match(r"`--(only|quick|rows)\b", span[0]):
+            yield Command(page.name, (script, *shlex.split(span[0].strip("`"))))
+
+
+def sections_without_command(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """Sections of a page with figures in their text that name nothing which prints them: heading, figures."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for section in re.split(r"^(?=#+ )", text, flags=re.MULTILINE):
+        plain = re.sub(r"`[^`]*`", "", re.sub(r"^    .*$", "", section, flags=re.MULTILINE))
+        figures = _FIGURE.findall(plain)
+        if figures and not _MEASURES.search(section):
+            yield section.splitlines()[0].lstrip("# "), figures
+
+
+def windrow_options() -> set[str]:
+    """All options of all of windrow's commands."""
+    from windrow.cli.main import parser
+
+    found, waiting = set[str](), [parser()]
+    while waiting:
+        for action in waiting.pop()._actions:
+            found.update(action.option_strings)
+            if isinstance(action, argparse._SubParsersAction):
+                waiting.extend(action.choices.values())
+    return found
+
+
 def accept_make(words: tuple[str, ...]) -> None:
     """Targets are there, and so are variables; options in them are given to the script that has them."""
     for word in words[1:]:
@@ -89,7 +142,7 @@ def accept_script(words: tuple[str, ...]) -> None:
     path = ROOT / words[0]
     if not path.exists():
         raise Refused(f"there is no {words[0]}")
-    if "argparse" not in path.read_text():
+    if "parse_args(" not in path.read_text():
         if words[1:]:
             raise Refused(f"{words[0]} takes no options")
         return

@@ -137,7 +137,7 @@ def test_the_demo_compares_equal_results(spark: Any, tmp_path: Path, monkeypatch
     assert [what for what, _ in found.seconds] == ["50 calls", "200 calls"]
     assert all(seconds > 0 for _, times in found.seconds for seconds in times)
     assert "The results are equal." in found.about
-    assert "bench/spark_batch.py --only windows" in found.about
+    assert "bench/spark_batch.py --only day" in found.about
     assert told[1:] == [f"{n} calls by {way}" for n in (50, 200) for way in ("windrow", "Spark's window()")]
 
 
