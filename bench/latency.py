@@ -1,14 +1,17 @@
 """How long one push takes: small pushes, the slowest of a day, and pushes while state grows.
 
-    python bench/latency.py [--quick] [--only small|day|growth|events]
+    python bench/latency.py [--quick] [--frozen] [--only small|day|growth|events]
 
 Times are those of the processor, one push at a time, results included; the garbage collector is on. Tables
-are made before the clock starts.
+are made before the clock starts. Now and then Python's collector goes through all objects of the process,
+most of them Numba's: ``--frozen`` takes those that are loaded after some pushes out of its sight
+(``gc.freeze``), as a service does that must not pause.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 from collections.abc import Iterator
 from time import process_time
 from typing import Any
@@ -109,6 +112,13 @@ def day(settings: Settings) -> list[dict[str, Any]]:
     return found
 
 
+def freeze() -> None:
+    """What is loaded for some pushes is not looked at any more when garbage is collected."""
+    took(opened(3), tables(100, 100, 30.0), 20)
+    gc.collect()
+    gc.freeze()
+
+
 def quantiles(each: np.ndarray[Any, Any]) -> dict[str, float]:
     names = {"p50 us": 0.5, "p99 us": 0.99, "p99.9 us": 0.999, "max us": 1.0}
     found = {name: float(np.quantile(each, q)) for name, q in names.items()}
@@ -116,8 +126,8 @@ def quantiles(each: np.ndarray[Any, Any]) -> dict[str, float]:
 
 
 def growth(settings: Settings) -> list[dict[str, Any]]:
-    """Pushes that make a slice of most rows and fire nothing, while state grows to some 600,000 slices."""
-    found, total = [], settings.pick(1_000_000, 200_000)
+    """Pushes that make a slice of most rows and fire nothing, while state grows to a million slices."""
+    found, total = [], settings.pick(1_700_000, 200_000)
     cases = [("30d", 10, rows) for rows in (1, 100, 1_000, 10_000)] + [("24h", 100_000, 1_000)]
     for longest, keys, rows in cases:
         progress(f"state grows by {rows:,} rows of {keys:,} keys")
@@ -159,8 +169,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How long one push into windrow's operator takes.")
     parser.add_argument("--quick", action="store_true", help="fewer pushes")
     parser.add_argument("--only", action="append", choices=SECTIONS, help="this section; may be given again")
+    parser.add_argument("--frozen", action="store_true", help="gc.freeze() after some pushes")
     options = parser.parse_args()
     settings = Settings(quick=options.quick)
+    if options.frozen:
+        freeze()
     print(", ".join(f"{name} {what}" for name, what in machine().items()))
     for name in options.only or SECTIONS:
         section = globals()[name]
