@@ -14,6 +14,7 @@ from windrow import threads
 from windrow.partials.cells import Pieces, Scattered
 from windrow.slicing import Slicer, any_order
 from windrow.slicing.any_order import cut_in_any_order
+from windrow.slicing.grid import Uniform
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 WINDOWS = st.lists(
@@ -89,7 +90,7 @@ def test_slices_of_one_length_are_numbered_exactly(start: int, period: int, step
     base = int(times.min()) - int(times.min()) % period
     if (int(times.max()) - base) // period < 2**31:
         count = (int(times.max()) - base) // period + 1
-        found, rise = any_order._Uniform(base, period, count).numbers(times)
+        found, rise = Uniform(base, period, count).numbers(times)
         assert found.tolist() == [(int(t) - base) // period for t in times]
         assert rise == (found.tolist() == sorted(found))
 

@@ -1,10 +1,10 @@
 """Rows cut into slices as they come, without sorting them.
 
-The slice of a row is found from its time alone: by arithmetic where all edges are one progression (tumbling
-windows, sliding ones whose slide divides their size), otherwise by a search in a list of the edges. Key and
-slice together are the number of a *cell*, of a grid that has a place for each slice of each key. Where the
-grid has not many more places than there are rows, rows are scattered over it; elsewhere they are sorted, by
-the number of their cell alone (:mod:`windrow.partials.cells`).
+The slice of a row is found from its time alone (:mod:`windrow.slicing.grid`): by arithmetic where all edges
+are one progression (tumbling windows, sliding ones whose slide divides their size). Key and slice together
+are the number of a *cell*, of a grid that has a place for each slice of each key. Where the grid has not many
+more places than there are rows, rows are scattered over it; elsewhere they are sorted, by the number of their
+cell alone (:mod:`windrow.partials.cells`).
 
 Invariant: the slices are those that :meth:`windrow.slicing.slicer.Slicer.slices` cuts of the same rows once
 they are sorted, in the same order; so where something needs processing order after all, they are ranges of
@@ -14,8 +14,6 @@ it. Cost: O(1) per row (O(log edges) for edges in a list), and a radix sort wher
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,21 +23,17 @@ from windrow.compile.cache import kernel
 from windrow.partials.cells import Gathered, Pieces, Scattered, pieces_over_cells
 from windrow.partials.ranges import Slices
 from windrow.rows.sorting import radix_sort
+from windrow.slicing.grid import MOST_PLACES, Grid, grid_between
 from windrow.slicing.slicer import Slicer
 from windrow.threads import even_pieces, in_threads, is_one_piece
-from windrow.values import lazy
 
 __all__ = ["cut_in_any_order"]
 
 #: rows are scattered over a grid that has at most so many places per row, and some
 _PLACES_A_ROW = 2
 _FEW_PLACES = 1 << 8
-#: slices, and the places of a grid that rows are scattered over, are numbered with 32 bits
-_MOST_PLACES = 1 << 31
 #: cells that one thread looks through at a time, about
 _CELLS_A_PIECE = 1 << 16
-#: what 64 bits do not hold
-_BEYOND = 1 << 63
 
 
 def cut_in_any_order(
@@ -57,17 +51,17 @@ def cut_in_any_order(
     if slicer.cuts_between_rows or not len(times):
         return None
     low, high = (int(times.min()), int(times.max())) if span is None else span
-    grid = _grid(slicer, low, high, len(times))
+    grid = grid_between(slicer, low, high, len(times))
     if grid is None:
         return None
     places = key_count * grid.count
-    if places <= min(_PLACES_A_ROW * len(times) + _FEW_PLACES, _MOST_PLACES):
+    if places <= min(_PLACES_A_ROW * len(times) + _FEW_PLACES, MOST_PLACES):
         return _scattered(grid, times, keys, key_count, with_times)
     bits = len(times).bit_length()
     return _gathered(grid, times, keys, key_count, bits) if places.bit_length() + bits <= 63 else None
 
 
-def _scattered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, with_times: bool) -> Slices:
+def _scattered(grid: Grid, times: Ints, keys: Any, key_count: int, with_times: bool) -> Slices:
     """The cells, and of those that hold rows where the rows of each would start, and its slice."""
     (slices, rise), places = grid.numbers(times), key_count * grid.count
     pieces = _pieces(slices, rise, places)
@@ -114,119 +108,13 @@ def _pieces(slices: Any, rise: bool, places: int) -> Pieces:
     return Pieces(apart, are_apart=True) if len(apart) >= len(pieces) else Pieces(pieces)
 
 
-def _gathered(grid: _Uniform | _Listed, times: Ints, keys: Any, key_count: int, bits: int) -> Slices:
+def _gathered(grid: Grid, times: Ints, keys: Any, key_count: int, bits: int) -> Slices:
     """The same with rows by cell. A number holds a cell, and in its last ``bits`` a row."""
     rows = radix_sort(_marked(grid.numbers(times)[0], keys, grid.count, bits), bits)
     runs = np.empty(key_count + 1, np.int64)
     starts, numbers = _number_sorted(rows, bits, grid.count, runs)
     rows &= (1 << bits) - 1
     return Slices(starts, grid.starts(numbers), runs, grid.ends(numbers), Gathered(rows, starts))
-
-
-# -- slices by time ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Uniform:
-    """Slices of one length, from ``base`` on."""
-
-    base: int
-    period: int
-    count: int
-
-    def numbers(self, times: Ints) -> tuple[Any, bool]:
-        return _in_pieces(lambda part, found: _number_uniform(part, self.base, self.period, found), times)
-
-    def starts(self, numbers: Ints) -> Ints:
-        return self.base + self.period * numbers
-
-    def ends(self, numbers: Ints) -> Ints:
-        return self.base + self.period * (numbers + 1)
-
-
-@dataclass(frozen=True)
-class _Listed:
-    """Slices between edges; the first begins with the first row."""
-
-    low: int
-    edges: Ints
-
-    @lazy
-    def count(self) -> int:
-        return len(self.edges) + 1
-
-    def numbers(self, times: Ints) -> tuple[Any, bool]:
-        return _in_pieces(lambda part, found: _number_listed(part, self.edges, found), times)
-
-    def starts(self, numbers: Ints) -> Ints:
-        return np.concatenate([[self.low], self.edges])[numbers]
-
-    def ends(self, numbers: Ints) -> Ints:
-        found: Ints = _ends_in(self.edges, numbers)
-        return found
-
-
-def _in_pieces(number: Callable[[Ints, Any], bool], times: Ints) -> tuple[Any, bool]:
-    """What ``number`` finds for times, and whether none is smaller than the one before it."""
-    found = np.empty(len(times), np.int32)
-    if is_one_piece(len(times)):
-        return found, number(times, found)
-    pieces = even_pieces(len(times))
-    rises = in_threads(lambda piece: number(times[piece], found[piece]), pieces)
-    return found, all(rises) and all(found[piece.start - 1] <= found[piece.start] for piece in pieces[1:])
-
-
-def _grid(slicer: Slicer, low: int, high: int, rows: int) -> _Uniform | _Listed | None:
-    """The slices that so many rows from one time to another may be in; None: there are too many."""
-    only = slicer.only_progression
-    if only is None:
-        edges = slicer.edges_between(low, high, rows)
-        return None if edges is None or len(edges) + 1 >= _MOST_PLACES else _Listed(low, edges)
-    base = low - (low - only.anchor) % only.period
-    count = (high - base) // only.period + 1
-    fits = base >= -_BEYOND and high - base < _BEYOND and base + count * only.period < _BEYOND
-    return _Uniform(base, only.period, count) if count < _MOST_PLACES and fits else None
-
-
-@kernel
-def _number_uniform(times: Ints, base: int, period: int, found: Any) -> bool:
-    """Whether the numbers rise. The quotient of a product with the inverse is off by one at most, as there
-    are few slices."""
-    inverse = 1.0 / period
-    last: Any = 0
-    falls: Any = False
-    for i in range(len(times)):
-        distance = times[i] - base
-        number = np.int64(distance * inverse)
-        rest = distance - number * period
-        number += np.int64(rest >= period) - np.int64(rest < 0)
-        found[i] = number
-        falls |= number < last
-        last = number
-    return not falls
-
-
-@kernel
-def _ends_in(edges: Ints, numbers: Ints) -> Ints:
-    """The edges with these numbers; after the last of them there is the end of time."""
-    found = np.empty(len(numbers), np.int64)
-    for i in range(len(numbers)):
-        found[i] = edges[numbers[i]] if numbers[i] < len(edges) else END_OF_TIME
-    return found
-
-
-@kernel
-def _number_listed(times: Ints, edges: Ints, found: Any) -> bool:
-    """How many edges are at or before each time; of a row in the slice of the one before it, without a
-    search. Whether the numbers rise."""
-    number, rises = 0, True
-    for i in range(len(times)):
-        is_after = number == 0 or times[i] >= edges[number - 1]
-        if not is_after or (number < len(edges) and times[i] >= edges[number]):
-            number = np.searchsorted(edges, times[i], side="right")
-            rises = rises and is_after
-        found[i] = number
-    return rises
 
 
 # -- cells ---------------------------------------------------------------------------------------------------
