@@ -83,6 +83,19 @@ class Swag:
             self._insert(self.monoid.lift(*values))
         self._size += 1
 
+    def insert_partial(self, partial: Any) -> None:
+        """Add what several values were combined to, as one value.
+
+        >>> import windrow as wr
+        >>> window = wr.swag.AMTA(wr.sum)
+        >>> window.insert_partial(7)
+        >>> window.insert(1)
+        >>> window.query(), len(window)
+        (8, 2)
+        """
+        self._insert(partial)
+        self._size += 1
+
     def evict(self) -> None:
         """Remove the oldest value."""
         if self._size == 0:

@@ -16,6 +16,7 @@ import windrow as wr
 from support.budget import examples
 from support.small_chunks import small_chunks
 from windrow.engines.in_order.framed import FramedRows
+from windrow.engines.in_order.keyed import KeyedRows
 from windrow.engines.in_order.pending import Waiting
 from windrow.engines.in_order.rows import REVISION, OrderedRows
 from windrow.errors import AggregateError
@@ -61,9 +62,11 @@ def opened(query: wr.Query, **options: Any) -> OrderedRows:
     if query.frames is not None:
         return FramedRows(query, query.rolling_over, **options)
     if query.rolling_over is not None:
-        return OrderedRows(query, "", query.rolling_over, **options)
+        if query.rolling_over.policy is not None:
+            return KeyedRows(query, "", query.rolling_over, **options)
+        return OrderedRows(query, query.rolling_over, **options)
     (name, window) = query.windows[0]
-    return OrderedRows(query, name, window, **options)
+    return KeyedRows(query, name, window, **options)
 
 
 def times_of(table: pa.Table) -> Any:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -67,7 +67,7 @@ class FramedRows(OrderedRows):
     """
 
     def __init__(self, query: Spec, over: Rolling, *, counts_revisions: bool = False) -> None:
-        super().__init__(query, "", over, counts_revisions=counts_revisions)
+        super().__init__(query, over, counts_revisions=counts_revisions)
         assert over.frames is not None
         self._frames: list[RelativeFrame] = [frame for _, frame in over.frames.named]
         self._asking = Waiting()
@@ -219,9 +219,8 @@ class FramedRows(OrderedRows):
         pending, asking = self._pending, self._asking
         return Waiting(pending.parts + asking.parts, pending.chunks + asking.chunks)
 
-    def chunked(self) -> OrderedRows:
+    def chunked(self) -> Self:
         clone = super().chunked()
-        assert isinstance(clone, FramedRows)
         clone._asking = self._asking.chunked()
         return clone
 

@@ -8,13 +8,14 @@ Invariant: the counts are those of all rows that are needed. Cost: one pass over
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.rows.frame import Frame
 from windrow.rows.keys import restored_keys, shared_keys
 from windrow.state.checks import check_column, check_numbers, require
@@ -59,6 +60,16 @@ class KeyCounts:
         found[mine] += self.counts
         return KeyCounts(keys, found)
 
+    def where(self, kept: Mask) -> KeyCounts:
+        """Of some of the keys."""
+        return self if kept.all() else KeyCounts(self.keys.filter(pa.array(kept)), self.counts[kept])
+
+    @classmethod
+    def concat(cls, parts: Sequence[KeyCounts]) -> KeyCounts:
+        """Of keys that are different in each part."""
+        keys = pa.concat_tables([part.keys for part in parts], promote_options="permissive")
+        return cls(keys, np.concatenate([part.counts for part in parts]))
+
     def __len__(self) -> int:
         return len(self.counts)
 
@@ -75,12 +86,13 @@ class KeyCounts:
         return {"keys": self.keys if self.keys.num_columns else None, "counts": self.counts}
 
     @classmethod
-    def restored(cls, by: tuple[str, ...], state: dict[str, Any], rows: int) -> KeyCounts:
-        """Of a stored log with so many rows that are needed."""
+    def restored(cls, by: tuple[str, ...], state: dict[str, Any], rows: int | None = None) -> KeyCounts:
+        """Of a stored log with so many rows that are needed; None: of some of its keys."""
         require(bool(by) == (state["keys"] is not None), "counts by other keys than the query has")
         keys = pa.table({}) if state["keys"] is None else restored_keys(by, state["keys"])
         counts = state["counts"]
         check_column("rows of each key", counts, keys.num_rows if by else 1)
         check_numbers("rows of each key", counts, 0, 2**62)
-        require(int(counts.sum()) == rows, f"{int(counts.sum())} rows by key, and {rows} are held")
+        held = int(counts.sum())
+        require(rows is None or held == rows, f"{held} rows by key, and {rows} are held")
         return cls(keys, counts)

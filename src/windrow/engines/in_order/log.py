@@ -136,22 +136,22 @@ class RowLog:
         O(1) times."""
         return self.chunk_rows > 2 * (needed + fewest_rows())
 
-    def with_only(self, rows: Held, places: Ints) -> RowLog:
+    def with_only(self, rows: Held, places: Ints, is_read: Sequence[bool] | None = None) -> RowLog:
         """Of ``rows``, those of this log and new ones behind them, the ones at these places, which are
-        sorted."""
-        needed = [
-            c.count if m is None else int(m.sum()) for c, m in zip(self.chunks, self.masks, strict=True)
-        ]
-        edges = np.cumsum([0, *needed])
+        sorted. ``is_read`` says which chunks are among them (None: all); the others stay."""
+        is_read = [True] * len(self.chunks) if is_read is None else is_read
+        pairs = list(zip(self.chunks, self.masks, strict=True))
+        lengths = [_needed(*pair) if reads else 0 for pair, reads in zip(pairs, is_read, strict=True)]
+        edges = np.cumsum([0, *lengths])
         cuts = np.searchsorted(places, edges)
-        if self.is_worth_rewriting(int(cuts[-1])):
+        if all(is_read) and self.is_worth_rewriting(int(cuts[-1])):
             return self.rewritten(rows.take(places))
         chunks, masks = [], []
-        for number, (chunk, mask) in enumerate(zip(self.chunks, self.masks, strict=True)):
+        for number, (chunk, mask) in enumerate(pairs):
             mine = places[cuts[number] : cuts[number + 1]] - edges[number]
-            if len(mine):
+            if len(mine) or not is_read[number]:
                 chunks.append(chunk)
-                masks.append(mask if len(mine) == needed[number] else _only(chunk.count, mask, mine))
+                masks.append(mask if len(mine) == lengths[number] else _only(chunk.count, mask, mine))
         log = replace(self, chunks=tuple(chunks), tail=None, masks=tuple(masks))
         return log.with_tail(rows.take(places[cuts[-1] :]))
 
@@ -160,8 +160,7 @@ class RowLog:
     @property
     def needed_rows(self) -> int:
         """How many rows are needed; reads none."""
-        pairs = zip(self.chunks, self.masks, strict=True)
-        found = sum(chunk.count if mask is None else int(mask.sum()) for chunk, mask in pairs)
+        found = sum(map(_needed, self.chunks, self.masks))
         return found + (0 if self.tail is None else len(self.tail))
 
     def counts_with(self, by: tuple[str, ...], table: pa.Table) -> KeyCounts | None:
@@ -215,6 +214,11 @@ class RowLog:
 
         found: Whole = chunk.whole(level, make)
         return found
+
+
+def _needed(chunk: Chunk, mask: Mask | None) -> int:
+    """How many rows of a chunk are needed."""
+    return chunk.count if mask is None else int(mask.sum())
 
 
 def _only(count: int, mask: Mask | None, places: Ints) -> Mask:

@@ -20,7 +20,7 @@ from windrow.engines.in_order.summaries import fused, numbered
 from windrow.partials.partials import Partials
 from windrow.spec import Spec
 
-__all__ = ["Middle", "middle_of"]
+__all__ = ["Middle", "by_key", "middle_of"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def middle_of(query: Spec, taken: Taken, reach: Reach, keys: pa.Table, runs: Int
     frame, count = taken.frame, len(runs) - 1
     aggregates = [aggregate for _, aggregate in query.aggregates]
     single = Partials.of_rows(frame, aggregates, np.arange(len(frame) + 1), taken.unseen)
-    codes, middle = _by_key(query, keys, count, reach)
+    codes, middle = by_key(query, keys, count, reach)
     edges = np.zeros(count, np.int64)
     edges[: len(frame.key_rows)] = taken.leading_rows(reach.edge)
     seams = runs[:-1] + edges
@@ -58,7 +58,7 @@ def middle_of(query: Spec, taken: Taken, reach: Reach, keys: pa.Table, runs: Int
     return Middle(Partials.concat([single, middle]).take(places), held, seams)
 
 
-def _by_key(query: Spec, keys: pa.Table, count: int, reach: Reach) -> tuple[Ints, Partials]:
+def by_key(query: Spec, keys: pa.Table, count: int, reach: Reach) -> tuple[Ints, Partials]:
     """The numbers of the keys that are in the middle, sorted, and one partial for each."""
     wholes = [whole for whole, _ in reach.middle]
     codes, parts = [], []

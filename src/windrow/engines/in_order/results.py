@@ -17,9 +17,8 @@ from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.lookback import Reach
 from windrow.engines.in_order.middle import middle_of
-from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows
-from windrow.engines.kinds.strategy import Strategy, starts_behind
+from windrow.engines.kinds.strategy import Decided, Strategy, starts_behind
 from windrow.engines.result_tables import result_table
 from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
@@ -31,13 +30,21 @@ __all__ = ["completed_windows", "last_rows", "policy_columns", "rolling_columns"
 
 
 def completed_windows(
-    query: Spec, name: str, strategy: Strategy[Any], taken: Taken, closing: bool, since: int
+    query: Spec,
+    name: str,
+    strategy: Strategy[Any],
+    taken: Taken,
+    closing: bool,
+    since: int,
+    found: Decided | None = None,
 ) -> tuple[pa.Table, Ints]:
     """The results of the windows that new rows complete (with ``closing``: of all that may come out) and that
-    start at ``since`` or later; and the places of the rows that windows still need."""
+    start at ``since`` or later; and the places of the rows that windows still need. ``found``: the windows,
+    where they are known."""
     frame = taken.frame
-    strategy.check(frame.table)  # the context may come from stored state
-    found = strategy.find(query, frame, taken.leading)
+    if found is None:
+        strategy.check(frame.table)  # the context may come from stored state
+        found = strategy.find(query, frame, taken.leading)
     rest = strategy.needed_from(frame, found.ranges)
     chosen = _start_at_or_after(found.ranges, since)
     done = strategy.completed(frame, found.ranges, taken.firsts, closing)
@@ -56,12 +63,11 @@ def _start_at_or_after(ranges: Ranges, since: int) -> Mask:
 # -- rolling -------------------------------------------------------------------------------------------------
 
 
-def policy_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints) -> tuple[list[Any], Ints]:
-    """The results of the new rows at the positions ``chosen``, and the places of the rows that the policy
-    leaves."""
-    assert over.policy is not None
-    ranges, results = policy_results(query, taken.frame, over.policy, taken.leading)
-    results = null_where_unseen(results, taken.unseen, ranges.fronts, ranges.stops)
+def policy_columns(taken: Taken, found: Decided, chosen: Ints) -> tuple[list[Any], Ints]:
+    """The results of the new rows at the positions ``chosen``, of the windows that a policy has left; and the
+    places of the rows that it leaves."""
+    ranges = found.ranges
+    results = null_where_unseen(found.columns or [], taken.unseen, ranges.fronts, ranges.stops)
     picked = pa.array(np.searchsorted(taken.news, chosen))
     rest = starts_behind(taken.frame, ranges.keys, ranges.fronts)
     return [column.take(picked) for column in results], taken.from_each(rest)

@@ -1,31 +1,24 @@
-"""Windows that data decide, and rolling, over endless input: rows are taken in order, once nothing can come
-before them.
+"""Rolling over endless input: rows are taken in order, once nothing can come before them.
 
 Rows that are not due wait (*pending*). Those that are become a frame, together with the rows before them that
-they share windows with (the *context*), and go through what serves finite tables; results of windows that are
-complete now, or of the rows taken now, come out. Then the context is cut to what later rows will need:
+they share windows with (the *context*), and go through what serves finite tables; the results of the rows
+taken now come out. Then the context is cut to what later rows will need:
 
 ==================  ======================================================================
 rolling(size)       chunks with rows after ``up_to - size``
 rolling(rows=n)     chunks with one of the last n - 1 rows of some key
 rolling frames      the same, for the widest frame (:mod:`windrow.engines.in_order.framed`)
-Rows                rows from the start of the first window that is not complete
-Delta               the same
-Punctuation         rows since the last that closed a window
-Threshold           rows of runs that have not ended
-Policy              rows that the policy left
+others              what windows still need, key by key (:mod:`windrow.engines.in_order.keyed`)
 ==================  ======================================================================
 
 Pending rows wait in :mod:`windrow.engines.in_order.pending`, the context is a log
-(:mod:`windrow.engines.in_order.log`); both are in chunks once they are many. Rolling by time or rows reads of
-its context the rows at the far edge of windows, and partials by key of what lies between
-(:mod:`windrow.engines.in_order.lookback`); the others read all of it when rows are due that may complete a
-window: what is known of keys and rows without reading tells (:meth:`OrderedRows._appended`).
+(:mod:`windrow.engines.in_order.log`); both are in chunks once they are many. Of its context rolling reads the
+rows at the far edge of windows, and partials by key of what lies between
+(:mod:`windrow.engines.in_order.lookback`).
 
 Invariant: context rows come before every pending row; results do not depend on how rows were cut into calls.
-What raises leaves everything as it was. Cost of rolling: one pass over rows that are due, as many at the edge
-of their windows, and O(log context) partials of each key; of other windows: one pass over context and rows
-that are due, once one may be complete. None over rows that are not due.
+What raises leaves everything as it was. Cost: one pass over rows that are due, as many at the edge of their
+windows, and O(log context) partials of each key. None over rows that are not due.
 """
 
 from __future__ import annotations
@@ -34,7 +27,7 @@ import copy
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -44,20 +37,17 @@ from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.context import Naming, Taken, take
 from windrow.engines.in_order.held_columns import HeldColumns
 from windrow.engines.in_order.held_rows import Held, joined
-from windrow.engines.in_order.key_counts import KeyCounts
 from windrow.engines.in_order.log import RowLog, packed_masks, unpacked_masks
 from windrow.engines.in_order.lookback import Reach, Span, everything, reach_by_rows, reach_by_time
 from windrow.engines.in_order.pending import Waiting
-from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns, rolling_columns
+from windrow.engines.in_order.results import last_rows, rolling_columns
 from windrow.engines.in_order.summaries import Whole
 from windrow.engines.in_order.trimming import after_time, without_dead_chunks
-from windrow.engines.kinds import Strategy, strategy_of
 from windrow.engines.result_tables import with_results
 from windrow.errors import AggregateError
-from windrow.rows.columns import plain_array, require_columns
+from windrow.rows.columns import require_columns
 from windrow.rows.frame import build_frame
 from windrow.rows.times import read_times
-from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require, whole
 from windrow.windows import Window
@@ -72,35 +62,30 @@ _NEVER = np.iinfo(np.int64).max
 
 
 class OrderedRows:
-    """One window of a query, or its rolling; the operator calls it with rows that are not late.
+    """The rolling of a query, by time or by rows; the operator calls it with rows that are not late.
 
     >>> import pyarrow as pa, windrow as wr
-    >>> query = wr.query(time="t").window(wr.Rows(2)).agg(total=wr.sum("v"))
-    >>> rows = OrderedRows(query, "", wr.Rows(2))
+    >>> query = wr.query(time="t").rolling(rows=2).agg(total=wr.sum("v"))
+    >>> rows = OrderedRows(query, query.rolling_over)
     >>> rows.push(pa.table({"t": [3, 1, 2], "v": [30, 10, 20]}), [0, 1, 2])
     >>> rows.due(3).to_pylist(), rows.rows
-    ([{'window_start': 1, 'window_end': 2, 'total': 30}], 1)
+    ([{'t': 1, 'v': 10, 'total': 10}, {'t': 2, 'v': 20, 'total': 30}], 2)
     """
 
     def __init__(
         self,
         query: Spec,
-        name: str,
         window: Window | Rolling,
         *,
         counts_revisions: bool = False,
         naming: Naming | None = None,
     ) -> None:
         self._query = query
-        self._name = name
         self._window = window
         self._counts_revisions = counts_revisions
         self._naming = naming
         read = [column for _, aggregate in query.aggregates for column in aggregate.reads]
-        #: None: rolling
-        self._strategy: Strategy[Any] | None = None
         if not isinstance(window, Rolling):
-            self._strategy = strategy_of(window)
             read += window.columns
         #: what context rows need
         self._columns = list(dict.fromkeys([query.time, *query.by, *read]))
@@ -117,12 +102,7 @@ class OrderedRows:
     def push(self, table: pa.Table, arrivals: Any) -> None:
         """Hold rows until they are due: rows with a time, none before what ``due`` has passed."""
         require_columns(table, [*self._columns, *self._query.order])
-        held = Held.of(table, self._query.time, arrivals)
-        if self._strategy is not None:
-            self._strategy.check(table)
-            inside = self.inside(table)
-            held = held if inside is None else held.where(inside)
-            held = held.select(list(dict.fromkeys([*self._columns, *self._query.order])))
+        held = self._needed(Held.of(table, self._query.time, arrivals))
         if not len(held):
             return
         assert held.times.min() >= self._passed, "a late row"
@@ -130,9 +110,11 @@ class OrderedRows:
 
     def inside(self, table: pa.Table) -> Mask | None:
         """Which rows may be in a window at all; None: all."""
-        if self._strategy is None:
-            return None
-        return self._strategy.held(*(plain_array(table.column(c)) for c in self._strategy.window.columns))
+        return None
+
+    def _needed(self, held: Held) -> Held:
+        """What must be held of rows."""
+        return held
 
     # -- results out -----------------------------------------------------------------------------------------
 
@@ -141,19 +123,18 @@ class OrderedRows:
 
         With ``closing`` all rows are taken, and nothing comes after."""
         new, pending = self._split(None if closing else up_to)
-        result, log = None, self._log
-        if new is not None or (closing and len(log) and self._closes_at_end):
-            result, log = self._taken(new, up_to, closing)
-        elif isinstance(self._window, Rolling) and self._window.size is not None:
-            log = after_time(log, log.tail, up_to - self._window.size.units)
+        result, log, over = None, self._log, self._window
+        assert isinstance(over, Rolling)
+        if new is not None:
+            taken, columns, reach = self._rolling(over, new, None)
+            result = self._rolled(taken, new, taken.news, columns)
+            log = self._trimmed(over, taken, reach, up_to)
+        elif over.size is not None:
+            log = after_time(log, log.tail, up_to - over.size.units)
         self._log = log.without_rows() if closing else log
         self._pending = pending
         self._passed = max(self._passed, up_to)
         return result if result is not None and result.num_rows else None
-
-    @property
-    def _closes_at_end(self) -> bool:
-        return self._strategy is not None and self._strategy.closes_at_end
 
     def _split(self, up_to: int | None) -> tuple[Held | None, Waiting]:
         """The pending rows before a time (None: all) in order, and the rest."""
@@ -168,60 +149,6 @@ class OrderedRows:
         order = build_frame(replace(self._query, by=()), table).permutation
         places = arrived if order is None else arrived[order]
         return held if (places[1:] > places[:-1]).all() else held.take(places)
-
-    def _taken(self, new: Held | None, up_to: int, closing: bool) -> tuple[pa.Table | None, RowLog]:
-        """The results of new rows, and the rows that are still needed."""
-        over, log = self._window, self._log
-        if isinstance(over, Rolling) and over.policy is None:
-            assert new is not None
-            taken, columns, reach = self._rolling(over, new, None)
-            result = self._rolled(taken, new, taken.news, columns)
-            return result, self._trimmed(over, taken, reach, up_to)
-        if isinstance(over, Rolling):
-            assert new is not None
-            taken = self._with_context(log.all(), new)
-            columns, kept = policy_columns(self._query, over, taken, taken.news)
-            return self._rolled(taken, new, taken.news, columns), log.with_only(taken.rows, kept)
-        assert self._strategy is not None
-        comes_out = closing and self._closes_at_end
-        appended = None if new is None or comes_out else self._appended(new)
-        if appended is not None:
-            return None, appended
-        taken = self._with_context(log.all(), new)
-        result, kept = completed_windows(self._query, self._name, self._strategy, taken, closing, self._since)
-        log = log.with_only(taken.rows, kept)
-        if self._strategy.fewest_rows is not None:
-            log = log.with_counts(KeyCounts.of_rows(taken.frame, kept))
-        if self._strategy.looks_at_last:
-            log = log.with_lasts(taken.rows.take(last_rows(taken, 0, 1)))
-        return result, log
-
-    def _appended(self, new: Held) -> RowLog | None:
-        """The log with new rows behind the others, if they complete no window: none of them is read then."""
-        assert self._strategy is not None
-        if self._strategy.looks_at_last:
-            return self._behind_last(new)
-        rows, counts = new.select(self._columns), None
-        if self._strategy.may_complete(new.table):
-            fewest = self._strategy.fewest_rows
-            counts = None if fewest is None else self._log.counts_with(self._query.by, rows.table)
-            if fewest is None or counts is None or counts.most >= fewest:
-                return None
-        return self._log.with_rows(rows).with_counts(counts)
-
-    def _behind_last(self, new: Held) -> RowLog | None:
-        """The same where the last row of each key before tells whether they complete a window."""
-        assert self._strategy is not None
-        log = self._log
-        if len(log) and log.lasts is None:
-            return None
-        taken = self._with_context(log.lasts, new)
-        with one_step():  # windows are counted again when they come out
-            found = self._strategy.find(replace(self._query, order=()), taken.frame, taken.leading).ranges
-        completed = self._strategy.completed(taken.frame, found, taken.firsts, closing=False)
-        if completed is None or completed.any():
-            return None
-        return log.with_rows(new.select(self._columns)).with_lasts(taken.rows.take(last_rows(taken, 0, 1)))
 
     def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
         """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
@@ -311,12 +238,8 @@ class OrderedRows:
             self._pending = earlier.with_rows(replace(rows, revisions=rows.revisions + came_out))
 
     def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
-        if over.policy is None:
-            taken, columns, _ = self._rolling(over, new, wanted)
-            return taken, columns
-        taken = self._with_context(self._log.all(), new)
-        chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
-        return taken, policy_columns(self._query, over, taken, chosen)[0]
+        taken, columns, _ = self._rolling(over, new, wanted)
+        return taken, columns
 
     def _earliest(self, pending: Held, touched: pa.Table) -> Ints:
         """For each pending row the earliest touched time of its key."""
@@ -335,11 +258,11 @@ class OrderedRows:
     @property
     def rows(self) -> int:
         """How many rows are held."""
-        return len(self._log) + len(self.waiting)
+        return len(self.log) + len(self.waiting)
 
     @property
     def nbytes(self) -> int:
-        return self._log.nbytes + self.waiting.nbytes
+        return self.log.nbytes + self.waiting.nbytes
 
     @property
     def log(self) -> RowLog:
@@ -351,22 +274,17 @@ class OrderedRows:
         """Rows whose results are not out: the pending ones."""
         return self._pending
 
-    @property
-    def folds(self) -> bool:
-        """Whether chunks of the context are read as wholes."""
-        return isinstance(self._window, Rolling) and self._window.policy is None
-
-    def with_since(self, since: int) -> OrderedRows:
+    def with_since(self, since: int) -> Self:
         """Another without the windows that start before a time."""
         clone = self.copied()
         clone._since = since
         return clone
 
-    def copied(self) -> OrderedRows:
+    def copied(self) -> Self:
         """Another with the same rows: what is done to one is not done to the other."""
         return copy.copy(self)
 
-    def chunked(self) -> OrderedRows:
+    def chunked(self) -> Self:
         """Another with the same rows, in chunks but for a few."""
         clone = self.copied()
         clone._pending = self._pending.chunked()
@@ -375,7 +293,7 @@ class OrderedRows:
     def state(self, with_chunks: bool = True) -> dict[str, Any]:
         """All that is held, as plain values, arrays and tables; without the rows in chunks for a caller
         that keeps them elsewhere."""
-        log, pending = self._log, self.waiting
+        log, pending = self.log, self.waiting
         found: dict[str, Any] = {"passed": self._passed, "since": self._since, "added": self._added()}
         if with_chunks:
             context, waiting = log.all(), pending.all()
@@ -383,8 +301,8 @@ class OrderedRows:
             context, waiting = log.tail, joined(pending.parts) if pending.parts else None
             found |= {"first": log.first, "masks": packed_masks(log.masks)}
         found |= {} if log.counts is None else {"counts": log.counts.state()}
-        found |= {} if log.lasts is None else {"last_rows": log.lasts.state()}
-        found["context"] = None if context is None else context.state()
+        found |= {} if log.lasts is None else {"last_rows": log.lasts.by_time().state()}
+        found["context"] = None if context is None else context.by_time().state()
         found["pending"] = None if waiting is None else waiting.by_time().state()
         return found
 
@@ -403,16 +321,7 @@ class OrderedRows:
         masks = unpacked_masks(state.get("masks"), log)
         bounds = [whole("added", state["added"].get(n, 0), 0, 2**62) for n, _ in self._query.aggregates]
         added_after = tuple(bounds) if any(bounds) else ()
-        known = RowLog(tuple(log), state.get("first", 0), context, masks, added_after)
-        known.check_invariants()
-        counts = state.get("counts")
-        if counts is not None:
-            counts = KeyCounts.restored(self._query.by, counts, known.needed_rows)
-        lasts = state.get("last_rows")
-        if lasts is not None:
-            lasts = self.reads_rows(False)(lasts)
-            lasts.check_invariants()
-        self._log = known.with_tail(context).with_counts(counts).with_lasts(lasts)
+        self._set_log(RowLog(tuple(log), state.get("first", 0), context, masks, added_after), state)
         self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
         self._since = whole("since", state["since"], -_NEVER, _NEVER)
         found = Waiting((), tuple(waiting))
@@ -421,6 +330,11 @@ class OrderedRows:
     def check_passed(self, up_to: int) -> None:
         """Raise if rows were taken that were not due before a time."""
         require(self._passed <= up_to, f"rows were taken up to {self._passed}, and are due up to {up_to}")
+
+    def _set_log(self, log: RowLog, state: dict[str, Any]) -> None:
+        """The context, from a state."""
+        log.check_invariants()
+        self._log = log.with_tail(log.tail)
 
     def _set_waiting(self, waiting: Waiting) -> None:
         """Rows that wait, from a state: they come after those that were taken."""
@@ -444,6 +358,15 @@ class OrderedRows:
     def reads_whole(self) -> Callable[[dict[str, Any]], Whole]:
         return partial(Whole.restored, self._query)
 
-    def whole(self, number: int, level: int) -> Whole:
-        """A whole of the context."""
-        return self._log.whole(self._query, number, level)
+    @property
+    def folds(self) -> bool:
+        """Whether chunks of the context are read as wholes."""
+        return True
+
+    def levels(self, place: int, chunk: Chunk) -> int:
+        """How many wholes go with a chunk of the context, which has this number in its log."""
+        return self._log.levels(place)
+
+    def whole(self, place: int, level: int, chunk: Chunk) -> Whole:
+        """One of them."""
+        return self._log.whole(self._query, place, level)

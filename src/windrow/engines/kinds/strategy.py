@@ -23,7 +23,7 @@ from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame
 from windrow.slicing.found import Ranges
 from windrow.spec import Spec
-from windrow.windows import Window
+from windrow.windows import Policy, Window
 
 __all__ = ["Decided", "Strategy", "reported", "starts_behind", "value_type"]
 
@@ -60,6 +60,9 @@ class Strategy(ABC, Generic[W]):
 
     #: whether windows that are open come out when the input ends
     closes_at_end: ClassVar[bool] = False
+
+    #: what decides how far back the window of each row reaches; None: windows are found in another way
+    policy: Policy | None = None
 
     def __init__(self, window: W) -> None:
         self.window = window

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.engines.in_order.framed import FramedRows
+from windrow.engines.in_order.keyed import KeyedRows
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling
@@ -221,4 +222,6 @@ class Plan:
             return StoredRolling(self.query, window, self.key_windows, counts_revisions=counts)
         if is_rolling and window.frames is not None:
             return FramedRows(self.query, window, counts_revisions=counts)
-        return OrderedRows(self.query, name, window, counts_revisions=counts)
+        if is_rolling and window.policy is None:
+            return OrderedRows(self.query, window, counts_revisions=counts)
+        return KeyedRows(self.query, name, window, counts_revisions=counts)

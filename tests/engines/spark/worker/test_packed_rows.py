@@ -136,6 +136,34 @@ def test_rolling_frames_over_many_chunks_are_those_of_the_local_engine(over: Any
     assert held == 0 or "rows" in over or over["sizes"] == ["all"]
 
 
+def weighing(least: int) -> wr.Policy:
+    """As many rows as it takes to hold a weight; null weighs nothing."""
+    return wr.Policy(lambda new, old: new.weight - old.weight >= least)
+
+
+@pytest.mark.parametrize("batch", [60, 400])
+@pytest.mark.parametrize("keys", [1, 3, 12])
+def test_windows_by_policy_over_many_chunks_are_those_of_the_local_engine(keys: int, batch: int) -> None:
+    rows, rng = rows_of(1_500, keys, 30, seed=batch + keys), np.random.default_rng(batch)
+    heavy = pa.array(
+        np.where(rng.random(1_500) < 0.01, 150, rng.integers(0, 4, 1_500)), mask=rng.random(1_500) < 0.2
+    )
+    rows = rows.set_column(2, "v", heavy)
+    start = wr.query(time="t", by="k" if keys > 1 else None, watermark=30, min_count=1)
+    kinds = {"weight": wr.sum("v"), "middle": wr.median("v")} | AGGREGATES
+    query = start.rolling(weighing(300)).agg(**kinds)
+    with small_chunks(16, 64):
+        found, _ = final_results(query, rows, batch, 30)
+        assert_same_results(found, query.run(rows))
+        operator, given = replace(query, watermark=None).open(), []  # in memory, too
+        in_order = rows.sort_by("t")
+        for begin in range(0, 1_500, batch):
+            operator.push(in_order.slice(begin, batch))
+            given += operator.advance(int(in_order["t"][min(begin + batch, 1_500) - 1].as_py())).to_pylist()
+        given += operator.finish().to_pylist()
+    assert_same_results(given, query.run(in_order))
+
+
 def test_the_middle_is_read_as_partials_and_not_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     original = ordered_results.rolling_columns
@@ -296,6 +324,7 @@ def test_a_delta_that_is_not_passed_reads_no_rows() -> None:
     bucket = Bucket(query.agg(total=wr.sum("v")), 5)
     while bucket.now < 18_000:
         bucket.step(1000)
+    bucket.step(100)  # the thousand rows before it are due
     some = np.array([bucket.step(100) for _ in range(9)])
     held = sum(map(len, bucket.entries.blocks.values()))
     assert some[:, 0].max() < 60_000 < 0.2 * held
@@ -304,7 +333,27 @@ def test_a_delta_that_is_not_passed_reads_no_rows() -> None:
     assert max(passed) > 0.9 * held
     assert bucket.fired == 10  # those that end at 10,000, too
     bucket.step(1000)
+    bucket.step(100)
     assert bucket.step(100)[0] < 60_000  # the half that the next windows hold is there, and is not read
+
+
+@pytest.mark.parametrize("is_rolling", [True, False])
+def test_windows_by_policy_read_the_rows_at_their_fronts(is_rolling: bool) -> None:
+    def windows(size: int) -> Any:
+        start, policy = (
+            wr.query(time="t", by="k", watermark=0),
+            wr.Policy(lambda new, old: new.n - old.n >= size),
+        )
+        return (start.rolling(policy) if is_rolling else start.window(policy)).agg(
+            n=wr.count(), most=wr.max("v")
+        )
+
+    short, _ = cost(windows(1_500), 3_000, keys=2)
+    long, most = cost(windows(9_000), 18_000, keys=2)
+    assert long[0] < 2 * short[0]
+    assert long[1] < 2 * short[1]
+    assert most[2] < 60
+    assert most[0] < 250_000  # all rows are 700 kB
 
 
 def test_rows_that_wait_are_read_when_they_are_due() -> None:

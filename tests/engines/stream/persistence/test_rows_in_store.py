@@ -20,6 +20,10 @@ QUERIES = {
     "delta": wr.query(time="t", by="k", watermark=20).window(wr.Delta("km", size=90, slide=30)),
     "punctuation": wr.query(time="t", by="k", watermark=20).window(wr.Punctuation("done")),
     "threshold": wr.query(time="t", by="k", watermark=20).window(wr.Threshold("late")),
+    "policy": wr.query(time="t", by="k", watermark=20).window(wr.Policy(lambda new, old: new.n - old.n >= 9)),
+    "rolling by policy": wr.query(time="t", by="k", watermark=20).rolling(
+        wr.Policy(lambda new, old: new.n - old.n >= 9)
+    ),
     "in advance": wr.query(time="t", by="k", watermark=20, emit="update").rolling(150),
 }
 

@@ -186,7 +186,7 @@ class StoredRolling(OrderedRows):
     def __init__(
         self, query: Spec, over: Rolling, key_windows: KeyWindows, *, counts_revisions: bool = False
     ) -> None:
-        super().__init__(query, "", over, counts_revisions=counts_revisions)
+        super().__init__(query, over, counts_revisions=counts_revisions)
         self._over = over
         self._windows = key_windows
         self._known = _Known(Keys(query.by))

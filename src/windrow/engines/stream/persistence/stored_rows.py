@@ -142,7 +142,7 @@ class StoredRows:
     def _kept(self, part: OrderedRows, chunk: Chunk, place: int | None) -> _Entry:
         """A chunk where it is, with the wholes that its log can still use; a new one is written."""
         known = self._stored.get(chunk)
-        usable = 0 if place is None or not part.folds else part.log.levels(place)
+        usable = 0 if place is None or not part.folds else part.levels(place, chunk)
         if known is None:
             known = self._put(part, chunk, place, usable)
         self._saved[chunk] = _Entry(known.number, min(known.levels, usable), known.load, known.load_whole)
@@ -155,7 +155,7 @@ class StoredRows:
         try:
             for level in range(usable):
                 assert place is not None
-                self.entries.write(_whole_name(number, level), part.whole(place, level))
+                self.entries.write(_whole_name(number, level), part.whole(place, level, chunk))
                 levels += 1
         except (AggregateError, TypeError):
             pass  # what does not combine is asked of the rows, and raises where it is needed
