@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.engines.spark.worker.streaming.result_rows import lists_of_rows
+from windrow.engines.spark.worker.streaming.result_rows import VALUE, goes_as_it_is, list_columns
 from windrow.result_names import LATE
 
 
@@ -40,43 +40,63 @@ TYPES: list[tuple[Any, Any, Any]] = [
 ]
 
 
-def as_spark_reads(lists: list[Any], kind: Any) -> pa.RecordBatch:
-    """What Spark's worker makes of values, and sends."""
-    batch = pa.RecordBatch.from_pylist([{"rows": each} for each in lists], pa.schema({"rows": kind}))
+def unfolded(fields: list[Any], table: pa.Table, back: Any = None, most: int = 4) -> list[Any]:
+    """What Spark's worker makes of values, and Spark of that: lists of rows."""
+    lists = [pa.list_(f.type if goes_as_it_is(f.type) else pa.struct({VALUE: f.type})) for f in fields]
+    schema = pa.schema([(f.name, kind) for f, kind in zip(fields, lists, strict=True)])
+    given = [
+        dict(zip(schema.names, row, strict=True)) for row in list_columns(fields, table, back or {}, most)
+    ]
+    batch = pa.RecordBatch.from_pylist([dict.fromkeys(schema.names), *given], schema)
     batch.validate(full=True)
-    return batch
+    found = []
+    for k in range(1, batch.num_rows):
+        columns = [column[k].values for column in batch.columns]
+        values = [c if goes_as_it_is(f.type) else c.field(0) for f, c in zip(fields, columns, strict=True)]
+        found.append(pa.table(values, schema=pa.schema(fields)).to_pylist())
+    return found
 
 
 def test_values_of_every_type_and_nulls_are_the_same_in_lists() -> None:
     made = [pa.array([int(v) if pa.types.is_uint64(given) else v, None], given) for _, given, v in TYPES]
     table = pa.table(made, names=[f"c{k}" for k in range(len(made))])
-    kind = listed(pa.struct([(f"c{k}", wanted) for k, (wanted, _, _) in enumerate(TYPES)]))
-    (rows,) = as_spark_reads(lists_of_rows(kind, table, {}), kind).column("rows").to_pylist()
+    fields = [pa.field(f"c{k}", wanted) for k, (wanted, _, _) in enumerate(TYPES)]
     expected = {f"c{k}": pa.scalar(v, wanted).as_py() for k, (wanted, _, v) in enumerate(TYPES)}
-    assert rows == [expected, dict.fromkeys(expected)]
+    assert unfolded(fields, table) == [[expected, dict.fromkeys(expected)]]
+    assert unfolded(fields, table.slice(0, 1)) == [[expected]]
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.duration("us")])
+def test_the_least_of_all_integers_is_a_moment_like_others(kind: Any) -> None:
+    values = pa.array([-(2**63), None, 2**63 - 1], pa.int64()).cast(kind)
+    (row,) = list_columns([pa.field("t", kind)], pa.table({"t": values}), {})
+    assert pa.array(row, pa.list_(kind)).values.cast(pa.int64()).to_pylist() == [-(2**63), None, 2**63 - 1]
+
+
+def test_nan_and_minus_zero_stay_what_they_are() -> None:
+    given = [float("nan"), -0.0, 0.0]
+    for values in (given, [*given, None]):
+        (rows,) = unfolded([pa.field("x", pa.float64())], pa.table({"x": pa.array(values, pa.float64())}))
+        assert [repr(row["x"]) for row in rows] == [repr(value) for value in values]
 
 
 @pytest.mark.parametrize(("count", "lengths"), [(0, []), (3, [3]), (4, [4]), (9, [4, 4, 1])])
 def test_no_list_is_longer_than_it_may_be(count: int, lengths: list[int]) -> None:
-    kind = listed(pa.struct([("n", pa.int64())]))
     table = pa.concat_tables([pa.table({"n": [k]}) for k in range(count)] or [pa.table({"n": pa.nulls(0)})])
-    lists = lists_of_rows(kind, table, {}, most=4)
+    lists = unfolded([pa.field("n", pa.int64())], table, most=4)
     assert [len(each) for each in lists] == lengths
-    rows = [row for each in as_spark_reads(lists, kind).column("rows").to_pylist() for row in each]
-    assert rows == [{"n": k} for k in range(count)]
+    assert [row for each in lists for row in each] == [{"n": k} for k in range(count)]
 
 
 def test_results_without_rows_may_have_any_type() -> None:
-    kind = listed(pa.struct([("pair", PAIR)]))
-    assert lists_of_rows(kind, pa.table({"pair": pa.array([], pa.string())}), {}) == []
+    assert unfolded([pa.field("pair", PAIR)], pa.table({"pair": pa.array([], pa.string())})) == []
 
 
 def test_late_rows_are_structs_in_a_column_of_their_own() -> None:
     late = pa.struct([("t", pa.int64()), ("late_reason", pa.string())])
-    kind = listed(pa.struct([("total", pa.int64()), ("late", late)]))
+    fields = [pa.field("total", pa.int64()), pa.field("late", late)]
     behind = pa.table({"t": [7], "late_reason": ["window_fired"]})
-    lists = lists_of_rows(kind, pa.table({"total": [1, 2]}), {LATE: [behind]})
-    assert as_spark_reads(lists, kind).column("rows").to_pylist() == [
+    assert unfolded(fields, pa.table({"total": [1, 2]}), {LATE: [behind]}) == [
         [{"total": 1, "late": None}, {"total": 2, "late": None}],
         [{"total": None, "late": {"t": 7, "late_reason": "window_fired"}}],
     ]

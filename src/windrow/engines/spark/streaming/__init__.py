@@ -2,6 +2,7 @@
 
 rows -> ``pack_task`` (folded into slices where they lie, one blob per bucket of keys) -> ``processor``
 (transformWithState: each ``step`` loads a bucket's operator from Spark's state and saves what it changed) ->
-``result_rows`` (results as lists, which Spark unfolds). ``run`` puts them together; ``inspect`` reads a
-checkpoint, ``checkpoint`` holds one against a query, ``late`` takes late rows and results apart.
+``result_rows`` (a list of results for each column, which Spark unfolds). ``run`` puts them together;
+``inspect`` reads a checkpoint, ``checkpoint`` holds one against a query, ``late`` takes late rows and results
+apart.
 """

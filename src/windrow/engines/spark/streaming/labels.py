@@ -61,7 +61,8 @@ def run_labels(
     about = (payload, bytes(source.serialize()), fields, len(buckets), START_OF_TIME)
     stepped = known.unionByName(points).groupBy("bucket")
     processor = LabelProcessor(*about, asked)
-    return unfolded(stepped.transformWithState(processor, stepped_type(fields), "Append", "eventTime"))
+    given = stepped.transformWithState(processor, stepped_type(fields), "Append", "eventTime")
+    return unfolded(given, fields)
 
 
 def _check(query: Spec, events: DataFrame) -> None:

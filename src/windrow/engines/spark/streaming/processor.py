@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     from windrow.engines.spark.worker.streaming.label_step import Labels
     from windrow.engines.spark.worker.streaming.step import Stepped
 
-__all__ = ["ENTRIES", "FENCE", "HEADER", "ROWS", "BucketProcessor", "LabelProcessor", "stepped_type"]
+__all__ = [
+    "ENTRIES",
+    "FENCE",
+    "HEADER",
+    "BucketProcessor",
+    "LabelProcessor",
+    "result_columns",
+    "stepped_type",
+]
 
 #: the variable of Spark's state: a map of blobs by name
 ENTRIES = "entries"
-#: the column of what a step gives that holds rows, as a list; the others are counts
-ROWS = "rows"
 #: the property of Spark's tasks that says of which stream they are: the same after every restart
 _QUERY_ID = "sql.streaming.queryId"
 
@@ -38,11 +44,33 @@ _VALUE = StructType([StructField("value", BinaryType())])
 
 
 def stepped_type(results: StructType) -> StructType:
-    """What a step gives, as Spark has it."""
+    """What a step gives, as Spark has it: a list for each column of the results, and counts."""
+    from windrow.engines.spark.worker.streaming.result_rows import VALUE
     from windrow.engines.spark.worker.streaming.step import COUNTED
 
-    counts = [StructField(name, LongType()) for name in COUNTED]
-    return StructType([StructField(ROWS, ArrayType(results)), *counts])
+    lists = [
+        StructField(name, ArrayType(kind if at == name else StructType([StructField(VALUE, kind)])))
+        for (name, at), kind in zip(result_columns(results), (f.dataType for f in results), strict=True)
+    ]
+    return StructType([*lists, *(StructField(name, LongType()) for name in COUNTED)])
+
+
+def result_columns(results: StructType) -> list[tuple[str, str]]:
+    """For each column of the results, the name of its list, and where its value is in a row of all lists."""
+    from windrow.engines.spark.worker.streaming.result_rows import VALUE, goes_as_it_is
+
+    kinds = [field.type for field in _arrow_fields(results)]
+    names = [f"rows_{k}" for k in range(len(kinds))]
+    return [
+        (name, name if goes_as_it_is(kind) else f"{name}.{VALUE}")
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+
+
+def _arrow_fields(results: StructType) -> list[Any]:
+    from windrow.engines.spark.compat import arrow_type
+
+    return list(arrow_type(results, "UTC"))  # what Spark makes of it in a stateful function, in any session
 
 
 class BucketProcessor(StatefulProcessor):
@@ -97,8 +125,7 @@ class BucketProcessor(StatefulProcessor):
         rejected: Mapping[str, int],
         left_out: Sequence[bytes] = (),
     ) -> Iterator[Row]:
-        from windrow.engines.spark.compat import arrow_type
-        from windrow.engines.spark.worker.streaming.result_rows import lists_of_rows
+        from windrow.engines.spark.worker.streaming.result_rows import list_columns
         from windrow.engines.spark.worker.streaming.step import COUNTED
 
         self._seen.add(bucket)
@@ -108,10 +135,11 @@ class BucketProcessor(StatefulProcessor):
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if stepped.has_moved:
             self._handle.registerTimer(max(watermark_ms, 0) + 1)
-        yield Row(**{ROWS: None}, **dict(zip(COUNTED, stepped.counts, strict=True)))
-        kind = arrow_type(ArrayType(self._results), "UTC")  # what Spark makes of it here, in any session
-        for rows in lists_of_rows(kind, stepped.results, stepped.handed_back(left_out)):
-            yield Row(**{ROWS: rows}, **dict.fromkeys(COUNTED, 0))
+        names = [name for name, _ in result_columns(self._results)]
+        yield Row(**dict.fromkeys(names), **dict(zip(COUNTED, stepped.counts, strict=True)))
+        fields, none = _arrow_fields(self._results), dict.fromkeys(COUNTED, 0)
+        for lists in list_columns(fields, stepped.results, stepped.handed_back(left_out)):
+            yield Row(**dict(zip(names, lists, strict=True)), **none)
 
     def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
         from windrow.engines.spark.worker.streaming.step import step

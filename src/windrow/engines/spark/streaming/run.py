@@ -72,7 +72,7 @@ def run_stream(
     stepped = timed.groupBy("bucket").transformWithState(
         processor, stepped_type(results), mode, "eventTime", initial
     )
-    return unfolded(stepped)
+    return unfolded(stepped, results)
 
 
 def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:
@@ -108,15 +108,20 @@ def packed_events(
     return mapped(judged, pack, PACKED).withWatermark("clock", delay).select(*WITHOUT_CLOCK)
 
 
-def unfolded(stepped: DataFrame) -> DataFrame:
-    """What steps gave, as rows; what they counted is observed."""
+def unfolded(stepped: DataFrame, results: StructType) -> DataFrame:
+    """What steps gave, as rows of the type of results; what they counted is observed."""
     from pyspark.sql import functions
 
-    from windrow.engines.spark.streaming.processor import ROWS
+    from windrow.engines.spark.streaming.processor import result_columns
 
     totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
     sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
-    return stepped.observe(METRICS, *sums).select(functions.inline(ROWS))
+    columns = result_columns(results)
+    rows = functions.inline(functions.arrays_zip(*(name for name, _ in columns)))
+    found = [
+        functions.col(at).alias(field.name) for (_, at), field in zip(columns, results.fields, strict=True)
+    ]
+    return stepped.observe(METRICS, *sums).select(rows).select(*found)
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:
