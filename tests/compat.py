@@ -1,8 +1,9 @@
 """``make compat``: windrow with several versions of PySpark, on servers and clusters; ends with one table.
 
-    python tests/compat.py [--only VERSION] [--column PATTERN] [--folder FOLDER] [--write-docs]
+    python tests/compat.py [--only VERSION] [--column PATTERN] [--folder FOLDER] [--again] [--write-docs]
 
 An environment for each version is made on demand and kept in the folder (``.cache/compat``; about 1 GB each).
+So is what has passed, until windrow or the test changes: a run that was cut short goes on where it was.
 What fails is in ``<version>.log`` there, and is an error. Where a version is too old for something, the test
 is that it is refused by name.
 """
@@ -10,14 +11,16 @@ is that it is refused by name.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
+
+from support.scopes import OWN_SESSION
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "tests/engines/spark"
@@ -36,29 +39,43 @@ VERSIONS: dict[str, tuple[str, ...]] = {
 
 
 class Column(NamedTuple):
-    """Tests of a file, by how their names begin."""
+    """Tests by patterns of their files, and by how their names begin."""
 
-    file: str
-    tests: str = "test_"
+    tests: Mapping[str, str]
     session: str = "master"
     since: str = "3.5"
-    refused: str = ""  # the tests for an older Spark, which must be refused by name
+    refused: Mapping[str, str] = {}  # the tests for an older Spark, which must be refused by name
 
 
 _SESSIONS = "session_cases.py"
-_STREAMS = r"test_(?!before).*stream"
+#: random queries, and all transcripts
+_SAME_RESULTS = {"test_random.py": "test_", "test_transcripts.py": "test_"}
+_TABLES = {_SESSIONS: r"test_(?!before|sql|.*stream)"} | _SAME_RESULTS
+_STREAMS = {_SESSIONS: r"test_(?!before).*stream", "test_streaming.py": "test_"}
 COLUMNS = {
-    "tables": Column(_SESSIONS, r"test_(?!before|sql|.*stream)"),
-    "SQL": Column(_SESSIONS, "test_sql", since="4.0", refused="test_before_4_0"),
-    "streams": Column(_SESSIONS, _STREAMS, since="4.1", refused="test_before_4_1"),
-    "tables on Connect": Column(_SESSIONS, r"test_(?!before|.*stream)", "remote", "4.0"),
-    "streams on Connect": Column(_SESSIONS, _STREAMS, "remote", "4.1"),
-    "server killed": Column("server_cases.py", since="4.1"),
-    "bare cluster": Column("packed_cases.py", since="4.1"),
-    "pipelines": Column("pipeline_cases.py", since="4.1"),
+    "tables": Column(_TABLES),
+    "SQL": Column({_SESSIONS: "test_sql"}, since="4.0", refused={_SESSIONS: "test_before_4_0"}),
+    "streams": Column(_STREAMS, since="4.1", refused={_SESSIONS: "test_before_4_1"}),
+    "tables on Connect": Column(_TABLES | {_SESSIONS: r"test_(?!before|.*stream)"}, "remote", "4.0"),
+    "streams on Connect": Column(_STREAMS, "remote", "4.1"),
+    "all tests on Connect": Column({"test_*.py": "test_"}, "remote", "4.3"),
+    "server killed": Column({"server_cases.py": "test_"}, since="4.1"),
+    "bare cluster": Column({"packed_cases.py": "test_"}, since="4.1"),
+    "pipelines": Column({"pipeline_cases.py": "test_"}, since="4.1"),
 }
+#: those that start processes of their own, and no session
+_OWN_PROCESSES = ("packed_cases.py", "pipeline_cases.py", "server_cases.py")
 _PACKAGES = ("numba", "numpy", "pandas", "protobuf", "pyarrow", "rich", "tzdata")
-_TESTS = ("hypothesis", "pytest", "pyyaml")
+_TESTS = (
+    "duckdb",
+    "hypothesis",
+    "polars",
+    "prometheus-client",
+    "pytest",
+    "pyyaml",
+    "starlette",
+    "uvicorn",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,6 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = Path(options.folder).resolve()
     versions = [version for version in VERSIONS if version.startswith(options.only)]
     columns = {name: column for name, column in COLUMNS.items() if re.search(options.column, name)}
+    for version in versions if options.again else ():
+        for kept in folder.glob(f"{version}-*.kept"):
+            kept.unlink()
     found = {version: results(folder, version, columns) for version in versions}
     text = table(found, list(columns))
     print(text, end="")
@@ -83,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", default=str(ROOT / ".cache" / "compat"), help="where environments are kept"
     )
+    parser.add_argument("--again", action="store_true", help="run what has passed before, too")
     parser.add_argument("--write-docs", action="store_true", help="put a whole table into docs/spark.md")
     return parser
 
@@ -110,18 +131,24 @@ def with_table(page: str, text: str) -> str:
 
 
 def results(folder: Path, version: str, columns: dict[str, Column]) -> list[str]:
-    """The cells of a version. Tests of one file and kind of session run in one process."""
+    """The cells of a version. Tests that share a session run in one process."""
     python, log = _environment(folder, version), folder / f"{version}.log"
     log.unlink(missing_ok=True)
-    chosen = {column: chosen_tests(column, version) for column in columns.values()}
-    passed: set[tuple[str, str, str]] = set()
-    for file, session in dict.fromkeys((column.file, column.session) for column in chosen):
-        names = [n for c, names in chosen.items() if (c.file, c.session) == (file, session) for n in names]
-        if names:
-            passed |= {(file, session, name) for name in _passing(python, log, file, session, names)}
+    chosen = {name: chosen_tests(column, version) for name, column in columns.items()}
+    together: dict[tuple[str, str], dict[str, None]] = {}
+    for name, tests in chosen.items():
+        for test in tests:
+            file = test.partition("::")[0]
+            process = (columns[name].session, file if file in _OWN_PROCESSES else "session")
+            together.setdefault(process, {})[test] = None
+    passed = {
+        (session, test)
+        for (session, process), tests in together.items()
+        for test in _passing(python, log, session, process, list(tests))
+    }
     return [
-        _cell(column, version, all((column.file, column.session, name) in passed for name in names))
-        for column, names in chosen.items()
+        _cell(column, version, all((column.session, test) in passed for test in chosen[name]))
+        for name, column in columns.items()
     ]
 
 
@@ -132,14 +159,19 @@ def _cell(column: Column, version: str, passes: bool) -> str:
 
 
 def chosen_tests(column: Column, version: str) -> list[str]:
-    """The names of the tests of a column for this version of Spark.
+    """The tests of a column for this version of Spark, but for those that start sessions of their own.
 
     >>> chosen_tests(COLUMNS["streams"], "4.0"), chosen_tests(COLUMNS["pipelines"], "4.0")
-    (['test_before_4_1_a_stream_is_refused_by_name'], [])
+    (['session_cases.py::test_before_4_1_a_stream_is_refused_by_name'], [])
     """
-    begins = column.refused if is_before(version, column.since) else column.tests
-    names = re.findall(r"^def (test_\w+)", (ROOT / FOLDER / column.file).read_text(), re.MULTILINE)
-    return [name for name in names if begins and re.match(begins, name)]
+    patterns = column.refused if is_before(version, column.since) else column.tests
+    found = []
+    for pattern, begins in patterns.items():
+        for path in sorted((ROOT / FOLDER).glob(pattern)):
+            names = re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+            if path.name not in OWN_SESSION:
+                found += [f"{path.name}::{name}" for name in names if re.match(begins, name)]
+    return found
 
 
 def is_before(version: str, other: str) -> bool:
@@ -151,41 +183,41 @@ def is_before(version: str, other: str) -> bool:
     return left < right
 
 
-def _passing(python: Path, log: Path, file: str, session: str, names: Sequence[str]) -> set[str]:
+def _passing(python: Path, log: Path, session: str, process: str, tests: Sequence[str]) -> set[str]:
     """Which of these tests pass, with all their parameters."""
+    print(f"PySpark {log.stem}, {session}: {process}, {len(tests)} tests", file=sys.stderr, flush=True)
     own = {n: v for n, v in os.environ.items() if not n.startswith(("PYSPARK_", "SPARK_"))}
     own |= {
         "WINDROW_SESSION": session,
         "WINDROW_CONSTRAINTS": str(python.parents[1] / "constraints.txt"),
         "PYTHONPATH": os.pathsep.join(str(ROOT / path) for path in ("src", "experiments/src", "tests")),
     }
-    report = log.with_name(f"{log.stem}-{file}-{session}.xml")
-    report.unlink(missing_ok=True)
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    summary = log.with_name(f"{log.stem}-{session}-{process}.json")
+    summary.unlink(missing_ok=True)
+    kept = log.with_name(f"{log.stem}-{session}.kept")
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "support.outcomes"]
+    command += [f"--kept={kept}", f"--summary={summary}", *(f"{FOLDER}/{test}" for test in tests)]
     with log.open("a") as output:
-        tests = [f"{FOLDER}/{file}::{name}" for name in names]
-        subprocess.run([*command, *tests], cwd=ROOT, env=own, stdout=output, stderr=output, check=False)
-    if not report.exists():
-        return set()
-    found = ElementTree.parse(report).iter("testcase")
-    faults = [(case.get("name", "").partition("[")[0], len(case)) for case in found]
-    return {name for name, _ in faults} - {name for name, count in faults if count}
+        subprocess.run(command, cwd=ROOT, env=own, stdout=output, stderr=output, check=False)
+    found: dict[str, bool] = json.loads(summary.read_text()) if summary.exists() else {}
+    return {test for test, has_passed in found.items() if has_passed}
 
 
 def _environment(folder: Path, version: str) -> Path:
     """The Python of a version's environment, which is made if it is not there."""
     home = folder / version
     python, ready = home / "bin" / "python", home / ".ready"
-    if ready.exists():
+    extra = "" if version == "3.5" else "[connect]"  # before 4.0 the server is not in the package
+    packages = [f"pyspark{extra}=={version}.*", *_PACKAGES, *_TESTS]
+    if ready.exists() and ready.read_text() == "\n".join(packages):
         return python
     print(f"making an environment with PySpark {version} ...", file=sys.stderr, flush=True)
     subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     pinned = home / "constraints.txt"
     pinned.write_text("".join(f"{line}\n" for line in constraints(version)))
     install = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(pinned)]
-    extra = "" if version == "3.5" else "[connect]"  # before 4.0 the server is not in the package
-    subprocess.run([*install, f"pyspark{extra}=={version}.*", *_PACKAGES, *_TESTS], check=True)
-    ready.touch()
+    subprocess.run([*install, *packages], check=True)
+    ready.write_text("\n".join(packages))
     return python
 
 

@@ -1,4 +1,4 @@
-"""A job that works, to be changed by tests."""
+"""A job that works, to be changed by tests, what it reads and what it wrote."""
 
 from __future__ import annotations
 
@@ -116,3 +116,11 @@ def write_calls(folder: Path, files: int = 2, rows: int = 60) -> None:
         file = folder / "data" / f"calls-{number}.csv"
         file.write_text("\n".join(lines) + "\n")
         os.utime(file, (1_700_000_000 + number,) * 2)  # Spark takes files by age
+
+
+def rows_of(folder: Path) -> pa.Table:
+    """The results; Spark writes times in a form of its own, which Arrow reads without their zone."""
+    parts = [pq.read_table(part) for part in sorted(folder.glob("part-*.parquet"))]
+    table = pa.concat_tables(part for part in parts if part.num_rows)
+    kinds = [pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type for f in table.schema]
+    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))

@@ -8,7 +8,7 @@ scopes). Every other test is by itself.
 
 from __future__ import annotations
 
-__all__ = ["SHARED", "scope_of"]
+__all__ = ["OWN_SESSION", "SHARED", "scope_of"]
 
 #: where tests share a Spark session
 SHARED = "tests/engines/spark"

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import windrow as wr
+from windrow.engines.spark.compat import observed
+from windrow.engines.spark.streaming.run import METRICS
 
 
 class Source:
@@ -63,7 +65,6 @@ class Source:
         query.awaitTermination()
         counts: Counter[str] = Counter()
         for progress in query.recentProgress:
-            observed = progress["observedMetrics"].get("windrow")
-            counts.update({} if observed is None else observed.asDict())
+            counts.update(observed(progress, METRICS))
         tables = [pq.read_table(folder) for folder in sorted(output.iterdir())]
         return pa.concat_tables(tables, promote_options="permissive"), counts

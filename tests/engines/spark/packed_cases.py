@@ -12,7 +12,6 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,29 +76,37 @@ def job_folder(archive: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_job(cluster: Cluster, archive: Path, folder: Path) -> dict[str, Any]:
-    """What the job found, with the archive sent along."""
-    environment = cluster.environment | {
-        "PYSPARK_PYTHON": "./environment/bin/python",
-        "PYSPARK_SUBMIT_ARGS": f"--archives {archive}#environment pyspark-shell",
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-    }
+def finished_job(cluster: Cluster, folder: Path, **own: str) -> tuple[int, str]:
+    """How the job ended, and what it said."""
+    environment = cluster.environment | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, packed_job.__file__, cluster.url, str(folder)]
-    job = spawn(command, environment, folder / "job.log", folder)
+    job = spawn(command, environment | own, folder / "job.log", folder)
     try:
         status = job.wait(PATIENCE)
     finally:
         kill_group(job)
-    assert status == 0, (folder / "job.log").read_text()[-5_000:]
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
-    return found
+    return status, (folder / "job.log").read_text()
 
 
 def test_tables_and_streams_run_where_nodes_have_no_windrow(
     cluster: Cluster, archive: Path, job_folder: Path
 ) -> None:
-    found = run_job(cluster, archive, job_folder)
+    sent = f"--archives {archive}#environment pyspark-shell"
+    python = "./environment/bin/python"
+    status, said = finished_job(cluster, job_folder, PYSPARK_PYTHON=python, PYSPARK_SUBMIT_ARGS=sent)
+    assert status == 0, said[-5_000:]
+    found = json.loads((job_folder / "results.json").read_text())
     rows = pa.concat_tables(connect_job.rows(number, BATCHES) for number in range(BATCHES))
     assert_same_results(found["table"], packed_job.table_query().run(rows))
     assert_same_results(found["stream"], connect_job.due(BATCHES))
     assert all("/environment/lib/" in origin for origin in found["origins"]), found["origins"]
+
+
+def test_a_node_without_windrow_says_so(cluster: Cluster, job_folder: Path) -> None:
+    """This Python has all that windrow needs, and windrow by PYTHONPATH alone."""
+    missing = subprocess.run([sys.executable, "-I", "-c", "import windrow"], check=False, capture_output=True)
+    assert b"No module named 'windrow'" in missing.stderr
+    status, said = finished_job(cluster, job_folder, PYSPARK_PYTHON=sys.executable)
+    assert status != 0
+    assert f"the Python of Spark's workers, {sys.executable}, cannot load windrow" in said
+    assert "or send an archive of the environment along" in said

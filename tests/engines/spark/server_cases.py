@@ -15,8 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from support import connect_job
+from support.cli_jobs import GOOD, rows_of, write_calls, write_job
 from support.connect_server import ConnectServer
 from support.processes import PATIENCE, environment_without_spark, kill_group, spawn, wait_for
+from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
 BATCHES = 12
@@ -78,3 +80,29 @@ def test_a_stream_goes_on_exactly_once_after_its_server_was_killed(
     finally:
         kill_group(client)
     assert_same_results(pq.read_table(tmp_path / "found.parquet"), connect_job.due(BATCHES))
+
+
+def windrow(*words: str) -> str:
+    """What a command says, in a process of its own, which knows no session."""
+    command = [sys.executable, "-m", "windrow.cli", *words]
+    own = environment_without_spark()
+    done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3_000:] + done.stderr[-3_000:]
+    return done.stdout + done.stderr
+
+
+def test_a_job_file_names_the_server(server: ConnectServer, tmp_path: Path) -> None:
+    server.start()
+    write_calls(tmp_path, files=3)
+    text = GOOD.replace("header = true", "header = true\nmaxFilesPerTrigger = 1")
+    text = text.replace('master = "local[2]"', f'remote = "{server.url}"')
+    text += '\n[spark.conf]\n"spark.sql.shuffle.partitions" = 2\n'
+    assert "late 1" in windrow("run", str(write_job(tmp_path, text)))
+    asked = ("--conf", f"spark.remote={server.url}", "--conf", "spark.sql.shuffle.partitions=2")
+    assert "slices of 2 keys" in windrow("state", str(tmp_path / "checkpoint"), *asked)
+    own = write_job(tmp_path, text.replace('"results"', '"local"'), "local.toml")
+    assert main(["run", str(own), "--engine", "local", "--quiet"]) == 0
+    found = rows_of(tmp_path / "results").to_pylist()
+    last = max(row["window_end"] for row in found)
+    due = [row for row in rows_of(tmp_path / "local").to_pylist() if row["window_end"] <= last]
+    assert_same_results(found, due)

@@ -1,14 +1,11 @@
 """Queries, streams and SQL on a session of either kind: what the local engine gives.
 
-A process has sessions of one kind, so that this file is run in processes of its own: by ``test_connect.py``
-on Spark Connect, and by ``make compat`` on both kinds and with several versions of PySpark. Cases that are
-marked ``compat`` are for the latter alone.
+Run by ``test_connect.py`` on Spark Connect, and by ``make compat`` on both kinds and with several versions of
+PySpark. Cases that are marked ``compat`` are for the latter alone.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,42 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
-from engines.spark.spark_frames import settings_of
+from engines.spark.spark_frames import KIND, settings_of
 from support.cli_jobs import GOOD, write_calls, write_job
-from support.java import JAVA
-from support.patient_python import write_program
 from windrow.cli.main import main
 from windrow.engines.spark.compat import is_connect, parallelism
 from windrow.engines.spark.rolling.skew import SETTING
 from windrow.testing import assert_same_results
-
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
-
-#: "remote" for Spark Connect, or "master"
-KIND = os.environ.get("WINDROW_SESSION", "remote")
-SERVER = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "1g",
-    "spark.log.level": "ERROR",
-    "spark.network.timeout": "30m",
-    "spark.python.authenticate.socketTimeout": "30m",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    os.environ.setdefault("JDK_JAVA_OPTIONS", JAVA)
-    os.environ["PYSPARK_PYTHON"] = write_program(tmp_path_factory.mktemp("python"))
-    os.environ["SPARK_TESTING"] = "1"  # the server takes a free port
-    warehouse = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
-    session = wr.spark.session(SERVER | warehouse, **{KIND: "local[2]"})
-    yield session
-    session.stop()
-
 
 #: of calls
 SCHEMA = "ts long, key string, len long, seq long"

@@ -1,12 +1,17 @@
-"""DataFrames whose rows lie as a test wants them, and settings of a session that last as long as a test."""
+"""The kind of session that tests share, its settings for as long as a test lasts, and DataFrames whose rows
+lie as a test wants them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+
+#: "remote" for Spark Connect, or "master"
+KIND = os.environ.get("WINDROW_SESSION", "master")
 
 
 @contextmanager
@@ -25,9 +30,27 @@ def settings_of(spark: Any, settings: dict[str, str]) -> Iterator[None]:
                 spark.conf.set(name, value)
 
 
+def frame_of(spark: Any, table: pa.Table) -> Any:
+    """A DataFrame of a table, also before PySpark 4.0, which took none."""
+    return in_partitions(spark, [table]) if is_before_4(spark) else spark.createDataFrame(table)
+
+
+def table_of(frame: Any) -> pa.Table:
+    """The rows of a DataFrame, also before PySpark 4.0, which had no ``toArrow``."""
+    if not is_before_4(frame.sparkSession):
+        return frame.toArrow()
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return pa.Table.from_batches(frame._collect_as_arrow(), to_arrow_schema(frame.schema))
+
+
+def is_before_4(spark: Any) -> bool:
+    return spark.version.startswith("3.")
+
+
 def in_partitions(spark: Any, parts: list[pa.Table]) -> Any:
     """A DataFrame with the rows of each table in a partition of its own, in this order."""
-    schema = spark.createDataFrame(parts[0].slice(0, 0)).schema
+    schema = _schema(spark, parts[0])
     stored = [_stored(part) for part in parts]
 
     def rows(batches: Iterable[Any]) -> Iterator[Any]:
@@ -36,6 +59,14 @@ def in_partitions(spark: Any, parts: list[pa.Table]) -> Any:
                 yield from pa.ipc.open_stream(stored[number]).read_all().to_batches()
 
     return spark.range(0, len(parts), 1, len(parts)).mapInArrow(rows, schema)
+
+
+def _schema(spark: Any, table: pa.Table) -> Any:
+    if not is_before_4(spark):
+        return spark.createDataFrame(table.slice(0, 0)).schema
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(table.schema)
 
 
 def _stored(table: pa.Table) -> bytes:

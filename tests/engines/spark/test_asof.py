@@ -115,6 +115,7 @@ def test_no_label_sees_its_future(spark: Any) -> None:
     no_leak(query, events(60), labels(10), **columns, run=run, most=1)
 
 
+@pytest.mark.classic("events are not pruned, since its plan is not shown")
 def test_events_that_no_label_sees_do_not_reach_the_shuffle(spark: Any) -> None:
     query = wr.query(time="t", by="k").asof(10).agg(total=wr.sum("v"))
     known = spark.range(10_000).selectExpr("id as t", "id % 100 as k", "id as v")

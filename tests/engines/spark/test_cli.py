@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
@@ -18,6 +17,7 @@ from support.cli_jobs import (
     GOOD,
     STRANGE_NUMBERS,
     STRANGE_RESULTS,
+    rows_of,
     write_calls,
     write_job,
     write_strange_numbers,
@@ -28,14 +28,6 @@ from support.strange_names import HOSTILE_JOB, write_hostile_rows
 from windrow.cli.commands import serve
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
-
-
-def rows_of(folder: Path) -> pa.Table:
-    """The results; Spark writes times in a form of its own, which Arrow reads without their zone."""
-    parts = [pq.read_table(part) for part in sorted(folder.glob("part-*.parquet"))]
-    table = pa.concat_tables(part for part in parts if part.num_rows)
-    times = [pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type for f in table.schema]
-    return table.cast(pa.schema(list(zip(table.column_names, times, strict=True))))
 
 
 def test_a_stream_on_spark_gives_what_the_local_engine_gives(

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from support.cli_jobs import GOOD, write_calls, write_job
+from support.cli_jobs import GOOD, rows_of, write_calls, write_job
 from support.derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
 from windrow.cli.execution.spark.derive import derived, with_value_columns
 from windrow.cli.execution.spark.run import start_stream
@@ -35,14 +35,6 @@ KAFKA = pa.schema(
     ]
 )
 START = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
-
-
-def rows_of(folder: Path) -> pa.Table:
-    """The results; Spark writes times in a form of its own, which Arrow reads without their zone."""
-    parts = [pq.read_table(part) for part in sorted(folder.glob("part-*.parquet"))]
-    table = pa.concat_tables(part for part in parts if part.num_rows)
-    kinds = [pa.timestamp("us", "UTC") if pa.types.is_timestamp(f.type) else f.type for f in table.schema]
-    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
 
 
 def on_both(folder: Path, text: str, *options: str) -> tuple[pa.Table, pa.Table]:

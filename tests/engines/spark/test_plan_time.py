@@ -27,18 +27,22 @@ QUERIES = {
 
 
 @contextmanager
-def jobs_of(spark: Any) -> Iterator[list[int]]:
-    """The jobs that were started meanwhile, once they are over."""
-    group, found = "building a query", list[int]()
-    spark.sparkContext.setJobGroup(group, group)
-    try:
-        tracker = spark.sparkContext.statusTracker()
-        before = set(tracker.getJobIdsForGroup(group))
-        yield found
-        found += sorted(set(tracker.getJobIdsForGroup(group)) - before)
-    finally:
-        for name in ("spark.jobGroup.id", "spark.job.description"):
-            spark.sparkContext.setLocalProperty(name, None)
+def jobs_started() -> Iterator[list[int]]:
+    """The jobs that were started meanwhile, by whichever session: the JVM of this process has them all."""
+    found = list[int]()
+    before = _next_job()
+    yield found
+    found += range(before, _next_job())
+
+
+def _next_job() -> int:
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context  # there is one behind Spark Connect, too
+    inner = context._jsc.sc()
+    inner.listenerBus().waitUntilEmpty()
+    jobs = inner.statusStore().jobsList(None)  # the newest first
+    return 0 if jobs.isEmpty() else int(jobs.head().jobId()) + 1
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -46,7 +50,7 @@ def test_building_a_query_starts_no_job(spark: Any, tmp_path: Path, name: str) -
     wr.spark.session()
     rows = spark.createDataFrame([(1, "a", 1.0), (2, "b", 2.0)], SCHEMA)
     stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
-    with jobs_of(spark) as jobs, settings_of(spark, {SETTING: "split"}):
+    with jobs_started() as jobs, settings_of(spark, {SETTING: "split"}):
         QUERIES[name].run(rows)
         QUERIES[name].explain(rows)
         QUERIES[name].run(stream)
@@ -54,8 +58,19 @@ def test_building_a_query_starts_no_job(spark: Any, tmp_path: Path, name: str) -
     assert jobs == []
 
 
+def test_building_an_as_of_query_starts_no_job(spark: Any, tmp_path: Path) -> None:
+    query = wr.query(time="ts", by="key", watermark=5).asof(10).agg(**AGGREGATES)
+    rows = spark.range(100).selectExpr("id AS ts", "string(id % 3) AS key", "double(id) AS v")
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
+    looked_at = {SETTING: "split", "spark.windrow.prune.minBytes": "1"}
+    with jobs_started() as jobs, settings_of(spark, looked_at):
+        query.run(rows, at=rows.drop("v"))
+        query.run(stream, at=stream.drop("v"))
+    assert jobs == []
+
+
 def test_jobs_would_be_counted(spark: Any) -> None:
-    with jobs_of(spark) as jobs:
+    with jobs_started() as jobs:
         spark.range(3).repartition(2).collect()
     assert jobs
 

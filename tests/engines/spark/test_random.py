@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from engines.spark.more_aggregates import with_more
 from engines.spark.spark_frames import in_partitions, settings_of
+from engines.spark.spark_frames import table_of as rows_of
 from support.budget import examples
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import queries, rolling_queries, streams, table_of
@@ -56,7 +57,7 @@ def check(spark: Any, query: wr.Query, table: pa.Table, order: list[int] | None)
             found = asked.run(in_partitions(spark, lie))
             expected = asked.run(table)
             assert found.columns == expected.column_names
-            assert_same_results(found.toArrow(), expected)
+            assert_same_results(rows_of(found), expected)
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])

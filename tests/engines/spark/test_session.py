@@ -11,12 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 import windrow as wr
 from support.java import JAVA
 from windrow.engines.spark import session as settings
 from windrow.engines.spark.compat import check_streams, check_table_functions, is_streaming
 from windrow.engines.spark.session import _for_master, _master
+from windrow.engines.spark.streaming import run
 
 QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Tumbling(10)).agg(s=wr.sum("v"))
 LINE = 'spark.conf.set("spark.sql.shuffle.partitions", "2")'
@@ -78,9 +80,10 @@ def test_a_session_without_a_master_is_on_this_machine_unless_that_is_said_elsew
 
 @pytest.fixture
 def own(spark: Any) -> Any:
-    """A session as a user starts it: nobody has set the number of partitions."""
+    """A session as a user starts it: nobody has set the number of partitions, or what streams need."""
     found = spark.newSession()
-    found.conf.unset("spark.sql.shuffle.partitions")
+    for name in ("spark.sql.shuffle.partitions", *wr.spark.SETTINGS):
+        found.conf.unset(name)
     assert found.conf.get("spark.sql.shuffle.partitions") == "200"
     return found
 
@@ -139,6 +142,15 @@ def test_a_stream_sets_the_state_store_that_nobody_has_chosen(own: Any, tmp_path
     assert own.conf.get(STORE) == wr.spark.SETTINGS[STORE][0]
 
 
+def test_a_stream_in_a_session_that_takes_no_settings_says_where_to_make_them(
+    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.conf.set("spark.sql.shuffle.partitions", "2")
+    monkeypatch.setattr(run, "set_setting", lambda *_: PySparkException("not here"))
+    with pytest.raises(ValueError, match=r"does not let it be set: .* a declarative pipeline names it under"):
+        QUERY.run(stream_of(own, tmp_path))
+
+
 def test_a_running_session_keeps_its_settings(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: own)
     own.conf.set("spark.sql.shuffle.partitions", "2")
@@ -186,8 +198,6 @@ def test_a_spark_that_is_too_old_for_table_functions_is_named() -> None:
     [("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION", RuntimeError), ("TABLE_OR_VIEW_NOT_FOUND", Exception)],
 )
 def test_a_query_in_a_function_of_a_pipeline_names_the_remedy(condition: str, kind: type[Exception]) -> None:
-    from pyspark.errors import PySparkException
-
     class Unknown:
         @property
         def isStreaming(self) -> bool:  # noqa: N802

@@ -135,6 +135,7 @@ def test_few_rows_and_none(spark: Any, over: dict[str, int]) -> None:
     assert query.run(spark.createDataFrame(table).limit(0)).count() == 0
 
 
+@pytest.mark.classic("hot keys are not looked for, since its plan is not shown")
 def test_auto_looks_where_the_input_is_large_and_cheap_to_read_twice(spark: Any, tmp_path: Path) -> None:
     from pyspark.sql import functions
 

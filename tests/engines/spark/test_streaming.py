@@ -198,8 +198,17 @@ def test_what_is_wrong_is_said_before_the_stream_starts(source: Source) -> None:
     before = session.conf.get(provider)
     session.conf.set(provider, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     try:
-        with pytest.raises(ValueError, match=r"start the session with wr.spark.session\(\)"):
+        with pytest.raises(
+            ValueError, match=r"has org\.apache.*HDFSBacked.*: start the session with wr"
+        ) as caught:
             query().window(wr.Tumbling("1h")).agg(n=wr.count()).run(stream)
+        for named in (
+            "spark.conf.set",
+            f"server take --conf {provider}=org.",
+            "spark-pipeline.yml",
+            "managed",
+        ):
+            assert named in str(caught.value)
     finally:
         session.conf.set(provider, before)
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import windrow as wr
+from engines.spark.spark_frames import frame_of, table_of
 from windrow.testing import assert_same_results, list_transcripts
 from windrow.testing.transcripts.format import Transcript, read_transcript
 from windrow.testing.transcripts.tables import arrow_types, table_from
@@ -33,6 +34,6 @@ def finite(transcript: Transcript) -> tuple[wr.Query, Any]:
 def test_a_transcript_as_a_table(spark: Any, path: Path) -> None:
     query, table = finite(read_transcript(path))
     assert table.num_rows, "a transcript without rows says nothing about tables"
-    found, expected = query.run(spark.createDataFrame(table)), query.run(table)
+    found, expected = query.run(frame_of(spark, table)), query.run(table)
     assert found.columns == expected.column_names
-    assert_same_results(found.toArrow(), expected)
+    assert_same_results(table_of(found), expected)

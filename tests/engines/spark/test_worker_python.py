@@ -15,12 +15,14 @@ from pyspark import cloudpickle
 import windrow as wr
 from support.java import JAVA
 from windrow.engines.spark import worker_python
+from windrow.engines.spark.compat import is_connect
 from windrow.engines.spark.shipping import shipped
 from windrow.engines.spark.worker_python import check_python
 
 QUERY = wr.query(time="ts", by="key", watermark=5).rolling(10).agg(s=wr.sum("v"))
 SCHEMA = "ts long, key string, v double"
 REMEDY = 'write os.environ["PYSPARK_PYTHON"] = sys.executable before the Spark session starts'
+SETTING = "spark.sql.execution.pyspark.python"
 NEEDED = ("pyarrow", "numpy", "numba", "windrow")
 #: a session as a user starts it
 PROGRAM = """
@@ -65,22 +67,30 @@ def test_a_session_of_ones_own_works_whatever_python3_is(tmp_path: Path) -> None
 
 @pytest.fixture
 def with_python(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A fresh session of which somebody has chosen the Python."""
+    """A fresh session of which somebody has chosen the Python, and what changes it."""
 
-    def choose(python: str) -> Any:
+    def choose(python: str) -> tuple[Any, str]:
+        session = spark.newSession()
+        if is_connect(spark):
+            session.conf.set(SETTING, python)
+            return session, f'write spark.conf.set("{SETTING}", sys.executable)'
         monkeypatch.setattr(spark.sparkContext, "pythonExec", python)
-        return spark.newSession()
+        return session, REMEDY
 
     return choose
 
 
+def without_packages(folder: Path) -> str:
+    return program(folder, f'PYTHONPATH= exec {sys.executable} -S "$@"')
+
+
 def test_a_python_without_pyarrow_is_named_before_anything_runs(with_python: Any, tmp_path: Path) -> None:
-    bare = program(tmp_path, f'PYTHONPATH= exec {sys.executable} -S "$@"')  # no packages
-    session = with_python(bare)
+    bare = without_packages(tmp_path)
+    session, remedy = with_python(bare)
     with pytest.raises(RuntimeError) as caught:
         QUERY.run(rows_of(session))
     assert str(caught.value) == (
-        f"Spark's workers would run {bare!r}, which has no pyarrow: {REMEDY}, or install pyarrow there"
+        f"Spark's workers would run {bare!r}, which has no pyarrow: {remedy}, or install pyarrow there"
     )
     with pytest.raises(RuntimeError, match="which has no pyarrow"):  # and once more, until it is mended
         QUERY.run(session.readStream.schema(SCHEMA).parquet(str(tmp_path)))
@@ -88,26 +98,32 @@ def test_a_python_without_pyarrow_is_named_before_anything_runs(with_python: Any
         wr.register(session)
 
 
-def test_a_python_without_windrow_is_named(tmp_path: Path) -> None:
-    for name in NEEDED[:-1]:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").touch()
-    python = program(tmp_path, f'PYTHONPATH={tmp_path} exec {sys.executable} -S "$@"')
-    with pytest.raises(RuntimeError, match=r"would run '.*python3', which has no windrow: write os\.environ"):
-        check_python(python, NEEDED, REMEDY)
+def test_a_python_without_windrow_is_named(with_python: Any, tmp_path: Path) -> None:
+    """On Spark Connect it may have been sent along, so that the first task is what knows."""
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['windrow'] = None")
+    python = program(tmp_path, f'PYTHONPATH={tmp_path}:$PYTHONPATH exec {sys.executable} "$@"')
+    session, remedy = with_python(python)
+    if is_connect(session):
+        with pytest.raises(Exception, match=r"the Python of Spark's workers, .*, cannot load windrow"):
+            QUERY.run(rows_of(session)).collect()
+    else:
+        with pytest.raises(RuntimeError, match="which has no windrow: ") as caught:
+            QUERY.run(rows_of(session))
+        assert remedy in str(caught.value)
 
 
 def test_a_stream_needs_protobuf(tmp_path: Path) -> None:
-    bare = program(tmp_path, f'PYTHONPATH= exec {sys.executable} -S "$@"')
     with pytest.raises(RuntimeError, match=r"which has no protobuf: .*install protobuf there"):
-        check_python(bare, ("google.protobuf",), REMEDY)
+        check_python(without_packages(tmp_path), ("google.protobuf",), REMEDY)
 
 
-def test_a_python_of_another_minor_version_is_named(tmp_path: Path) -> None:
-    python = program(tmp_path, "echo '[[2, 7], []]'")
+def test_a_python_of_another_minor_version_is_named(with_python: Any, tmp_path: Path) -> None:
+    session, remedy = with_python(program(tmp_path, "echo '[[2, 7], []]'"))
     own = ".".join(map(str, sys.version_info[:2]))
-    with pytest.raises(RuntimeError, match=rf"Python 2\.7, and this is Python {own}, which must be the same"):
-        check_python(python, NEEDED, REMEDY)
+    with pytest.raises(RuntimeError) as caught:
+        QUERY.run(rows_of(session))
+    said = f"Python 2.7, and this is Python {own}, which must be the same: {remedy}"
+    assert str(caught.value).endswith(said)
 
 
 def test_a_python_that_cannot_be_started_is_named(tmp_path: Path) -> None:
@@ -120,7 +136,7 @@ def test_a_python_that_cannot_be_started_is_named(tmp_path: Path) -> None:
 
 def test_a_python_that_is_chosen_by_a_setting_is_looked_at(spark: Any, tmp_path: Path) -> None:
     session = spark.newSession()
-    session.conf.set("spark.sql.execution.pyspark.python", str(tmp_path / "nowhere"))
+    session.conf.set(SETTING, str(tmp_path / "nowhere"))
     line = r'write spark\.conf\.set\("spark\.sql\.execution\.pyspark\.python", sys\.executable\)'
     with pytest.raises(RuntimeError, match=line):
         QUERY.run(rows_of(session))
@@ -141,7 +157,7 @@ def test_a_server_of_ones_own_runs_queries_with_our_python_and_streams_with_its_
     monkeypatch.setattr(worker_python, "jvm_environment", chosen.get)
     session: Any = SimpleNamespace(conf=Settings())
     ours, theirs = worker_python._connect_pythons(session, True)
-    assert session.conf == {"spark.sql.execution.pyspark.python": sys.executable}
+    assert session.conf == {SETTING: sys.executable}
     assert ours[0] == sys.executable
     assert (theirs[0], theirs[2]) == ("python3", REMEDY)
     assert "google.protobuf" in theirs[1]

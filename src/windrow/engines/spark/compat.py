@@ -228,7 +228,9 @@ def repartition_state(session: SparkSession, checkpoint: str, partitions: int) -
     manager = getattr(session, "_streamingCheckpointManager", None)
     if manager is None:
         raise NotImplementedError(
-            f"state is spread over other partitions by Spark itself, from PySpark 4.2 on and not over Spark "
-            f"Connect: here it is PySpark {session.version}"
+            f"state is spread over other partitions by Spark itself, from Spark 4.2 on and not over Spark "
+            f"Connect, and this is Spark {session.version}{' over Connect' if is_connect(session) else ''}: "
+            f"run windrow state rescale with PySpark 4.2 or newer where the checkpoint is; it starts a "
+            f"session of its own"
         )
     manager.repartition(checkpoint, partitions)

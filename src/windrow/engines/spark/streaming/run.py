@@ -156,8 +156,9 @@ def _check_provider(session: SparkSession) -> None:
         raise ValueError(
             f"windrow's state on streams needs Spark's RocksDB state store, and {found}: start the session "
             f'with wr.spark.session(), or write spark.conf.set("{PROVIDER}", "{wanted}") before the stream '
-            f"starts for the first time; where a session may not set it, it goes into the settings of the "
-            f"server or cluster"
+            f"starts for the first time. Where a session may not set it: spark-submit and a Spark Connect "
+            f"server take --conf {PROVIDER}={wanted}, a declarative pipeline names it under configuration in "
+            f"spark-pipeline.yml, and a managed platform in the Spark settings of its cluster or job"
         )
 
 
