@@ -4,9 +4,9 @@
 
 A test is kept under a digest of all that it depends on, so that it runs again once any of it has changed:
 windrow, the helpers and settings of tests, transcripts, the pinned versions, and its own file. Tests that
-fail are not kept. The summary, written at the end of a run, says of every test function that was chosen
-whether it has passed with all its parameters, now or before; a test that is skipped says why it has nothing
-to test.
+fail are not kept; what they say is added at once to a file beside it (``.failures``). The summary, written
+at the end of a run, says of every test function that was chosen whether it has passed with all its
+parameters, now or before; a test that is skipped says why it has nothing to test.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class _Outcomes:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self._failed.add(report.nodeid)
+            with self._kept.with_suffix(".failures").open("a") as file:
+                file.write(f"{report.nodeid}\n{report.longreprtext}\n\n")
         if report.when == "teardown" and report.nodeid not in self._failed:
             self._passed.add(self._chosen[report.nodeid])
             with self._kept.open("a") as file:

@@ -57,14 +57,30 @@ class Source:
         self.runs += 1
         output = self.folder / f"output{self.runs}"
         writer = make(stream).writeStream.outputMode(mode).option("checkpointLocation", self.checkpoint)
-
-        def keep(frame: Any, number: int) -> None:
-            frame.write.parquet(str(output / f"{number:03}"))
-
-        query = writer.foreachBatch(keep).trigger(availableNow=True).start()
+        query = writer.foreachBatch(keep_in(output)).trigger(availableNow=True).start()
         query.awaitTermination()
-        counts: Counter[str] = Counter()
-        for progress in query.recentProgress:
-            counts.update(observed(progress, METRICS))
-        tables = [pq.read_table(folder) for folder in sorted(output.iterdir())]
-        return pa.concat_tables(tables, promote_options="permissive"), counts
+        return kept_in(output), counted(query)
+
+
+def keep_in(folder: Path) -> Callable[[Any, int], None]:
+    """For ``foreachBatch``, which runs elsewhere on Spark Connect: write each micro-batch into a folder."""
+    place = str(folder)
+
+    def keep(frame: Any, number: int) -> None:
+        frame.write.parquet(f"{place}/{number:03}")
+
+    return keep
+
+
+def kept_in(folder: Path) -> pa.Table:
+    """All micro-batches that were written there."""
+    tables = [pq.read_table(batch) for batch in sorted(folder.iterdir())]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def counted(query: Any) -> Counter[str]:
+    """What a stream has counted in all its micro-batches."""
+    counts: Counter[str] = Counter()
+    for progress in query.recentProgress:
+        counts.update(observed(progress, METRICS))
+    return counts

@@ -75,17 +75,12 @@ def test_the_session_is_of_its_kind_and_has_its_settings(spark: Any) -> None:
     assert parallelism(spark) == 2
 
 
-@pytest.mark.parametrize("name", ["rolling", "rolling without a key", "slices"])
+@pytest.mark.compat
+@pytest.mark.parametrize("name", QUERIES)
 def test_results_are_those_of_the_local_engine(spark: Any, name: str) -> None:
     table = calls()
     frame = frame_of(spark, table)
     assert_same_results(rows_of(QUERIES[name].run(frame)), QUERIES[name].run(table))
-
-
-@pytest.mark.compat
-@pytest.mark.parametrize("name", QUERIES)
-def test_results_of_all_kinds_are_those_of_the_local_engine(spark: Any, name: str) -> None:
-    test_results_are_those_of_the_local_engine(spark, name)
 
 
 @pytest.mark.compat

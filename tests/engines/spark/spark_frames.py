@@ -50,7 +50,9 @@ def is_before_4(spark: Any) -> bool:
 
 def in_partitions(spark: Any, parts: list[pa.Table]) -> Any:
     """A DataFrame with the rows of each table in a partition of its own, in this order."""
-    schema = _schema(spark, parts[0])
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    schema = from_arrow_schema(parts[0].schema, prefer_timestamp_ntz=False)
     stored = [_stored(part) for part in parts]
 
     def rows(batches: Iterable[Any]) -> Iterator[Any]:
@@ -59,14 +61,6 @@ def in_partitions(spark: Any, parts: list[pa.Table]) -> Any:
                 yield from pa.ipc.open_stream(stored[number]).read_all().to_batches()
 
     return spark.range(0, len(parts), 1, len(parts)).mapInArrow(rows, schema)
-
-
-def _schema(spark: Any, table: pa.Table) -> Any:
-    if not is_before_4(spark):
-        return spark.createDataFrame(table.slice(0, 0)).schema
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(table.schema)
 
 
 def _stored(table: pa.Table) -> bytes:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
+from support.stream_source import counted, keep_in, kept_in
 from windrow.testing import assert_same_results
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -69,19 +70,17 @@ def test_labels_come_out_once_over_a_restart(spark: Any, tmp_path: Path) -> None
     payments, labels = Folder(tmp_path / "events"), Folder(tmp_path / "labels")
     found: list[Any] = []
     late = 0
-    for known, asked in zip(EVENTS, LABELS, strict=True):
+    for run, (known, asked) in enumerate(zip(EVENTS, LABELS, strict=True)):
         payments.write([known])
         labels.write([asked])
         features = QUERY.run(payments.stream(spark), at=labels.stream(spark), at_time="at", at_by="user id")
         assert features.columns == ["user id", "at", "y", *QUERY.result_names]
         writer = features.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        stream = writer.foreachBatch(
-            lambda frame, _: found.extend(frame.toArrow().to_pylist())
-        ).trigger(availableNow=True).start()  # fmt: skip
+        output = tmp_path / f"output{run}"
+        stream = writer.foreachBatch(keep_in(output)).trigger(availableNow=True).start()
         stream.awaitTermination()
-        for progress in stream.recentProgress:
-            observed = progress["observedMetrics"].get("windrow")
-            late += 0 if observed is None else observed.asDict()["rows_late"]
+        found += kept_in(output).to_pylist()
+        late += counted(stream)["rows_late"]
     every, points = pa.concat_tables(EVENTS), pa.concat_tables(LABELS)
     in_time = every.filter(pc.field("shop") != "x")
     answered = points.filter(~pc.field("y").isin([6, 8]))

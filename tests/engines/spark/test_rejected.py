@@ -13,6 +13,7 @@ import pytest
 
 import windrow as wr
 from support.late_jobs import run_steps, write_late_files, write_late_job
+from support.stream_source import counted, keep_in, kept_in
 from windrow.cli.main import main
 from windrow.testing import StreamOracle, assert_same_results, evaluate
 
@@ -51,23 +52,20 @@ def test_results_late_and_rejected_rows_of_a_stream_go_to_three_sinks(spark: Any
         pq.write_table(table, file)
         os.utime(file, (1_700_000_000 + number,) * 2)  # Spark takes the oldest first
     stream = spark.readStream.schema("ts long, key string, len long").option("maxFilesPerTrigger", "1")
-    found: dict[str, list[Any]] = {"results": [], "late": [], "rejected": []}
-
-    def keeps(name: str) -> Any:
-        return lambda frame, _: found[name].extend(frame.toArrow().to_pylist())
-
-    sink = wr.spark.sink_all(keeps("results"), late=keeps("late"), rejected=keeps("rejected"))
+    places = {name: tmp_path / name for name in ("results", "late", "rejected")}
+    results, late, rejected = (keep_in(place) for place in places.values())
+    sink = wr.spark.sink_all(results, late=late, rejected=rejected)
     writer = query.run(stream.parquet(str(tmp_path / "in"))).writeStream.foreachBatch(sink)
     writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
     running = writer.start()
     running.awaitTermination()
+    found = {name: kept_in(place).to_pylist() for name, place in places.items()}
     oracle = StreamOracle(query, judge="spark")
     expected = [row for table in (*tables, []) for row in oracle.push(table)]
     assert_same_results(found["results"], expected)
     assert_same_results(found["rejected"], oracle.rejected)
     assert len(found["late"]) == oracle.counts.rows_late > 0
-    observed = [p["observedMetrics"]["windrow"].asDict() for p in running.recentProgress]
-    counts = {name: sum(each[name] for each in observed) for name in observed[0]}
+    counts = counted(running)
     assert counts["rows_in"] == 360
     assert counts["rows_in"] == counts["rows_aggregated"] + len(found["late"]) + len(found["rejected"])
 
@@ -102,6 +100,6 @@ def test_a_job_writes_late_and_rejected_rows_alike_on_both_engines_and_verifies(
             ]
         assert main(["verify", str(file), *own]) == 0, capsys.readouterr().out
     assert steps["spark"] == steps["local"]
-    for name, counted in (("late", "late"), ("bad", "rejected")):
+    for name, outcome in (("late", "late"), ("bad", "rejected")):
         assert sorted(rows["spark", name]) == sorted(rows["local", name])
-        assert len(rows["spark", name]) == sum(step[counted] for step in steps["spark"]) > 0
+        assert len(rows["spark", name]) == sum(step[outcome] for step in steps["spark"]) > 0

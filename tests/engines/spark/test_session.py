@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 
 import windrow as wr
 from support.java import JAVA
+from support.processes import environment_without_spark
 from windrow.engines.spark import session as settings
 from windrow.engines.spark.compat import check_streams, check_table_functions, is_streaming
 from windrow.engines.spark.session import _for_master, _master
@@ -41,8 +42,7 @@ def test_workers_of_a_local_session_run_the_python_that_has_windrow(tmp_path: Pa
     fake.write_text("#!/bin/sh\necho this is not the python of the test >&2\nexit 7\n")
     fake.chmod(0o755)
     (tmp_path / "program.py").write_text(PROGRAM)
-    given = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
-    given |= {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    given = environment_without_spark() | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     given.setdefault("JDK_JAVA_OPTIONS", JAVA)
     command = [sys.executable, str(tmp_path / "program.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=given, check=False)

@@ -14,6 +14,7 @@ from pyspark import cloudpickle
 
 import windrow as wr
 from support.java import JAVA
+from support.processes import environment_without_spark
 from windrow.engines.spark import worker_python
 from windrow.engines.spark.compat import is_connect
 from windrow.engines.spark.shipping import shipped
@@ -57,8 +58,7 @@ def test_a_session_of_ones_own_works_whatever_python3_is(tmp_path: Path) -> None
     """Workers ran the ``python3`` of the path, and failed in the first task without pyarrow."""
     program(tmp_path, f'exec {sys.executable} -S "$@"')  # no packages
     (tmp_path / "program.py").write_text(PROGRAM)
-    given = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
-    given |= {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    given = environment_without_spark() | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     given.setdefault("JDK_JAVA_OPTIONS", JAVA)
     command = [sys.executable, str(tmp_path / "program.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=given, check=False)

@@ -26,7 +26,9 @@ def with_value_columns(frame: DataFrame, source: Source, keeps_value: bool = Fal
 
     assert source.value is not None
     options = {option.name: option.value for option in source.value.options}
-    parsed = functions.from_json(functions.col("value").cast("string"), source.ddl, options).alias(_PARSED)
+    text = functions.col("value").cast("string")
+    # Spark Connect does not know the type of a map that is empty
+    parsed = functions.from_json(text, source.ddl, options or None).alias(_PARSED)
     own = [functions.col(name.removeprefix("kafka_")).cast(kind).alias(name) for name, kind in KAFKA_COLUMNS]
     names = [name for name, _ in KAFKA_COLUMNS]
     if keeps_value:

@@ -23,6 +23,7 @@ _OWN = re.compile(r"(?:.*: )?(windrow(?:\.\w+)+): (.*)$")
 _END = re.compile(
     r"\s*$|\s*SQLSTATE:|\s+at |\s*\.\.\. \d+ more|Driver stacktrace:|=== |The above exception|During handling"
 )
+_STACK = "JVM stacktrace:"
 #: what is shown of errors that are not windrow's
 _LONGEST = 500
 
@@ -50,7 +51,7 @@ def first_line(error: BaseException) -> str:
     if raised:
         name, message = raised[-1]
         return ": ".join(part for part in (name.rpartition(".")[2], message) if part)[:_LONGEST]
-    return _plain_line(lines, type(error).__name__)[:_LONGEST]
+    return _plain_line(_without_stack(lines), type(error).__name__)[:_LONGEST]
 
 
 def _raised(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -74,6 +75,11 @@ def _message(first: str, following: Sequence[str]) -> str:
             break
         found.append(line)
     return " ".join(line.strip() for line in found).strip()
+
+
+def _without_stack(lines: Sequence[str]) -> Sequence[str]:
+    """Without the stack of the server, which Spark Connect adds to what an error says."""
+    return lines[: lines.index(_STACK)] if _STACK in lines else lines
 
 
 def _plain_line(lines: Sequence[str], otherwise: str) -> str:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["stream_writer", "write_frame"]
 
-#: modes of Spark's under their names here
-_MODES = {"error": "errorifexists"}
-
 
 def stream_writer(job: Job, result: DataFrame) -> DataStreamWriter:
     """What writes a stream; its checkpoint and trigger are set by the caller."""
@@ -71,7 +68,7 @@ def write_frame(
         return
     frame = with_kafka_values(job.query, frame) if sink.format == "kafka" else frame
     writer = frame.write.format(sink.format).options(**_options(sink), **(more or {}))
-    chosen = mode or ("overwrite" if sink.format == "noop" else _MODES.get(sink.mode, sink.mode))
+    chosen = mode or ("overwrite" if sink.format == "noop" else sink.mode)
     writer = writer if sink.format == "kafka" else writer.mode(chosen)
     writer.save(sink.path) if sink.path else writer.save()
 
