@@ -110,7 +110,13 @@ def test_nan_is_a_number_on_spark(spark: Any, run: Any, rule: str) -> None:
     same(last(run(spark.createDataFrame(arrow()), rule).toArrow()), AS_NUMBER[rule])
 
 
-@pytest.mark.parametrize(("arrow_on", "expected"), [("true", AS_MISSING), ("false", AS_NUMBER)])
+@pytest.mark.parametrize(
+    ("arrow_on", "expected"),
+    [
+        ("true", AS_MISSING),
+        pytest.param("false", AS_NUMBER, marks=pytest.mark.classic("DataFrames are always made by Arrow")),
+    ],
+)
 def test_nan_of_pandas_on_spark_is_what_spark_makes_of_it(spark: Any, arrow_on: str, expected: Any) -> None:
     with settings_of(spark, {"spark.sql.execution.arrow.pyspark.enabled": arrow_on}):
         frame = spark.createDataFrame(pd.DataFrame({"t": [1, 2, 4], "v": [1.0, NAN, 2.0]}))
