@@ -78,13 +78,16 @@ class KeyGroups:
         most = whole("number of groups of keys", count, 2, _MOST_GROUPS)
         check_column("groups of chunks", numbers, len(chunks))
         check_numbers("groups of chunks", numbers, 0, most - 1)
-        found: dict[int, RowLog] = {}
+        found: dict[int, list[tuple[Chunk, Mask | None]]] = {}
         for number, chunk, mask in zip(numbers.tolist(), chunks, masks, strict=True):
-            log = found.get(number, RowLog())
-            found[number] = replace(log, chunks=(*log.chunks, chunk), masks=(*log.masks, mask))
-        for log in found.values():
+            found.setdefault(number, []).append((chunk, mask))
+        logs = {
+            number: RowLog(tuple(chunk for chunk, _ in pairs), masks=tuple(mask for _, mask in pairs))
+            for number, pairs in found.items()
+        }
+        for log in logs.values():
             log.check_invariants()
-        return cls(most, found)
+        return cls(most, logs)
 
     # -- groups that are read --------------------------------------------------------------------------------
 

@@ -56,6 +56,14 @@ class RowEntries(Protocol):
     def delete(self, name: str) -> None: ...
 
 
+#: what make rows, and wholes, of plain values
+_Readers = tuple[Callable[[dict[str, Any]], Held], Callable[[dict[str, Any]], Whole]]
+
+
+def _readers(part: OrderedRows, waits: bool) -> _Readers:
+    return part.reads_rows(waits), part.reads_whole()
+
+
 @dataclass(frozen=True)
 class _Entry:
     """A chunk as it is stored."""
@@ -101,16 +109,17 @@ class StoredRows:
         part.restore(state, *found)
 
     def _listed(self, part: OrderedRows, k: int, listed: Sequence[Any], is_same: bool) -> Iterator[Chunk]:
+        readers = _readers(part, waits=k == 1)
         for number, *facts, levels in zip(*(column.tolist() for column in listed), strict=True):
-            entry = self._entry(part, number, levels, waits=k == 1)
+            entry = self._entry(readers, number, levels)
             chunk = Chunk.stored((*facts, levels), entry.load, entry.load_whole, self.keeps)
             self._stored[chunk] = entry
             if not is_same:
                 chunk = Chunk.stored((*facts, 0), entry.load, entry.load_whole, self.keeps)
             yield chunk
 
-    def _entry(self, part: OrderedRows, number: int, levels: int, waits: bool) -> _Entry:
-        read_rows, read_whole, entries = part.reads_rows(waits), part.reads_whole(), self.entries
+    def _entry(self, readers: _Readers, number: int, levels: int) -> _Entry:
+        (read_rows, read_whole), entries = readers, self.entries
 
         def load() -> Held:
             rows: Held = entries.read(_rows_name(number), read_rows)
@@ -159,7 +168,7 @@ class StoredRows:
                 levels += 1
         except (AggregateError, TypeError):
             pass  # what does not combine is asked of the rows, and raises where it is needed
-        return self._entry(part, number, levels, waits=place is None)
+        return self._entry(_readers(part, waits=place is None), number, levels)
 
     def settle(self) -> None:
         """What was saved is safe."""
