@@ -23,7 +23,7 @@ FULL = "bench/spark_batch.py --only day"
 
 
 def compare(
-    spark: Any, folder: Path, most: int, tell: Callable[[str], None], slide: str = "1 minute"
+    spark: Any, folder: Path, most: int, tell: Callable[[str], None], slide: str = "10 minutes"
 ) -> Comparison:
     """On a quarter of the calls, and on all. Before that both compute the same of a few calls: the JVM
     compiles while it runs, which would make the first time much longer than the next."""
@@ -46,11 +46,12 @@ def compare(
 
 def _about(agree: bool) -> str:
     return (
-        "The longest call and the number of calls in 24-hour windows that slide by a minute, in batch, each "
-        "run once after a first run on few calls. Spark's window() copies a call into each of the 1,440 "
+        "The longest call and the number of calls in 24-hour windows that slide by ten minutes, in batch, "
+        "each run once after a first run on few calls. Spark's window() copies a call into each of the 144 "
         "windows that hold it, and its time grows with the calls. windrow touches a call once: with so few "
         "calls, nearly all its time is what Spark takes for any query that runs Python, so the factor is "
-        f"small here and grows with the input. python {FULL} measures it on 60,000 rows, in some minutes. "
+        f"small here and grows with the input. python {FULL} measures windows that slide by a minute, ten "
+        "times as many copies, on 60,000 rows, in some minutes. "
         f"The results are {'equal' if agree else 'NOT EQUAL: please report this'}."
     )
 

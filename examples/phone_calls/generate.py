@@ -1,7 +1,7 @@
 """Generates phone calls of several days, as a telephone company would log them; the same ones every time.
 
 Calls are busiest around noon, and fewer but longer at the weekend. Each is logged up to ten minutes after it
-began, so that they are out of order; those of a few phones that were offline come a day and a half late.
+began, so that they are out of order; those of a few phones that were offline come two days late.
 Files are by hour of logging.
 """
 
@@ -25,7 +25,7 @@ BUSY = [1.0, 1.1, 1.3, 0.7, 0.5]
 #: and how long their calls are
 LONG = [1.0, 1.0, 1.0, 1.3, 1.6]
 LATE = 0.002
-OFFLINE = 1.5 * 86_400
+OFFLINE = 2 * 86_400
 
 
 def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
