@@ -13,14 +13,16 @@ nothing.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shlex
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from common import progress
 from sections.field_page import field_page
@@ -69,11 +71,35 @@ def run(names: list[str], parts: Path, is_smoke: bool) -> dict[str, str]:
         target = parts / f"{name}.json"
         target.unlink(missing_ok=True)
         outcome = ["--json", str(target), "--budget", str(PARTS[name].budget)]
-        ran = subprocess.run([sys.executable, str(HERE / program), *options, *outcome], cwd=HERE.parent)
-        if ran.returncode:
-            failed[name] = f"exit code {ran.returncode}"
+        command = [sys.executable, str(HERE / program), *options, *outcome]
+        code = run_logged(command, log := parts / f"{name}.log")
+        if code:
+            failed[name] = f"exit code {code}, see {log}"
+            progress(f"{name} failed: {failed[name]}")
     progress(f"all parts took {time.perf_counter() - begun:.0f} s")
     return failed
+
+
+def run_logged(command: list[str], log: Path) -> int:
+    """The exit code. All that the command prints is in the log, and its lines of progress are shown, too;
+    Spark's workers and JVMs have much to say."""
+    with log.open("w") as kept:
+        running = subprocess.Popen(
+            command, cwd=HERE.parent, stdout=kept, stderr=subprocess.PIPE, text=True, errors="replace"
+        )
+        showing = threading.Thread(target=_show_progress, args=(running.stderr, kept), daemon=True)
+        showing.start()
+        code = running.wait()
+        showing.join(10)  # not for ever: a JVM that outlives the command keeps its end open
+    return code
+
+
+def _show_progress(said: TextIO, kept: TextIO) -> None:
+    with contextlib.suppress(ValueError):  # the log is closed
+        for line in said:
+            kept.write(line)
+            if line.startswith("... "):
+                progress(line.removeprefix("... ").rstrip())
 
 
 def found_parts(parts: Path) -> list[dict[str, Any]]:
