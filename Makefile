@@ -61,11 +61,12 @@ test-thorough: $(READY) chromium ## The same as test, with all random examples
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)
 
-soak: $(READY) ## An operator under a steady load for an hour: memory, state and open files stay flat
+soak: $(READY) ## An operator and a stream under a steady load for an hour: memory, state and open files stay flat
 	$(BIN)/python tests/soak.py $(SOAK_ARGS)
 
 compat: $(READY) ## Run cases with PySpark 3.5 to 4.3, an environment each in .cache/compat; ends with a table
 	$(BIN)/python tests/compat.py $(COMPAT_ARGS)
+	PYTHONPATH=tests:examples/kafka $(BIN)/python tests/table_formats.py
 
 package: $(READY) ## Build sdist and wheel, and try the wheel with Python 3.11 to 3.13; ends with a table
 	$(BIN)/python tests/package.py $(PACKAGE_ARGS)

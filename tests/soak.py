@@ -1,82 +1,50 @@
-"""``make soak``: an operator under a steady load for an hour: memory, state and open files stay flat.
+"""``make soak``: an operator and a stream on Spark under a steady load for an hour: memory, state and open
+files stay flat.
 
-    python tests/soak.py [--seconds 3600] [--rows 20000] [--store FOLDER]
+    python tests/soak.py [--seconds 3600] [--only operator|stream] [--rows 20000] [--every 1] [--store FOLDER]
 
-Rows of many keys come in pushes, out of order and some late; windows fire and leave. After a warm-up of a
-third of the time, the largest memory, state and number of open files of the last third may not be above those
-of the middle third by more than a tenth. Counts must add up. Ends with a line, and with 1 if something grows.
+Rows of many keys come at a steady rate, out of order and some late; windows fire and leave. After a warm-up
+of a third of the time, the largest memory, state and number of open files of the last third may not be above
+those of the middle third by more than a tenth. Counts must add up. Both run at the same time, the stream in a
+process of its own; each ends with a line, and all of it with 1 if something grows.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
+import tempfile
 import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import windrow as wr
-
-#: by how much the last third may be above the middle one
-_SLACK = 1.1
-#: bytes of memory that are never growth: what allocators keep for themselves
-_NOISE = 32 << 20
+from support.java import JAVA
+from support.soaking import Sample, Soaked, memory_of, open_files_of
 
 
-@dataclass(frozen=True)
-class Sample:
-    """What was in use at one moment."""
-
-    at: float
-    memory: int
-    state: int
-    files: int
-
-
-@dataclass(frozen=True)
-class Soaked:
-    """How a run went: rows, samples over time, and the counts at the end."""
-
-    rows: int
-    samples: list[Sample]
-    metrics: Any
-
-    def growth(self) -> list[str]:
-        """What grows, in words."""
-        third = len(self.samples) // 3
-        middle, last = self.samples[third : 2 * third], self.samples[2 * third :]
-        found = []
-        for name, noise in (("memory", _NOISE), ("state", 1 << 16), ("files", 4)):
-            before, after = (max(getattr(sample, name) for sample in part) for part in (middle, last))
-            if after > before * _SLACK + noise:
-                found.append(f"{name} grew from {before:,} to {after:,}")
-        metrics = self.metrics
-        if metrics.rows_in != metrics.rows_aggregated + metrics.rows_late + metrics.rows_rejected:
-            found.append("the counts do not add up")
-        return found
-
-
-def soak(seconds: float, rows: int, keys: int = 500, store: Any = None) -> Soaked:
-    """Push rows as fast as they are taken for so many seconds; each push is a minute of event time."""
+def soak(seconds: float, rows: int, every: float = 0.0, keys: int = 500, store: Any = None) -> Soaked:
+    """Push rows every so many seconds, for so many seconds; each push is a minute of event time."""
     query = wr.query(time="ts", by="key", watermark="2m", late="emit", on_error="reject")
     query = query.window(hour=wr.Sliding("1h", slide="5m"), visit=wr.Session("3m"))
     operator = query.agg(n=wr.count(), top=wr.max("v"), total=wr.sum("v")).open(store=store)
     rng, began = np.random.default_rng(1), time.monotonic()
     samples: list[Sample] = []
-    pushes = 0
+    pushes = back = 0
     while time.monotonic() - began < seconds or len(samples) < 30:
         operator.push(_rows(rng, pushes, rows, keys))
-        operator.late_rows()
-        operator.rejected_rows()
+        back += operator.late_rows().num_rows + operator.rejected_rows().num_rows
         pushes += 1
         if time.monotonic() - began > len(samples) * seconds / 60:
             samples.append(_sample(time.monotonic() - began, operator.metrics.state_bytes))
-    return Soaked(pushes * rows, samples, operator.metrics)
+        time.sleep(max(began + pushes * every - time.monotonic(), 0))
+    return Soaked(
+        pushes * rows, samples, _wrong(operator.metrics, pushes * rows, back), _counts(operator.metrics)
+    )
 
 
 def _rows(rng: Any, push: int, rows: int, keys: int) -> pa.Table:
@@ -88,30 +56,75 @@ def _rows(rng: Any, push: int, rows: int, keys: int) -> pa.Table:
 
 
 def _sample(at: float, state: int) -> Sample:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return Sample(at, pages * os.sysconf("SC_PAGE_SIZE"), state, len(os.listdir("/proc/self/fd")))
+    own = [os.getpid()]
+    return Sample(at, {"memory": memory_of(own), "state": state, "files": open_files_of(own)})
+
+
+def _counts(metrics: Any) -> dict[str, int]:
+    names = ("rows_aggregated", "rows_late", "rows_rejected", "windows_fired")
+    return {name: int(getattr(metrics, name)) for name in names}
+
+
+def _wrong(metrics: Any, rows: int, back: int) -> list[str]:
+    """Rows that came in are aggregated, or were handed back."""
+    if rows == metrics.rows_in == metrics.rows_aggregated + back:
+        return []
+    return [f"{rows:,} rows came, {metrics.rows_in:,} are counted, {back:,} were handed back"]
+
+
+# -- the two of them -----------------------------------------------------------------------------------------
+
+
+def operator_soak(options: argparse.Namespace) -> Soaked:
+    store = None
+    if options.store is not None:
+        from windrow.state import RocksDBStore
+
+        store = RocksDBStore(options.store)
+    return soak(options.seconds, options.rows, options.every, store=store)
+
+
+def stream_soak(options: argparse.Namespace) -> Soaked:
+    from support.soak_stream import SETTINGS, soak_stream
+
+    # a heap that is there from the beginning, so that whatever else the JVM takes is seen
+    os.environ["JDK_JAVA_OPTIONS"] = f"{JAVA} -Xms512m -XX:+AlwaysPreTouch"
+    settings = SETTINGS | {"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}
+    spark = wr.spark.session(settings, master="local[2]")
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return soak_stream(spark, folder, options.seconds, options.rows, options.every)
+    finally:
+        spark.stop()
+
+
+SOAKS = {"operator": operator_soak, "stream": stream_soak}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="A steady load: memory, state and open files stay flat.")
     parser.add_argument("--seconds", type=float, default=3_600, help="how long (default: 3600)")
     parser.add_argument("--rows", type=int, default=20_000, help="rows of a push (default: 20000)")
-    parser.add_argument("--store", metavar="FOLDER", help="keep the state there, in RocksDB")
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between two (default: 1)")
+    parser.add_argument("--only", choices=tuple(SOAKS), help="one of the two (default: both)")
+    parser.add_argument("--store", metavar="FOLDER", help="keep the operator's state there, in RocksDB")
     options = parser.parse_args()
-    store = None
-    if options.store is not None:
-        from windrow.state import RocksDBStore
+    if options.only is not None:
+        return _ended(options.only, SOAKS[options.only](options))
+    beside = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--only", "stream"])
+    try:
+        code = _ended("operator", operator_soak(options))
+        return beside.wait() or code
+    finally:
+        if beside.poll() is None:
+            beside.terminate()
 
-        store = RocksDBStore(options.store)
-    found = soak(options.seconds, options.rows, store=store)
-    last, rate = found.samples[-1], found.rows / found.samples[-1].at
-    print(
-        f"{found.rows:,} rows at {rate:,.0f} a second: memory {last.memory >> 20} MiB, state "
-        f"{last.state >> 10:,} KiB, {last.files} open files; late {found.metrics.rows_late:,}, rejected "
-        f"{found.metrics.rows_rejected:,}"
-    )
+
+def _ended(what: str, found: Soaked) -> int:
+    print(f"{what}: {found.text()}", flush=True)
     for grown in found.growth():
-        print(grown, file=sys.stderr)
+        print(f"{what}: {grown}", file=sys.stderr)
     return 1 if found.growth() else 0
 
 

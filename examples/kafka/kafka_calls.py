@@ -1,7 +1,8 @@
 """Calls in and results out of Kafka, with a job between them that is killed: what comes out, and what must.
 
 Calls are out of order by less than the watermark stays behind, so that none is late. Some records are not
-JSON, and some calls have no length, over which the job's own aggregate raises: both must be rejected.
+JSON, and some calls have no length, over which the job's own aggregate raises: both must be rejected. The
+demo and the tests share all of it.
 """
 
 from __future__ import annotations
@@ -14,31 +15,37 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka_jars import joined_paths
 
 import windrow as wr
 from windrow.cli.own_monoids import own_monoids
-from windrow.testing import evaluate
+from windrow.testing import assert_same_results, evaluate
 
 __all__ = [
+    "JARS",
     "POISON",
     "calls",
+    "check_results",
+    "command_of",
     "count_of",
     "expected",
     "finish",
     "kill_after_results",
     "produce",
-    "received",
     "rejected",
     "start",
 ]
 
 HERE = Path(__file__).parent
+JARS = HERE.parents[1] / ".cache" / "kafka"
+ADDRESS = "127.0.0.1:9092"  # in the job file, in place of that of the broker
 START = datetime(2024, 5, 1, tzinfo=UTC)
 POISON = b"this is {not} JSON"
 
@@ -54,31 +61,41 @@ def calls(count: int, seed: int = 1) -> list[dict[str, Any]]:
     return [*found, {"ts": START + timedelta(days=1), "region": "north", "len": 1}]
 
 
-def produce(address: str, rows: list[dict[str, Any]], poison: int) -> None:
-    """Send calls as JSON, in the order in which they come, and among them records that are not."""
+def json_value(row: dict[str, Any]) -> bytes:
+    return json.dumps(row | {"ts": row["ts"].isoformat()}).encode()
+
+
+def produce(
+    address: str,
+    rows: list[dict[str, Any]],
+    poison: int,
+    topic: str = "calls",
+    encoded: Callable[[dict[str, Any]], bytes] = json_value,
+) -> None:
+    """Send calls, in the order in which they come, and among them records that nothing can be made of."""
     producer = KafkaProducer(bootstrap_servers=address)
     for number, row in enumerate(rows):
-        value = json.dumps(row | {"ts": row["ts"].isoformat()}).encode()
-        producer.send("calls", value, partition=number % 2).get(30)
+        producer.send(topic, encoded(row), partition=number % 2).get(30)
         if number < poison:
-            producer.send("calls", POISON).get(30)
+            producer.send(topic, POISON).get(30)
     producer.close()
 
 
-def start(folder: Path, address: str, jars: Path) -> subprocess.Popen[bytes]:
-    """The job, in a process group of its own."""
-    for name in ("job.toml", "own.py"):
-        shutil.copy(HERE / name, folder / name)
-    environment = os.environ | {"KAFKA": address}
+def start(folder: Path, address: str, jars: Path, client: str = "") -> subprocess.Popen[bytes]:
+    """The job, in a process group of its own; what it says is added to job.log. ``client``: lines of options
+    for Kafka's client."""
+    shutil.copy(HERE / "own.py", folder / "own.py")
+    text = (HERE / "job.toml").read_text().replace(ADDRESS, address)
+    (folder / "job.toml").write_text(text.replace(".options]\n", f".options]\n{client}"))
     with (folder / "job.log").open("ab") as log:
-        command = [*_command(folder, jars), "--json"]
-        return subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+        command = command_of("run", folder, jars, "--json")
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
 
-def _command(folder: Path, jars: Path) -> list[str]:
-    paths = ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))
-    command = [sys.executable, "-m", "windrow.cli", "run", str(folder / "job.toml")]
-    return [*command, "--monoids", str(folder / "own.py"), "--conf", f"spark.jars={paths}"]
+def command_of(what: str, folder: Path, jars: Path, *options: str) -> list[str]:
+    """``windrow run`` or another command, with the job, its aggregate and the connector's jars."""
+    command = [sys.executable, "-m", "windrow.cli", what, str(folder / "job.toml"), *options]
+    return [*command, "--monoids", str(folder / "own.py"), "--conf", f"spark.jars={joined_paths(jars)}"]
 
 
 def kill_after_results(job: subprocess.Popen[bytes], address: str, more: int, pause: float) -> bool:
@@ -93,20 +110,28 @@ def kill_after_results(job: subprocess.Popen[bytes], address: str, more: int, pa
     return is_running
 
 
-def finish(job: subprocess.Popen[bytes], folder: Path, seconds: float = 300) -> None:
-    """Wait for the end; an error shows what the job said."""
+def finish(job: subprocess.Popen[bytes], folder: Path, code: int = 0, seconds: float = 600) -> None:
+    """Wait for the end, which must be with this exit code; an error shows what the job said."""
     try:
-        code = job.wait(seconds)
+        found = job.wait(seconds)
     except BaseException:  # interrupted, or it hangs: nothing of it stays
         os.killpg(job.pid, signal.SIGKILL)
         raise
-    if code:
-        raise RuntimeError(f"the job failed: {(folder / 'job.log').read_text()[-3000:]}")
+    if found != code:
+        said = (folder / "job.log").read_text()[-3000:]
+        raise RuntimeError(f"the job ended with {found}, and not {code}: {said}")
 
 
 def count_of(address: str) -> int:
     """How many records the topic of results has."""
     return len(_records(address))
+
+
+def check_results(address: str, rows: list[dict[str, Any]]) -> tuple[int, int]:
+    """All results are there as they must be; how many, and how many repeats were dropped."""
+    found, repeats = received(address)
+    assert_same_results(found, expected(rows))
+    return len(found), repeats
 
 
 def received(address: str) -> tuple[list[dict[str, Any]], int]:
@@ -144,7 +169,7 @@ def expected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def rejected(folder: Path) -> list[dict[str, Any]]:
+def rejected(folder: Path, name: str = "rejected") -> list[dict[str, Any]]:
     """The rows in the sink of rejected rows."""
-    files = sorted((folder / "rejected").glob("micro_batch=*/part-*.json"))
+    files = sorted((folder / name).glob("micro_batch=*/part-*.json"))
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]

@@ -1,8 +1,8 @@
-"""The jars of a Kafka broker and of Spark's connector, fetched by coordinates and pinned.
+"""The jars of a Kafka broker, of Spark's connector and of Avro for Spark, fetched by coordinates and pinned.
 
 Ivy does it, which PySpark brings along: nothing but Java is needed. What was fetched stays in a folder. The
-connector is that of PySpark's version where there is one; else the newest release before it whose parts can
-be had: the name of its folder says which.
+connector, and Avro, are those of PySpark's version where there are such; else the newest release before it
+whose parts can be had: the name of the folder says which.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["NotFetched", "broker_jars", "connector_jars"]
+__all__ = ["NotFetched", "avro_jars", "broker_jars", "connector_jars", "fetched", "joined_paths"]
 
 BROKER = "4.3.1"
 _POOL = "2.13.1"
 #: releases of the connector: its version, that of its provider of tokens, and that of Kafka's client
 _CONNECTORS = [("{spark}", "{spark}", "3.9.2"), ("4.2.0", "4.2.0", "3.9.2"), ("4.2.0", "4.0.0", "3.9.2")]
+#: releases of Avro for Spark
+_AVRO = ("{spark}", "4.2.0", "4.1.1", "4.1.0", "4.0.2", "4.0.1", "4.0.0")
 _IVY = """\
 <ivy-module version="2.0"><info organisation="windrow" module="jars"/>
 <configurations><conf name="{conf}"/></configurations>
@@ -34,7 +36,7 @@ class NotFetched(Exception):
 
 def broker_jars(folder: Path) -> Path:
     """The folder of a broker's jars."""
-    return _fetched(folder, f"broker-{BROKER}", [(f"org.apache.kafka:kafka_2.13:{BROKER}", True)])
+    return fetched(folder, f"broker-{BROKER}", [(f"org.apache.kafka:kafka_2.13:{BROKER}", True)])
 
 
 def connector_jars(folder: Path) -> Path:
@@ -49,15 +51,31 @@ def connector_jars(folder: Path) -> Path:
             f"org.apache.commons:commons-pool2:{_POOL}",
         ]
         try:
-            return _fetched(
-                folder, f"connector-{connector}-{tokens}", [(each, False) for each in coordinates]
+            return fetched(folder, f"connector-{connector}-{tokens}", [(each, False) for each in coordinates])
+        except NotFetched as error:
+            failures.append(str(error))
+    raise NotFetched("; ".join(failures))
+
+
+def avro_jars(folder: Path) -> Path:
+    """The folder of the jar that reads Avro, of PySpark's version or of the newest that is there."""
+    failures = []
+    for release in dict.fromkeys(each.format(spark=version("pyspark")) for each in _AVRO):
+        try:
+            return fetched(
+                folder, f"avro-{release}", [(f"org.apache.spark:spark-avro_2.13:{release}", False)]
             )
         except NotFetched as error:
             failures.append(str(error))
     raise NotFetched("; ".join(failures))
 
 
-def _fetched(folder: Path, conf: str, coordinates: list[tuple[str, bool]]) -> Path:
+def joined_paths(*folders: Path) -> str:
+    """All jars of folders, as ``spark.jars`` takes them."""
+    return ",".join(str(jar) for folder in folders for jar in sorted(folder.glob("*.jar")))
+
+
+def fetched(folder: Path, conf: str, coordinates: list[tuple[str, bool]]) -> Path:
     """Fetch coordinates into a folder of their own, once; each with whether what it needs comes, too. What
     could not be had is not asked for again."""
     target, refused = folder / conf, folder / f"{conf}.refused"

@@ -39,6 +39,16 @@ def kafka_job() -> str:
     return f"{found}\n{rest}"
 
 
+AVRO = """{"type": "record", "name": "Call", "fields": [
+  {"name": "ts", "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]},
+  {"name": "region", "type": ["null", "string"]}, {"name": "len", "type": "long"}]}"""
+
+
+def avro_job(schema: str) -> str:
+    """The job of Kafka's with values of Avro: a schema, or the name of its file."""
+    return kafka_job().replace('format = "json"', f"format = \"avro\"\nschema = '''{schema}'''", 1)
+
+
 def write_guide_rows(folder: Path) -> None:
     (folder / "data").mkdir(exist_ok=True)
     start, regions = 1_714_564_800_000, ["north", " North ", "south", "test", "Demo", ""]

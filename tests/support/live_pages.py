@@ -50,6 +50,7 @@ def add_steps(state: LiveState, count: int, minutes: int = 30) -> None:
             watermark=mark,
             largest=mark + dt.timedelta(minutes=minutes // 2),
             late_pairs={"window_fired": late} if late else {},
+            late_at=[mark - dt.timedelta(minutes=95), mark - dt.timedelta(minutes=65)] if late else (),
         )
         totals.add(step)
         state.progress(step, totals)

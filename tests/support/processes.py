@@ -16,6 +16,7 @@ __all__ = [
     "free_port",
     "is_listening",
     "kill_group",
+    "processes_below",
     "spawn",
     "wait_for",
 ]
@@ -62,3 +63,16 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def processes_below(pid: int) -> list[tuple[int, str]]:
+    """All processes that any thread of a process has started, with their command lines."""
+    found = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            for child in children.read_text().split():
+                command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found += [(int(child), command), *processes_below(int(child))]
+        except OSError:  # it has ended
+            continue
+    return found

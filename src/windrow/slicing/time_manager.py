@@ -87,14 +87,16 @@ class TimePart:
         taken = inside & (latest > watermark)
         return (taken | (inside & (slices.firsts >= late_before)) if self.query.corrects else taken), inside
 
-    def late_pairs(self, batch: Batch, watermark: int) -> int:
-        """Pairs of a row and a window that has fired and is not corrected by it."""
+    def late_pairs(self, batch: Batch, watermark: int) -> tuple[int, Ints]:
+        """Pairs of a row and a window that has fired and is not corrected by it: how many, and the times of
+        the slices of such rows."""
         before = batch.late_before if self.query.corrects else watermark
         late = np.flatnonzero(batch.slices.firsts < before)
+        times = batch.slices.firsts[late]
         if not len(late):
-            return 0
-        ended = self.windows.count_ended(batch.slices.firsts[late], watermark)
-        return int(ended @ batch.slices.partials.rows[late])
+            return 0, times
+        ended = self.windows.count_ended(times, watermark)
+        return int(ended @ batch.slices.partials.rows[late]), times[ended > 0]
 
     def added(self, batch: Batch, taken: Mask | None, watermark: int) -> TimePart:
         """With the slices of a batch that are taken (None: all of them)."""

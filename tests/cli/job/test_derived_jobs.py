@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.cli_jobs import GOOD, write_calls, write_job
-from support.derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
+from support.derived_jobs import AVRO, DERIVED, avro_job, guide_job, kafka_job, write_guide_rows
 from windrow.cli.commands.sample import JOB
 from windrow.cli.derived import computed_columns
 from windrow.cli.errors import JobError
@@ -176,7 +176,17 @@ def test_a_replay_applies_the_same_expressions(folder: Path) -> None:
             GOOD.replace("[events]", '[source.value]\nformat = "json"\n\n[events]', 1),
             "[source] value: this is for kafka, whose values are bytes: 'csv' has columns",
         ),
-        (kafka_job().replace('"json"', '"avro"', 1), "[source.value] format: 'avro' is not known"),
+        (kafka_job().replace('"json"', '"protobuf"', 1), "[source.value] format: 'protobuf' is not known"),
+        (kafka_job().replace('"json"', '"avro"', 1), "[source.value] schema: this key is missing"),
+        (avro_job("none.avsc"), "none.avsc cannot be read: No such file or directory"),
+        (avro_job("{ not JSON"), "this is not a schema of Avro, which is JSON"),
+        (avro_job('{"type": "string"}'), "give the schema of a record"),
+        (avro_job(AVRO.replace('"len"', '"length"')), "has no field 'len'"),
+        (avro_job(AVRO.replace(', "logicalType": "timestamp-micros"', "")), "take it for seconds"),
+        (
+            kafka_job().replace('format = "json"', "format = 'json'\nschema = 'call.avsc'", 1),
+            "[source.value] schema: this is for avro",
+        ),
         (kafka_job().replace('ts = "timestamp"', 'kafka_key = "string"', 1), "a column of Kafka's own"),
         (kafka_job().replace("kafka_topic", "kafka_topc"), "did you mean 'kafka_topic'?"),
     ],
@@ -185,6 +195,15 @@ def test_wrong_files_are_refused_with_their_place(tmp_path: Path, text: str, sai
     with pytest.raises(JobError) as caught:
         read_job(write_job(tmp_path, text))
     assert said in str(caught.value)
+
+
+def test_the_schema_of_avro_values_may_be_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "call.avsc").write_text(AVRO)
+    for text in (avro_job("call.avsc"), avro_job(AVRO)):
+        source = read_job(write_job(tmp_path, text)).source
+        assert source.value is not None
+        assert source.value.schema == AVRO
+        assert [name for name, _ in source.read_columns[:3]] == ["ts", "region", "len"]
 
 
 def test_derived_columns_count_as_columns_of_the_source(tmp_path: Path) -> None:

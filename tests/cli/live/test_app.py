@@ -172,8 +172,8 @@ def test_a_year_is_small_and_an_hour_of_it_has_its_slices_and_windows(tmp_path: 
 
 def test_late_rows_and_the_watermark_are_on_the_time_line(busy: LiveState) -> None:
     svg = client(busy).get("/api/timeline?window=hour&column=n").json()["svg"]
-    assert "late, at the watermark of the time: 15" in svg
-    assert svg.count("span-late") == 5
+    assert "late rows at their own times: 5 too late for all windows, 15 pairs" in svg
+    assert svg.count("span-late") == 10
     assert "watermark</span>" in svg
     assert {"svg", "polyline", "rect"} <= tags_of(svg)
 

@@ -23,6 +23,7 @@ from support.budget import examples
 from support.chaos_counts import Tally, counted, how_many
 from support.java import JAVA
 from support.patient_python import write_program
+from support.processes import processes_below
 from windrow.testing import assert_same_results
 
 KILLS = how_many("WINDROW_CHAOS_KILLS", 3)
@@ -54,19 +55,6 @@ def rows(batch: int) -> pa.Table:
             "len": rng.integers(0, 100, len(seconds)),
         }
     )
-
-
-def processes_below(pid: int) -> list[tuple[int, str]]:
-    """All processes that any thread of a process has started, with their command lines."""
-    found = []
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            for child in children.read_text().split():
-                command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-                found += [(int(child), command), *processes_below(int(child))]
-        except OSError:  # it has ended
-            continue
-    return found
 
 
 def kill(job: subprocess.Popen[bytes], what: str) -> int:

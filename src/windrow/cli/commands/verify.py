@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from windrow.cli.commands.reading import job_of
 from windrow.cli.errors import FAILED, OK, JobError, JobFailed
-from windrow.cli.job import Job
+from windrow.cli.job import Job, Sink, Source
 from windrow.cli.json_text import json_text
 from windrow.cli.show.moments import plain_value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from windrow.cli.verification.comparison import Difference, Verdict
 
 __all__ = ["execute"]
 
@@ -18,20 +23,30 @@ __all__ = ["execute"]
 _LISTED = 20
 
 
+class _Tables(Protocol):
+    """What a job read and wrote, on one of the engines."""
+
+    def rows(self, source: Source, keys: pa.Table | None) -> pa.Table: ...
+
+    def written(self, sink: Sink) -> pa.Table | None: ...
+
+
 def execute(options: argparse.Namespace) -> int:
     job = job_of(options)
     if options.sample < 1:
         raise JobError("--sample: give 1 or more")
-    if not job.query.windows:
-        raise JobError(f"{job.file}: windrow verify compares windows, and this job has none")
-    verify = _locally if options.engine == "local" else _on_spark
-    found = verify(job, options)
+    if job.history is not None:
+        raise JobError(
+            f"{job.file}: [history]: results over history and a stream together are not computed again: "
+            f"verify a copy of the job whose [source] has all rows, and which has no [history]"
+        )
+    found = _locally(job, options.sample) if options.engine == "local" else _on_spark(job, options.sample)
     for difference in found.differences[:_LISTED]:
         print(_line(difference))
     more = len(found.differences) - _LISTED
     if more > 0:
         print(f"and {more:,} more")
-    counted = f"{found.windows:,} windows of {found.keys:,} keys"
+    counted = f"{_results(found)} of {found.keys:,} keys"
     waiting = f"; {found.still_open:,} are not due yet" if found.still_open else ""
     if found.differences:
         print(f"{len(found.differences):,} differ among {counted}{waiting}")
@@ -40,61 +55,69 @@ def execute(options: argparse.Namespace) -> int:
     return OK
 
 
-def _locally(job: Job, options: argparse.Namespace) -> Any:
-    from windrow.cli.verification.local import read_rows, read_written
-
-    rows = read_rows(job)
-    return _compared(job, options.sample, lambda sink: read_written(job, sink), lambda keys: rows)
+def _results(found: Verdict) -> str:
+    return f"{found.results:,} {'' if found.what == 'windows' else 'results for '}{found.what}"
 
 
-def _on_spark(job: Job, options: argparse.Namespace) -> Any:
+def _locally(job: Job, sample: int) -> Verdict:
+    from windrow.cli.verification.local import LocalTables
+
+    return _compared(job, sample, LocalTables(job))
+
+
+def _on_spark(job: Job, sample: int) -> Verdict:
     from windrow.cli.execution.spark.session import open_session
-    from windrow.cli.verification.on_spark import read_rows, read_written
+    from windrow.cli.verification.on_spark import SparkTables
 
     with open_session(job, False) as spark:
-        return _compared(
-            job,
-            options.sample,
-            lambda sink: read_written(job, spark, sink),
-            lambda keys: read_rows(job, spark, keys),
-        )
+        return _compared(job, sample, SparkTables(job, spark))
 
 
-def _compared(job: Job, sample: int, written_to: Any, rows_of: Any) -> Any:
+def _compared(job: Job, sample: int, tables: _Tables) -> Verdict:
     import pyarrow.compute as pc
 
-    from windrow.cli.verification.comparison import (
-        conformed,
-        of_keys,
-        sampled_keys,
-        verdict,
-        without_rows,
-    )
+    from windrow.cli.verification.comparison import conformed, of_keys, sampled_keys, verdict
+    from windrow.cli.verification.shape import shape_of
 
-    written = written_to(job.sink)
+    written = tables.written(job.sink)
     if written is None or not written.num_rows:
         raise JobFailed(f"{job.sink.path or job.sink.format}: the job has written no results")
-    keys = sampled_keys(written, job.query.by, sample)
-    rows = of_keys(rows_of(keys), keys)
-    late = None if job.late is None else written_to(job.late)
-    if late is not None:
-        rows = without_rows(rows, of_keys(late, keys))
+    keys = sampled_keys(written, job.query.by if job.labels is None else job.labels.by, sample)
+    rows = _rows(job, tables, None if keys is None else keys.rename_columns(list(job.query.by)))
+    asked: dict[str, Any] = {}
+    if job.labels is not None:
+        labels = of_keys(tables.rows(job.labels.source, keys), keys)
+        asked = job.labels.arguments(_timed(job, labels, job.labels.time))
     # what the stream needs of a query, batch does not
     query = replace(job.query, late="count", emit="final", allowed_lateness=None)
-    written = conformed(written, query.run(rows.slice(0, 0)).schema)
-    return verdict(query, rows, of_keys(written, keys), pc.max(written.column("window_end")).as_py())
+    expected = query.run(rows, **asked)
+    shape = shape_of(query, job.labels, asked.get("at", rows).column_names)
+    written = conformed(written, expected.schema)
+    return verdict(shape, expected, of_keys(written, keys), pc.max(written.column(shape.due)).as_py())
 
 
-def _line(difference: Any) -> str:
-    window = ", ".join(f"{name}={value}" for name, value in difference.window.items())
-    if difference.written is None:
-        return f"{window}: not written, and it must be {_values(difference.expected)}"
-    if difference.expected is None:
-        return f"{window}: written as {_values(difference.written)}, and the source has no rows for it"
-    return (
-        f"{window}: written as {_values(difference.written)}, and it must be {_values(difference.expected)}"
-    )
+def _rows(job: Job, tables: _Tables, keys: pa.Table | None) -> pa.Table:
+    """The rows of these keys, without those that were late."""
+    from windrow.cli.verification.comparison import of_keys, without_rows
+
+    rows = _timed(job, of_keys(tables.rows(job.source, keys), keys), job.query.time)
+    late = None if job.late is None else tables.written(job.late)
+    return rows if late is None else without_rows(rows, of_keys(late, keys))
 
 
-def _values(values: dict[str, Any]) -> str:
-    return json_text(values, lambda value: str(plain_value(value)))
+def _timed(job: Job, rows: pa.Table, time: str) -> pa.Table:
+    """A stream rejects rows without a time, which in batch have a result that is null."""
+    return rows.filter(rows.column(time).is_valid()) if job.source.is_stream else rows
+
+
+def _line(difference: Difference) -> str:
+    of = ", ".join(f"{name}={value}" for name, value in difference.of.items())
+    if not difference.written:
+        return f"{of}: not written, and it must be {_values(difference.expected)}"
+    if not difference.expected:
+        return f"{of}: written as {_values(difference.written)}, and the source has no rows for it"
+    return f"{of}: written as {_values(difference.written)}, and it must be {_values(difference.expected)}"
+
+
+def _values(results: list[dict[str, Any]]) -> str:
+    return " and ".join(json_text(each, lambda value: str(plain_value(value))) for each in results)

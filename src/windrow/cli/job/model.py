@@ -39,6 +39,8 @@ class ValueFormat:
 
     format: str
     options: tuple[Setting, ...]
+    #: the schema that Avro's values were written with, as JSON; None: they are not Avro's
+    schema: str | None = None
 
 
 @dataclass(frozen=True)

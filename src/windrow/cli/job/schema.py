@@ -16,7 +16,8 @@ from windrow.cli.job.history import HISTORY_KEYS
 from windrow.cli.job.labels import AT_KEYS
 from windrow.cli.job.model import FILE_FORMATS
 from windrow.cli.job.read import CHOICES, EVENTS_KEYS, NEEDED, SINK_KEYS, SPARK_KEYS, TABLES, TRIGGERS
-from windrow.cli.job.source import SOURCE_KEYS, VALUE_FORMATS, VALUE_KEYS
+from windrow.cli.job.source import SOURCE_KEYS
+from windrow.cli.job.value_format import VALUE_FORMATS, VALUE_KEYS
 from windrow.cli.job.windows import KINDS
 from windrow.windows.base import Window
 from windrow.windows.relative import Closed
@@ -75,7 +76,7 @@ _KEYS: dict[str, Schema] = {
     "where": _described(_TEXT, "Rows for which this is not true are left out."),
     "value": {
         "type": "object",
-        "properties": dict(zip(VALUE_KEYS, (_words(VALUE_FORMATS), _SETTINGS), strict=True)),
+        "properties": dict(zip(VALUE_KEYS, (_words(VALUE_FORMATS), _TEXT, _SETTINGS), strict=True)),
         "additionalProperties": False,
         "description": "How the values of Kafka's records are read into columns.",
     },

@@ -12,14 +12,13 @@ from windrow.cli.expressions.code import word_of_code
 from windrow.cli.job.column_types import TIME_TYPES, arrow_type, check_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
-from windrow.cli.job.model import FILE_FORMATS, KAFKA_COLUMNS, Source, ValueFormat
+from windrow.cli.job.model import FILE_FORMATS, Source
 from windrow.cli.job.places import placed
+from windrow.cli.job.value_format import check_value, read_value
 
-__all__ = ["SOURCE_KEYS", "VALUE_FORMATS", "VALUE_KEYS", "check_time", "read_source"]
+__all__ = ["SOURCE_KEYS", "check_time", "read_source"]
 
 SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "where", "value")
-VALUE_KEYS = ("format", "options")
-VALUE_FORMATS = ("json",)
 
 
 def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> Source:
@@ -36,7 +35,7 @@ def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> So
         schema=tuple(schema.items()),
         columns=_columns(fields),
         where=fields.text("where", None),
-        value=_value(fields),
+        value=read_value(fields, file),
         table=fields.table,
     )
     if found.format in FILE_FORMATS and found.path is None:
@@ -45,7 +44,7 @@ def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> So
         table = f"[{fields.table}.schema]"
         fields.refuse("schema", f"a stream of files needs {table}: name each column and its type")
     check_source(found, fields)
-    _check_value(found, fields, types)
+    check_value(found, fields, types)
     _check_expressions(found, fields)
     return found
 
@@ -102,32 +101,4 @@ def _check_code(source: Source, fields: Fields) -> None:
         if word := word_of_code(text):
             Fields({}, fields.places, table, ()).refuse(
                 key, f"{word!r} can run code, which a job file cannot: compute this before, or in Python"
-            )
-
-
-# -- values of Kafka's records -------------------------------------------------------------------------------
-
-
-def _value(fields: Fields) -> ValueFormat | None:
-    found = fields.value("value", None, dict)
-    if found is None:
-        return None
-    inner = Fields(found, fields.places, "source.value", VALUE_KEYS)
-    return ValueFormat(inner.choice("format", VALUE_FORMATS), inner.settings("options"))
-
-
-def _check_value(source: Source, fields: Fields, types: Fields) -> None:
-    if source.value is None:
-        return
-    if source.format != "kafka":
-        fields.refuse("value", f"this is for kafka, whose values are bytes: {source.format!r} has columns")
-    if not source.schema:
-        fields.refuse(
-            "schema", "[source.value] needs [source.schema]: name each column of the values and its type"
-        )
-    own = [name for name, _ in KAFKA_COLUMNS]
-    for name, _ in source.schema:
-        if name.lower() in own:
-            types.refuse(
-                name, "this is the name of a column of Kafka's own: derive one from it in [source.columns]"
             )

@@ -51,7 +51,7 @@ def axis_units(moment: Any) -> int | None:
 
 
 def _row_lanes(steps: Sequence[Progress], unit: float) -> Iterator[Lane]:
-    """Rows of each step, up to the largest time that it brought; late ones where the watermark was."""
+    """Rows of each step, up to the largest time that it brought; late ones at their own times."""
     marks = [(axis_units(step.largest), step.rows) for step in steps if step.rows]
     known = [(at, rows) for at, rows in marks if at is not None]
     most = max((rows for _, rows in known), default=0)
@@ -62,15 +62,12 @@ def _row_lanes(steps: Sequence[Progress], unit: float) -> Iterator[Lane]:
     ]
     if spans:
         yield Lane("rows", spans, f"rows of each micro-batch, at most {most:,}", 18.0)
-    late = [(axis_units(step.watermark), _late(step)) for step in steps if _late(step)]
-    if late and any(at is not None for at, _ in late):
-        total = sum(count for _, count in late)
-        marks_of = [Span(at / unit, at / unit, "span-late") for at, _ in late if at is not None]
-        yield Lane("late", marks_of, f"late, at the watermark of the time: {total:,}", 10.0)
-
-
-def _late(step: Progress) -> int:
-    return max(step.late, sum(step.late_pairs.values()))
+    late = {at for step in steps for at in map(axis_units, step.late_at) if at is not None}
+    if late:
+        rows, pairs = sum(s.late for s in steps), sum(sum(s.late_pairs.values()) for s in steps)
+        counted = f"{rows:,} too late for all windows, {pairs:,} pairs of a row and a window"
+        text = f"late rows at their own times: {counted}"
+        yield Lane("late", [Span(at / unit, at / unit, "span-late") for at in sorted(late)], text, 10.0)
 
 
 def _slice_lane(job: Job, between: tuple[int, int], unit: float) -> Iterator[Lane]:

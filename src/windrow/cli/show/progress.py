@@ -31,6 +31,8 @@ class Progress:
     largest: Any = None
     #: pairs of a row and a window that lacks it because the row was late for it, by reason
     late_pairs: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: times of rows that came too late for some window; of very many, a few of them
+    late_at: Sequence[Any] = ()
     #: rows that the job's ``where`` left out; None: Spark, which does not count them
     filtered: int | None = None
 
@@ -49,11 +51,15 @@ class Progress:
         """For JSON."""
         found = asdict(self)
         for key in ("watermark", "largest"):
-            if isinstance(found[key], (dt.datetime, dt.date)):
-                found[key] = found[key].isoformat()
+            found[key] = _plain(found[key])
+        found["late_at"] = [_plain(moment) for moment in self.late_at]
         lag = self.lag()
         rate = round(self.rows_per_second, 1)
         return found | {"rows_per_second": rate, "lag_seconds": None if lag is None else round(lag, 3)}
+
+
+def _plain(moment: Any) -> Any:
+    return moment.isoformat() if isinstance(moment, (dt.datetime, dt.date)) else moment
 
 
 @dataclass

@@ -1,15 +1,16 @@
-"""Windows that a job wrote, held against those that its query gives over the same rows in batch.
+"""Results that a job wrote, held against those that its query gives over the same rows in batch.
 
-Of a window that was corrected, the last revision counts. A window that ends after all that were written may
-be open still, and need not be there. Late rows that the job kept are left out before: no window holds them.
-A row that was late for some of its windows only is in no sink, and the windows that lack it differ.
+Of a window that was corrected, the last revision counts. A result that is due after all that were written may
+be open still, and need not be there. Late rows that the job kept are left out before: no result holds them.
+A row that was late for some of its windows only is in no sink, and the windows that lack it differ. Rows, or
+labels, that are equal in all columns have as many results as there are of them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.cli.errors import JobFailed
+from windrow.cli.verification.shape import Shape
 from windrow.monoids.equality import magnitude, same
-from windrow.query import Query
 from windrow.result_names import LATE, REJECTED
 
 __all__ = ["Difference", "Verdict", "conformed", "of_keys", "sampled_keys", "verdict", "without_rows"]
@@ -31,20 +32,23 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Difference:
-    """A window that is not as it must be; None: it was not written, or should not have been."""
+    """Results of one window, row or label that are not as they must be: none of them was written, or none
+    should have been, or they are others."""
 
-    window: dict[str, Any]
-    written: dict[str, Any] | None
-    expected: dict[str, Any] | None
+    of: dict[str, Any]
+    written: list[dict[str, Any]]
+    expected: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What was compared, and what differs."""
 
+    #: what results are of
+    what: str
     keys: int
-    windows: int
-    #: windows that are not due yet
+    results: int
+    #: results that are not due yet
     still_open: int
     differences: list[Difference]
 
@@ -95,44 +99,73 @@ def conformed(written: pa.Table, like: pa.Schema) -> pa.Table:
     return written
 
 
-def verdict(query: Query, rows: pa.Table, written: pa.Table, ends: Any) -> Verdict:
-    """Of rows and results of the same keys. ``ends``: the largest end of a window that was written."""
-    names = [*query.by, *(["window"] if query.names_windows else []), "window_start", "window_end"]
-    expected = _by_window(query.run(rows), names, query.result_names)
-    found = _by_window(_last_revisions(written, names), names, query.result_names)
-    last = _plain(ends)
-    still_open = [key for key in expected if key not in found and (last is None or key[-1] > last)]
+def verdict(shape: Shape, expected: pa.Table, written: pa.Table, ends: Any) -> Verdict:
+    """Of results of the same keys. ``ends``: the last time at which a result was due that was written, of any
+    key."""
+    wanted = _by_names(expected, shape)
+    found = _by_names(_last_revisions(written, shape), shape)
+    last = _last_due(shape, found, _plain(ends))
+    due = shape.names.index(shape.due)
+    still_open = {
+        key
+        for key in wanted.keys() - found.keys()
+        if (end := last(key)) is None or (key[due] is not None and key[due] > end)
+    }
     differences = [
-        Difference(dict(zip(names, map(_shown, key), strict=True)), found.get(key), expected.get(key))
-        for key in sorted(expected.keys() | found.keys(), key=repr)
-        if key not in still_open and not _is_same(found.get(key), expected.get(key))
+        Difference(dict(zip(shape.names, map(_shown, key), strict=True)), found[key], wanted[key])
+        for key in sorted(wanted.keys() | found.keys(), key=repr)
+        if key not in still_open and not _are_same(found[key], wanted[key])
     ]
-    keys = len({key[: len(query.by)] for key in found})
-    return Verdict(keys, len(found), len(still_open), differences)
+    keys = {_key(shape, each) for each in found if found[each]}
+    count = sum(map(len, found.values()))
+    return Verdict(shape.what, len(keys), count, sum(len(wanted[key]) for key in still_open), differences)
 
 
-def _last_revisions(written: pa.Table, names: Sequence[str]) -> pa.Table:
+def _last_due(shape: Shape, found: Mapping[Key, Any], ends: Any) -> Callable[[Key], Any]:
+    """The time of the last result before which all must be written, for the key of one."""
+    if not shape.waits_for_rows:
+        return lambda _: ends
+    due, last = shape.names.index(shape.due), dict[Key, Any]()
+    for each in found:
+        of = _key(shape, each)
+        last[of] = max(last.get(of, each[due]), each[due])
+    return lambda each: last.get(_key(shape, each))
+
+
+def _key(shape: Shape, each: Key) -> Key:
+    return tuple(value for name, value in zip(shape.names, each, strict=True) if name in shape.by)
+
+
+def _last_revisions(written: pa.Table, shape: Shape) -> pa.Table:
     for name in (LATE, REJECTED):
         if name in written.column_names:
             written = written.filter(pc.is_null(written.column(name)))
     if "is_final" in written.column_names:
         written = written.filter(written.column("is_final"))
-    if "revision" not in written.column_names:
-        return written
-    revisions = written.column("revision").to_pylist()
-    last: dict[Key, int] = {}
-    for place, key in enumerate(_rows(written, names)):
-        if key not in last or revisions[place] >= revisions[last[key]]:
-            last[key] = place
-    written = written.take(pa.array(sorted(last.values()), pa.int64()))
+    if shape.has_revisions and "revision" in written.column_names:
+        written = _newest(written, shape.names)
     if "retracted" in written.column_names:
         written = written.filter(pc.invert(written.column("retracted")))
     return written
 
 
-def _by_window(table: pa.Table, names: Sequence[str], results: Sequence[str]) -> dict[Key, dict[str, Any]]:
-    values = table.select(list(results)).to_pylist()
-    return dict(zip(_rows(table, names), values, strict=True))
+def _newest(written: pa.Table, names: Sequence[str]) -> pa.Table:
+    revisions = written.column("revision").to_pylist()
+    last: dict[Key, int] = {}
+    for place, key in enumerate(_rows(written, names)):
+        if key not in last or revisions[place] >= revisions[last[key]]:
+            last[key] = place
+    return written.take(pa.array(sorted(last.values()), pa.int64()))
+
+
+def _by_names(table: pa.Table, shape: Shape) -> defaultdict[Key, list[dict[str, Any]]]:
+    found: defaultdict[Key, list[dict[str, Any]]] = defaultdict(list)
+    values = table.select(list(shape.results)).to_pylist()
+    for key, each in zip(_rows(table, shape.names), values, strict=True):
+        found[key].append(each)
+    for each in found.values():
+        each.sort(key=repr)
+    return found
 
 
 def _rows(table: pa.Table, names: Sequence[str]) -> Iterator[Key]:
@@ -146,6 +179,8 @@ def _plain(value: Any) -> Any:
         value = (value - value.utcoffset()).replace(tzinfo=None)
     if isinstance(value, list):
         return tuple(map(_plain, value))
+    if isinstance(value, dict):
+        return tuple((name, _plain(value[name])) for name in sorted(value))
     return "NaN" if isinstance(value, float) and value != value else value
 
 
@@ -153,9 +188,11 @@ def _shown(value: Any) -> Any:
     return value.isoformat(sep=" ") if hasattr(value, "isoformat") else value
 
 
-def _is_same(written: dict[str, Any] | None, expected: dict[str, Any] | None) -> bool:
-    if written is None or expected is None:
-        return False
+def _are_same(written: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any]]) -> bool:
+    return len(written) == len(expected) and all(map(_is_same, written, expected))
+
+
+def _is_same(written: dict[str, Any], expected: dict[str, Any]) -> bool:
     return all(
         same(_plain(written[name]), _plain(value), _SLACK * magnitude(value))
         for name, value in expected.items()

@@ -51,13 +51,14 @@ def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
         nothing, taken = _NOTHING, None
     else:
         nothing = taken = np.zeros(len(batch.slices), np.bool_)
-    in_time, timed = nothing, None
-    if state.time is not None:
+    in_time, timed, time = nothing, None, state.time
+    if time is not None:
         if taken is not None:
-            late_pairs["window_fired"] = state.time.late_pairs(batch, before)
-            taken, in_time = state.time.judge(batch, before)
+            late_pairs["window_fired"], late_times = time.late_pairs(batch, before)
+            state = state.with_late_times(late_times)
+            taken, in_time = time.judge(batch, before)
             taken = None if taken.all() else taken
-        state = with_fields(state, time=state.time.added(batch, taken, before))
+        state = with_fields(state, time=time.added(batch, taken, before))
         timed = _some(batch.slices, taken) if plan.counts_revisions else None
     if not state.sessions:
         counts = state.counts.with_late_pairs(late_pairs)
@@ -70,6 +71,7 @@ def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
         parts.append(changed)
         taken = None if taken is None or joined.all() else taken | joined
         closed += int(batch.slices.partials.rows[~joined].sum())
+        state = state.with_late_times(batch.slices.firsts[~joined])
         if plan.counts_revisions:
             touched[part.number] = _some(batch.slices, joined)
     counts = state.counts.with_late_pairs(late_pairs | {"session_closed": closed})

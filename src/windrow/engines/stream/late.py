@@ -1,4 +1,4 @@
-"""Late rows: which a batch had, why, and the rows themselves for ``late="emit"``."""
+"""Late rows: which a batch had, why, when they were, and the rows themselves for ``late="emit"``."""
 
 from __future__ import annotations
 
@@ -6,33 +6,47 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
+from windrow.engines.stream.waiting_tables import WaitingTables
 from windrow.rows.times import TimeAxis
 from windrow.state.checks import require
 
-__all__ = ["REASONS", "LateRows", "joined_tables"]
+__all__ = ["MOST_TIMES", "NO_TIMES", "REASONS", "LateRows", "sampled_times"]
 
 
 #: why a row is late, by what took none of it: windows that time decides, sessions, rows in order
 REASONS = ("window_fired", "session_closed", "order_passed")
+#: times of late rows that are kept of a push
+MOST_TIMES = 32
+NO_TIMES: Ints = np.zeros(0, np.int64)
+
+
+def sampled_times(*times: Ints) -> Ints:
+    """Times in order, each once; of very many a few that are spread evenly over them, with the first and the
+    last.
+
+    >>> sampled_times(np.array([7, 3]), np.array([3])).tolist()
+    [3, 7]
+    >>> many = sampled_times(np.arange(1_000))
+    >>> len(many), many[[0, -1]].tolist()
+    (32, [0, 999])
+    """
+    found: Ints = np.unique(np.concatenate(times))
+    if len(found) <= MOST_TIMES:
+        return found
+    return found[np.linspace(0, len(found) - 1, MOST_TIMES).round().astype(np.int64)]
 
 
 @dataclass(frozen=True)
-class LateRows:
+class LateRows(WaitingTables):
     """Late rows that nobody has asked for yet."""
-
-    tables: tuple[pa.Table, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        return sum(int(table.nbytes) for table in self.tables)
 
     def check_invariants(self) -> None:
         """Of late rows that come from outside."""
-        for table in self.tables:
-            require(isinstance(table, pa.Table), "late rows: not a table")
+        for table in self.checked_tables("late"):
             known = {"late_by", "late_reason"} <= set(table.column_names)
             require(known, "late rows without how late they are, or why")
             types = (pa.int64(), pa.duration("us"))
@@ -46,33 +60,11 @@ class LateRows:
 
     def joined(self, schema: pa.Schema | None, axis: TimeAxis | None = None) -> pa.Table:
         """All of them in one table."""
-        if self.tables:
-            return joined_tables(self.tables)
         fields = [] if schema is None else list(schema)
-        added = [("late_by", _lateness(axis)), ("late_reason", pa.string())]
-        return pa.schema([*fields, *added]).empty_table()
+        return self.joined_or(
+            pa.schema([*fields, ("late_by", _lateness(axis)), ("late_reason", pa.string())])
+        )
 
 
 def _lateness(axis: TimeAxis | None) -> Any:
     return pa.int64() if axis is None or axis.is_integer else pa.duration("us")
-
-
-def joined_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table of all. Columns that the operator does not read may have changed their types: they are then
-    given as text."""
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowTypeError:
-        kinds: dict[str, set[Any]] = {}
-        for table in tables:
-            for field in table.schema:
-                kinds.setdefault(field.name, set()).add(field.type)
-        return pa.concat_tables([_as_text(table, kinds) for table in tables], promote_options="permissive")
-
-
-def _as_text(table: pa.Table, kinds: dict[str, set[Any]]) -> pa.Table:
-    for place, name in enumerate(table.column_names):
-        if len(kinds[name]) > 1:
-            shown = [None if value is None else str(value) for value in table.column(place).to_pylist()]
-            table = table.set_column(place, name, pa.array(shown, pa.string()))
-    return table

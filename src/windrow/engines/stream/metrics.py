@@ -40,6 +40,8 @@ class Metrics:
     state_bytes: int = 0
     #: the watermark as a time of the query's time column; None: there is none yet
     watermark: Any = None
+    #: times of rows of the last push that came too late for some window; of very many, a few of them
+    late_times: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
     def rows_late(self) -> int:
@@ -50,5 +52,6 @@ class Metrics:
         return sum(self.rejected.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """All of them, for logs."""
-        return asdict(self) | {"rows_late": self.rows_late, "rows_rejected": self.rows_rejected}
+        """All counts, for logs."""
+        found = asdict(self) | {"rows_late": self.rows_late, "rows_rejected": self.rows_rejected}
+        return {name: count for name, count in found.items() if name != "late_times"}

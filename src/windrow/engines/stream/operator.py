@@ -39,7 +39,13 @@ from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
 from windrow.engines.stream.stored_query import adds_to
 from windrow.engines.stream.watermark import Judge, check_judge, idle_watermark
-from windrow.engines.stream.watermark_values import is_integer_time, moment_of, read_moment, shown_watermark
+from windrow.engines.stream.watermark_values import (
+    is_integer_time,
+    moment_of,
+    read_moment,
+    shown_moment,
+    shown_watermark,
+)
 from windrow.engines.stream.window_changes import with_window, without_window
 from windrow.html_text import html_table
 from windrow.rows.keys import Keys
@@ -411,6 +417,7 @@ class Operator(EventInput):
             keys=len(state.keys),
             state_bytes=state.nbytes,
             watermark=shown_watermark(state),
+            late_times=tuple(shown_moment(int(moment), state.axis) for moment in state.late_times),
         )
 
     @one_at_a_time

@@ -200,6 +200,8 @@ class _Taking:
             late_pairs += int((inside & ~in_time).sum())
         counts = self.state.counts.with_late_pairs({"order_passed": late_pairs})
         self.state = with_fields(self.state, ordered=parts, counts=counts)
+        if late_pairs:
+            self.state = self.state.with_late_times(rows.times[~in_time])
         return filter_rows(rows.table, in_time)
 
     # -- late rows -------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from windrow.arrays import Mask
-from windrow.engines.stream.late import joined_tables
+from windrow.engines.stream.waiting_tables import WaitingTables
 from windrow.partials.raising import RaisingRows
 from windrow.partials.rejected import with_reasons
 from windrow.result_names import REJECTED_ROWS
@@ -19,19 +19,12 @@ __all__ = ["LeftOut", "RejectedTables"]
 
 
 @dataclass(frozen=True)
-class RejectedTables:
+class RejectedTables(WaitingTables):
     """Rejected rows that nobody has asked for yet, with why."""
-
-    tables: tuple[pa.Table, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        return sum(int(table.nbytes) for table in self.tables)
 
     def check_invariants(self) -> None:
         """Of rejected rows that come from outside."""
-        for table in self.tables:
-            require(isinstance(table, pa.Table), "rejected rows: not a table")
+        for table in self.checked_tables("rejected"):
             for name in REJECTED_ROWS:
                 known = name in table.column_names and table.column(name).type == pa.string()
                 require(known, f"rejected rows without {name}")
@@ -41,9 +34,7 @@ class RejectedTables:
 
     def joined(self, schema: pa.Schema | None) -> pa.Table:
         """All of them in one table."""
-        if self.tables:
-            return joined_tables(self.tables)
-        return with_reasons((schema or pa.schema([])).empty_table(), "")
+        return self.joined_or(with_reasons((schema or pa.schema([])).empty_table(), "").schema)
 
 
 @dataclass

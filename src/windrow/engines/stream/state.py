@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.late import NO_TIMES, LateRows, sampled_times
 from windrow.engines.stream.rejected import RejectedTables
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
@@ -85,6 +85,8 @@ class State:
     #: allowed_lateness of before
     forgotten_until: int = START_OF_TIME
     late: LateRows = field(default_factory=LateRows)
+    #: times of rows of the last push that came too late for some window, a few of very many; in no snapshot
+    late_times: Ints = field(default_factory=lambda: NO_TIMES)
     rejected: RejectedTables = field(default_factory=RejectedTables)
     counts: Counts = field(default_factory=Counts)
     #: events that wait, in a state that is on its way to a snapshot or from one
@@ -104,6 +106,9 @@ class State:
         if self.watermark == START_OF_TIME:
             return START_OF_TIME
         return max(self.watermark - allowed, min(self.forgotten_until, self.watermark))
+
+    def with_late_times(self, times: Ints) -> State:
+        return with_fields(self, late_times=sampled_times(self.late_times, times)) if len(times) else self
 
     @property
     def slices(self) -> int:

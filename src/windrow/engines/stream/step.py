@@ -18,10 +18,11 @@ import pyarrow as pa
 from windrow.engines.stream.advance import NOTHING_DUE, Due, advanced
 from windrow.engines.stream.assign import corrected, late_before
 from windrow.engines.stream.far_ahead import is_far_ahead, warn_of_jump
-from windrow.engines.stream.late import joined_tables
+from windrow.engines.stream.late import NO_TIMES
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows, taken_rows
 from windrow.engines.stream.state import State
+from windrow.engines.stream.waiting_tables import joined_tables
 from windrow.engines.stream.watermark import Judge, reached
 from windrow.rows.columns import NOWHERE
 from windrow.rows.times import Moments
@@ -77,6 +78,7 @@ class _Together:
 
     def __init__(self, plan: Plan, state: State) -> None:
         self.plan, self.state = plan, state
+        self._has_begun = False
         self._waiting: list[Rows] = []
         self._touched: list[Due] = []
 
@@ -84,6 +86,10 @@ class _Together:
         """Take what can be taken before the rest has come; gives the times of the rows."""
         if not table.num_rows and self.state.columns is not None:
             return None
+        if not self._has_begun:
+            self._has_begun = True
+            if len(self.state.late_times):  # of the push before
+                self.state = with_fields(self.state, late_times=NO_TIMES)
         self.plan, self.state, rows = read_rows(self.plan, self.state, table, now)
         if is_last:
             self._waiting.append(self._narrowed(rows) if self._waiting else rows)

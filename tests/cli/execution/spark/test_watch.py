@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from support.cli_jobs import write_job
+from support.derived_jobs import kafka_job
 from windrow.cli.errors import JobFailed
 from windrow.cli.execution.spark import watch as watching
+from windrow.cli.execution.spark.brokers import BrokerWatch
 from windrow.cli.execution.spark.failures import first_line
 from windrow.cli.execution.spark.watch import watch
 from windrow.cli.job import Job, read_job
@@ -95,3 +97,64 @@ def test_a_failure_is_one_line(job: Job) -> None:
     assert first_line(ValueError(java)) == "org.apache.X: [NOT_FOUND] no such format"
     assert first_line(KeyError("no column 'x'")) == "no column 'x'"
     assert first_line(ValueError("")) == "ValueError"
+
+
+# -- what is gone while a job runs ---------------------------------------------------------------------------
+
+SERVERS = "broker-1:9092,broker-2:9092"
+
+
+@pytest.fixture
+def kafka(tmp_path: Path) -> Job:
+    return read_job(write_job(tmp_path, kafka_job().replace("broker:9092", SERVERS)))
+
+
+def test_a_broker_that_goes_away_and_comes_back_is_named_once_each(kafka: Job) -> None:
+    said: list[str] = []
+    now, is_there = 0.0, True
+    brokers = BrokerWatch(kafka, said.append, lambda servers: is_there, lambda: now)
+    for second in range(40):
+        now, is_there = float(second), not 10 <= second < 20
+        brokers.look(has_progress=second < 10 or second > 25)
+    assert said == [
+        f"Kafka at {SERVERS} does not answer: the job waits, and goes on when it does",
+        f"Kafka at {SERVERS} answers again, after 9 s: the job goes on",
+    ]
+
+
+def test_brokers_are_not_asked_while_micro_batches_end(kafka: Job, job: Job) -> None:
+    asked: list[str] = []
+    now = 0.0
+    watches = [
+        BrokerWatch(each, asked.append, lambda s: bool(asked.append(s)), lambda: now) for each in (kafka, job)
+    ]
+    for second in range(40):
+        now = float(second)
+        for brokers in watches:
+            brokers.look(has_progress=True)
+    assert asked == []
+    now += 10
+    watches[1].look(has_progress=False)
+    assert asked == []  # a job without Kafka
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            "Job aborted.\njava.io.IOException: No space left on device\n\tat x",
+            "No space left on device: the job writes to",
+        ),
+        (
+            "[STREAM_FAILED] terminated: org.apache.kafka.common.errors.TimeoutException: Timed out",
+            f"Kafka at {SERVERS} does not answer, and its client has given up: start the job again, which "
+            f"goes on from its checkpoint",
+        ),
+    ],
+)
+def test_what_was_gone_is_named_with_the_remedy(kafka: Job, error: str, said: str) -> None:
+    stream: Any = FakeStream(1, error=RuntimeError(error))
+    with pytest.raises(JobFailed) as caught:
+        watch(kafka, stream, Record(kafka, "spark"), Silent())
+    assert said in str(caught.value)
+    assert "checkpoint" in str(caught.value)

@@ -220,12 +220,14 @@ class _Largest:
 def _progress(
     number: int, record: Record, began: float, before: Metrics, after: Metrics, largest: Any
 ) -> Progress:
+    pairs = dict(Counter(after.late_pairs) - Counter(before.late_pairs))
     return Progress(
         batch=number,
         at=record.elapsed(),
         rows=after.rows_in - before.rows_in,
         late=after.rows_late - before.rows_late,
-        late_pairs=dict(Counter(after.late_pairs) - Counter(before.late_pairs)),
+        late_pairs=pairs,
+        late_at=[_moment(moment, largest) for moment in after.late_times] if pairs else (),
         rejected=after.rows_rejected - before.rows_rejected,
         windows=after.windows_fired - before.windows_fired,
         corrected=after.windows_corrected - before.windows_corrected,

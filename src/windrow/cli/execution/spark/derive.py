@@ -3,13 +3,13 @@ left out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windrow.cli.derived import computed_columns
 from windrow.cli.job import KAFKA_COLUMNS, Job, Source
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 __all__ = ["derived", "with_value_columns"]
 
@@ -24,17 +24,47 @@ def with_value_columns(frame: DataFrame, source: Source, keeps_value: bool = Fal
     that rejected rows show it."""
     from pyspark.sql import functions
 
-    assert source.value is not None
-    options = {option.name: option.value for option in source.value.options}
-    text = functions.col("value").cast("string")
-    # Spark Connect does not know the type of a map that is empty
-    parsed = functions.from_json(text, source.ddl, options or None).alias(_PARSED)
+    parsed = _parsed(source).alias(_PARSED)
     own = [functions.col(name.removeprefix("kafka_")).cast(kind).alias(name) for name, kind in KAFKA_COLUMNS]
     names = [name for name, _ in KAFKA_COLUMNS]
     if keeps_value:
-        own.append(functions.col("value").cast("string").alias(KAFKA_VALUE))
+        own.append(_shown_value(source).alias(KAFKA_VALUE))
         names.append(KAFKA_VALUE)
-    return frame.select(parsed, *own).select(f"{_PARSED}.*", *names)
+    return frame.select(parsed, *own).select(*_fields(source), *names)
+
+
+def _parsed(source: Source) -> Column:
+    """A value as a struct, which is null, or has nulls, where the value cannot be read."""
+    from pyspark.sql import functions
+
+    assert source.value is not None
+    options = {option.name: option.value for option in source.value.options}
+    if source.value.schema is None:
+        # Spark Connect does not know the type of a map that is empty
+        return functions.from_json(functions.col("value").cast("string"), source.ddl, options or None)
+    from pyspark.sql.avro.functions import from_avro
+
+    return from_avro("value", source.value.schema, {"mode": "PERMISSIVE"} | options)
+
+
+def _fields(source: Source) -> list[Any]:
+    """The columns of a struct; those of Avro in the types that the job gives them."""
+    from pyspark.sql import functions
+
+    assert source.value is not None
+    if source.value.schema is None:
+        return [f"{_PARSED}.*"]
+    fields = ((functions.col(_PARSED).getField(name), name, kind) for name, kind in source.schema)
+    return [getattr(field, "try_cast", field.cast)(kind).alias(name) for field, name, kind in fields]
+
+
+def _shown_value(source: Source) -> Column:
+    """A value as it came, as text; bytes that are none in base 64."""
+    from pyspark.sql import functions
+
+    assert source.value is not None
+    value = functions.col("value")
+    return value.cast("string") if source.value.schema is None else functions.base64(value)
 
 
 def derived(frame: DataFrame, job: Job, source: Source | None = None) -> DataFrame:

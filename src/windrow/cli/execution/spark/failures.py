@@ -13,7 +13,7 @@ from typing import Any
 
 from windrow.cli.errors import JobError, JobFailed, JobInterrupted
 
-__all__ = ["first_line", "guarded"]
+__all__ = ["causes", "first_line", "guarded"]
 
 _TRACEBACK = "Traceback (most recent call last):"
 #: an exception as Python writes it: its class, with the module unless it is built in, and what it says
@@ -24,6 +24,8 @@ _END = re.compile(
     r"\s*$|\s*SQLSTATE:|\s+at |\s*\.\.\. \d+ more|Driver stacktrace:|=== |The above exception|During handling"
 )
 _STACK = "JVM stacktrace:"
+#: causes of causes that are looked at
+_DEEPEST = 20
 #: what is shown of errors that are not windrow's
 _LONGEST = 500
 
@@ -52,6 +54,24 @@ def first_line(error: BaseException) -> str:
         name, message = raised[-1]
         return ": ".join(part for part in (name.rpartition(".")[2], message) if part)[:_LONGEST]
     return _plain_line(_without_stack(lines), type(error).__name__)[:_LONGEST]
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, and what it came of: PySpark keeps the causes of Java's beside those of Python's.
+
+    >>> try:
+    ...     raise ValueError("outside") from OSError("inside")
+    ... except ValueError as error:
+    ...     [str(each) for each in causes(error)]
+    ['outside', 'inside']
+    """
+    found: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if found is None:
+            return
+        yield found
+        beneath = getattr(found, "_cause", None)
+        found = beneath if isinstance(beneath, BaseException) else found.__cause__
 
 
 def _raised(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,7 @@ def check_packages(job: Job) -> None:
     given = _Given(job)
     for table, name, options in (
         *((source.table, source.format, source.options) for source in job.sources),
+        *(("source.value", s.value.format, ()) for s in job.sources if s.value is not None),
         *((sink.table, sink.format, sink.options) for sink in job.sinks),
     ):
         _check_format(job, table, name, options, given)

@@ -31,6 +31,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         rows=_rows(counts, progress),
         late=int(counts.get("rows_late") or 0),
         late_pairs={reason: n for reason in REASONS if (n := int(counts.get(f"late_pairs_{reason}") or 0))},
+        late_at=[_at(moment, is_integer_time) for moment in _late_times(progress)],
         rejected=int(counts.get("rows_rejected") or 0),
         windows=int(counts.get("windows_fired") or 0),
         corrected=int(counts.get("windows_corrected") or 0),
@@ -51,6 +52,18 @@ def _state_bytes(counts: dict[str, Any], held: int) -> int:
     """What windrow holds; as before where no rows came and no watermark moved, so that no bucket counted."""
     has_counted = any(counts.get(name) for name in ("rows_in", "state_bytes_read", "state_bytes"))
     return int(counts.get("state_bytes") or 0) if has_counted else held
+
+
+def _late_times(progress: Mapping[str, Any]) -> list[int]:
+    return sorted(set(observed(progress, "windrow_late").get("late_at") or ()))
+
+
+def _at(units: int, is_integer_time: bool) -> Any:
+    """A time of the query; one beyond the years 1 to 9999 is a number of microseconds."""
+    try:
+        return units if is_integer_time else _EPOCH + dt.timedelta(microseconds=units)
+    except OverflowError:
+        return units
 
 
 def _moment(text: str | None, is_integer_time: bool) -> Any:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from windrow.cli.errors import JobError, JobFailed
+from windrow.cli.execution.spark.failures import causes
 from windrow.cli.execution.spark.packages import check_packages
 from windrow.cli.job import Job
 from windrow.cli.job.secrets import SECRET_NAMES, Setting, scrubbed
@@ -96,6 +97,7 @@ def _whole_errors_in_the_log(job: Job, verbose: bool) -> Iterator[None]:
         if verbose:
             raise
         lines = traceback.format_exception(failure.__cause__ or failure)
+        lines += [f"caused by {str(each).strip()}\n" for each in list(causes(failure))[2:]]
         try:
             with os.fdopen(_opened_log(), "w", encoding="utf-8") as file:
                 file.write(scrubbed("".join(lines), job.settings))

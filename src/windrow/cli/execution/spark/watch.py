@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from windrow.cli.errors import JobFailed, JobInterrupted
-from windrow.cli.execution.spark.failures import first_line
+from windrow.cli.execution.spark.brokers import BrokerWatch
+from windrow.cli.execution.spark.outages import failure_line
 from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.job import Job
 from windrow.cli.record import Record
@@ -32,10 +33,12 @@ def watch(
     """Until the stream ends; whether it was asked to. ``is_fed``: more input may come; once it does not and
     all is done, the stream is stopped."""
     seen: set[tuple[int, str]] = set()
+    brokers = BrokerWatch(job, reporter.note)
     with Stopping(lambda: reporter.note("stopping after this micro-batch (again: at once) ...")) as stopping:
         try:
             while stream.isActive:
                 fresh = _drained(job, stream, record, reporter, seen)
+                brokers.look(fresh)
                 if stopping.asked and (fresh or not stream.status["isTriggerActive"]):
                     break
                 if is_fed is not None and not is_fed():
@@ -44,7 +47,7 @@ def watch(
                 time.sleep(_PAUSE)
             stream.stop()
             _drained(job, stream, record, reporter, seen)
-            _raise_failure(stream)
+            _raise_failure(job, stream)
         except KeyboardInterrupt:
             stream.stop()
             raise JobInterrupted from None
@@ -67,7 +70,7 @@ def _drained(job: Job, stream: Any, record: Record, reporter: Reporter, seen: se
     return fresh
 
 
-def _raise_failure(stream: Any) -> None:
+def _raise_failure(job: Job, stream: Any) -> None:
     error = stream.exception()
     if error is not None:
-        raise JobFailed(first_line(error)) from error
+        raise JobFailed(failure_line(job, error)) from error

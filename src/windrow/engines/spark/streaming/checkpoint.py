@@ -117,8 +117,10 @@ def operators_of(checkpoint: str, spark: SparkSession) -> list[int]:
     metadata = spark.read.format("state-metadata").load(checkpoint)
     found = metadata.select("operatorId", "operatorName", "operatorProperties").collect()
     own = sorted({number for number, _, properties in found if _is_own(properties)})
-    if own or (not found and _is_fresh(checkpoint, spark)):
-        return own
+    if own or not found:
+        is_fresh = _is_fresh(checkpoint, spark)  # a first micro-batch that failed leaves the operator's name
+        if own or is_fresh:
+            return [] if is_fresh else own
     others = ", ".join(sorted({name for _, name, _ in found}))
     held = f"state of {others}" if others else "a stream without state"
     raise ValueError(

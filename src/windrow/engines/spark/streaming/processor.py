@@ -46,13 +46,13 @@ _VALUE = StructType([StructField("value", BinaryType())])
 def stepped_type(results: StructType) -> StructType:
     """What a step gives, as Spark has it: a list for each column of the results, and counts."""
     from windrow.engines.spark.worker.streaming.result_rows import VALUE
-    from windrow.engines.spark.worker.streaming.step import COUNTED
+    from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT
 
     lists = [
         StructField(name, ArrayType(kind if at == name else StructType([StructField(VALUE, kind)])))
         for (name, at), kind in zip(result_columns(results), (f.dataType for f in results), strict=True)
     ]
-    return StructType([*lists, *(StructField(name, LongType()) for name in COUNTED)])
+    return StructType([*lists, *(StructField(name, LongType()) for name in (*COUNTED, LATE_AT))])
 
 
 def result_columns(results: StructType) -> list[tuple[str, str]]:
@@ -126,7 +126,7 @@ class BucketProcessor(StatefulProcessor):
         left_out: Sequence[bytes] = (),
     ) -> Iterator[Row]:
         from windrow.engines.spark.worker.streaming.result_rows import list_columns
-        from windrow.engines.spark.worker.streaming.step import COUNTED
+        from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT
 
         self._seen.add(bucket)
         about = (watermark_ms, rejected, self._buckets, self._query_id)
@@ -136,10 +136,14 @@ class BucketProcessor(StatefulProcessor):
         if stepped.has_moved:
             self._handle.registerTimer(max(watermark_ms, 0) + 1)
         names = [name for name, _ in result_columns(self._results)]
-        yield Row(**dict.fromkeys(names), **dict(zip(COUNTED, stepped.counts, strict=True)))
-        fields, none = _arrow_fields(self._results), dict.fromkeys(COUNTED, 0)
+        # in the order of the columns
+        nothing = dict.fromkeys(names) | dict.fromkeys(COUNTED, 0) | {LATE_AT: None}
+        yield Row(**nothing | dict(zip(COUNTED, stepped.counts, strict=True)))
+        for moment in stepped.late_times:
+            yield Row(**nothing | {LATE_AT: moment})
+        fields = _arrow_fields(self._results)
         for lists in list_columns(fields, stepped.results, stepped.handed_back(left_out)):
-            yield Row(**dict(zip(names, lists, strict=True)), **none)
+            yield Row(**nothing | dict(zip(names, lists, strict=True)))
 
     def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
         from windrow.engines.spark.worker.streaming.step import step

@@ -22,7 +22,8 @@ from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, pack_batches
-from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_PAIRS
+from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT, LATE_PAIRS
+from windrow.engines.stream.late import MOST_TIMES
 from windrow.engines.stream.watermark import delay_ms
 from windrow.result_names import LATE, REJECTED, REJECTED_ROWS, extra_columns
 from windrow.rows.columns import needed_columns
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = [
+    "LATE_TIMES",
     "METRICS",
     "bucket_numbers",
     "check_stream",
@@ -44,6 +46,8 @@ __all__ = [
 
 #: the name under which counts are in Spark's progress
 METRICS = "windrow"
+#: the same of times of late rows, a few of very many; by itself, so that counts are numbers alone
+LATE_TIMES = "windrow_late"
 
 _EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
@@ -116,12 +120,14 @@ def unfolded(stepped: DataFrame, results: StructType) -> DataFrame:
 
     totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
     sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
+    shares = [k / (MOST_TIMES - 1) for k in range(MOST_TIMES)]
+    late_at = functions.percentile_approx(LATE_AT, shares).alias(LATE_AT)
     columns = result_columns(results)
     rows = functions.inline(functions.arrays_zip(*(name for name, _ in columns)))
     found = [
         functions.col(at).alias(field.name) for (_, at), field in zip(columns, results.fields, strict=True)
     ]
-    return stepped.observe(METRICS, *sums).select(rows).select(*found)
+    return stepped.observe(METRICS, *sums).observe(LATE_TIMES, late_at).select(rows).select(*found)
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:

@@ -105,7 +105,8 @@ def label_step(
     beside.save(log, waiting, counts.rows_in)
     read, written = (getattr(bucket, n) + getattr(beside, n) for n in ("bytes_read", "bytes_written"))
     held = beside.held_bytes + int(waiting.nbytes)
-    return Stepped(results, None, (*counted_since(before, counts), read, written, held), has_moved)
+    counted, times = (*counted_since(before, counts), read, written, held), tuple(state.late_times.tolist())
+    return Stepped(results, None, counted, has_moved, late_times=times)
 
 
 def _with_events(
@@ -117,6 +118,7 @@ def _with_events(
         return state, log
     _, state, rows = read_events(plan, state, pa.concat_tables([read_rows(blob) for blob in blobs]))
     in_time = rows.times >= judged_at(plan, state)
+    state = state.with_late_times(rows.times[~in_time])
     rows = rows.where(in_time)
     if len(rows):
         table = plain_table(rows.table, plain_schema(state).names)

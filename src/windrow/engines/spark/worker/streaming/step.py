@@ -33,6 +33,7 @@ from windrow.slicing.limits import one_step
 
 __all__ = [
     "COUNTED",
+    "LATE_AT",
     "LATE_PAIRS",
     "Stepped",
     "bucket_place",
@@ -45,6 +46,8 @@ __all__ = [
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
+#: the column of a time at which rows were late
+LATE_AT = "late_at"
 #: what a step counts, in the order of the columns that carry it; the last is what the bucket holds after it
 COUNTED = (
     "rows_in",
@@ -85,6 +88,8 @@ class Stepped:
     #: whether the watermark has moved since the step before; so it has in the first
     has_moved: bool
     rejected: tuple[pa.Table, ...] = ()
+    #: times of rows that came too late for some window, a few of very many
+    late_times: tuple[int, ...] = ()
 
     def handed_back(self, left_out: Sequence[bytes] = ()) -> dict[str, Sequence[pa.Table]]:
         """Rows that come back, by the column they come in. ``left_out``: what did not reach the step."""
@@ -128,7 +133,8 @@ def step(
     bucket.save(plan, state)
     moved = (bucket.bytes_read, bucket.bytes_written)
     counts = (*counted_since(before, state.counts), *moved, state.nbytes)
-    return Stepped(results, late, counts, has_moved, handed_back)
+    times = tuple(state.late_times.tolist())
+    return Stepped(results, late, counts, has_moved, handed_back, times)
 
 
 def bucket_place(bucket: int) -> bytes:
