@@ -40,7 +40,7 @@ class Metrics:
     state_bytes: int = 0
     #: the watermark as a time of the query's time column; None: there is none yet
     watermark: Any = None
-    #: times of rows of the last push that came too late for some window; of very many, a few of them
+    #: times of rows of the last push that came too late for some window; of very many, a few; not stored
     late_times: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
