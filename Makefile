@@ -66,7 +66,6 @@ soak: $(READY) ## An operator and a stream under a steady load for an hour: memo
 
 compat: $(READY) ## Run cases with PySpark 3.5 to 4.3, an environment each in .cache/compat; ends with a table
 	$(BIN)/python tests/compat.py $(COMPAT_ARGS)
-	PYTHONPATH=tests:examples/kafka $(BIN)/python tests/table_formats.py
 
 package: $(READY) ## Build sdist and wheel, and try the wheel with Python 3.11 to 3.13; ends with a table
 	$(BIN)/python tests/package.py $(PACKAGE_ARGS)

@@ -43,14 +43,13 @@ class SparkTables:
         options = {option.name: option.value for option in sink.options}
         if sink.format == "kafka":
             return self._from_kafka(sink, options)
-        place = sink.path or options.get("path")
-        if place is None:
+        if sink.path is None:
             raise JobError(
                 f"{self._job.file}: [{sink.table}] format: {sink.format!r} cannot be read back: windrow "
                 f"verify reads files, tables with a path, and kafka"
             )
         try:
-            return self._spark.read.format(sink.format).options(**options).load(place).toArrow()
+            return self._spark.read.format(sink.format).options(**options).load(sink.path).toArrow()
         except Exception as error:
             if "PATH_NOT_FOUND" in str(error) or "UNABLE_TO_INFER_SCHEMA" in str(error):
                 return None

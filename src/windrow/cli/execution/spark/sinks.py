@@ -2,8 +2,8 @@
 all of them micro-batch by micro-batch.
 
 Files of a micro-batch lie in a folder of its own, which a repetition of the micro-batch writes anew: exactly
-once. Tables of Delta and Iceberg know which micro-batches they have. Other formats may get a micro-batch
-again that was written when the job was killed.
+once. Delta is told the number of the micro-batch, and leaves out one that it has. Other formats may get a
+micro-batch again that was written when the job was killed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from windrow.cli.execution.spark.kafka import with_kafka_values
-from windrow.cli.execution.spark.written_once import WrittenOnce
 from windrow.cli.job import FILE_FORMATS, Job, Sink
 from windrow.cli.show.tables import text_table
 from windrow.engines.spark.streaming.late import sink_all
@@ -47,16 +46,15 @@ def stream_writer(job: Job, result: DataFrame) -> DataStreamWriter:
 
 
 def _batch_writer(job: Job, sink: Sink) -> Callable[[Any, int], None]:
-    once = WrittenOnce(job, sink)
-
     def write(frame: DataFrame, number: int) -> None:
-        if frame.isEmpty() or once.is_there(frame.sparkSession, number):
+        if frame.isEmpty():
             return
         if sink.format in FILE_FORMATS:
             folder = f"{sink.path}/micro_batch={number}"
             frame.write.format(sink.format).options(**_options(sink)).mode("overwrite").save(folder)
             return
-        write_frame(job, sink, frame, "append", once.options(number))
+        once = {"txnAppId": f"{job.name} {sink.table}", "txnVersion": str(number)}
+        write_frame(job, sink, frame, "append", once if sink.format == "delta" else {})
 
     return write
 
