@@ -51,7 +51,9 @@ def connector_jars(folder: Path) -> Path:
             f"org.apache.commons:commons-pool2:{_POOL}",
         ]
         try:
-            return _fetched(folder, f"connector-{connector}-{tokens}", [(each, False) for each in coordinates])
+            return _fetched(
+                folder, f"connector-{connector}-{tokens}", [(each, False) for each in coordinates]
+            )
         except NotFetched as error:
             failures.append(str(error))
     raise NotFetched("; ".join(failures))
