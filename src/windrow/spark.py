@@ -14,8 +14,9 @@ from windrow.engines.spark.observed import counted
 from windrow.engines.spark.session import SETTINGS, DefaultPartitions, session
 from windrow.engines.spark.streaming.checkpoint import check_checkpoint
 from windrow.engines.spark.streaming.copies import fork, rescale
-from windrow.engines.spark.streaming.inspect import inspect_state, watermark_of_state
+from windrow.engines.spark.streaming.inspect import inspect_state
 from windrow.engines.spark.streaming.late import sink_all, sink_both, split_late, split_rejected
+from windrow.engines.spark.streaming.takeover import find_cut, watermark_of_state
 from windrow.engines.spark.streaming.verify import Verified, check_state
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "check_checkpoint",
     "check_state",
     "counted",
+    "find_cut",
     "fork",
     "inspect_state",
     "rescale",

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.shipping import packed
-from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
-from windrow.engines.spark.worker.streaming.history_task import history_entries
+from windrow.engines.spark.worker.streaming.history_task import History
 from windrow.engines.spark.worker.streaming.pack_task import LEFT_OUT, REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
 from windrow.errors import CorruptState
@@ -53,14 +51,6 @@ class DictEntries:
     def delete_block(self, name: str) -> None:
         del self.blocks[name]
 
-    def put(self, name: str, data: bytes) -> None:
-        """An entry by the name that it has in Spark's state."""
-        {HEADER: self.set_header, FENCE: self.set_fence}.get(name, lambda _: self.set_block(name, data))(data)
-
-
-def of_bucket(batch: pa.RecordBatch, bucket: int) -> pa.RecordBatch:
-    return batch.filter(pc.equal(batch.column("bucket"), bucket))
-
 
 class PackedStream:
     """What Spark does with a query: micro-batches, each judged by the watermark of the one before."""
@@ -68,6 +58,7 @@ class PackedStream:
     def __init__(self, query: Any, schema: pa.Schema, query_id: str | None = None) -> None:
         self.query_id, self.since = query_id, START_OF_TIME
         self.query, self.schema = query, schema
+        self.histories: dict[int, History] = {}
         self.entries = {bucket: DictEntries(bucket_place(bucket)) for bucket in BUCKETS}
         self.late: list[Any] = []
         self.rejected: list[Any] = []
@@ -77,11 +68,10 @@ class PackedStream:
         """The state that history leads to, in Arrow batches of few rows."""
         payload, self.since = packed(self.query), until
         batches = list(pack_batches(payload, self.schema, BUCKETS, past.to_batches(max_chunksize=3), 4))
-        for bucket in BUCKETS:
-            mine = [of_bucket(batch, bucket) for batch in batches]
-            for entries in history_entries(payload, self.schema, len(BUCKETS), until, mine):
-                for entry in entries.to_pylist():
-                    self.entries[bucket].put(entry["name"], entry["value"])
+        self.histories = {bucket: History(payload, self.schema, until) for bucket in BUCKETS}
+        for row in (row for batch in batches for row in batch.to_pylist()):
+            clock = None if row["clock"] is None else round(row["clock"].timestamp() * 1e6)
+            self.histories[row["bucket"]].add(clock, row["blob"])
 
     def batch(self, table: pa.Table, watermark_ms: int) -> list[Any]:
         """One micro-batch, in two Arrow batches; results as dicts."""
@@ -95,14 +85,16 @@ class PackedStream:
         results: list[Any] = []
         for bucket in BUCKETS:
             blobs = [row["blob"] for row in rows if row["bucket"] == bucket and row["blob"] is not None]
-            if blobs or rows or self.entries[bucket].head is not None:
+            past = self.histories.pop(bucket, None)
+            if blobs or rows or past or self.entries[bucket].head is not None:
                 rejected = {
                     reason: sum(row[reason] or 0 for row in rows if row["bucket"] == bucket)
                     for reason in REJECTED
                 }
                 entries = self.entries[bucket]
                 told = (watermark_ms, rejected, len(BUCKETS), self.query_id, self.since)
-                stepped = step(payload, self.schema, entries, blobs, *told)
+                begun = None if past is None else past.settled()
+                stepped = step(payload, self.schema, entries, blobs, *told, begun)
                 results += stepped.results.to_pylist()
                 self.late += [] if stepped.late is None else stepped.late.to_pylist()
                 left = [

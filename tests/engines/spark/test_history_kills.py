@@ -5,10 +5,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,15 +14,11 @@ import pyarrow.parquet as pq
 
 from support import chaos_job
 from support.chaos_counts import Tally, counted, how_many
-from support.java import JAVA
-from support.patient_python import write_program
-from support.processes import environment_without_spark, kill_group, spawn, wait_for
+from support.killed_jobs import kill_after, started
 from windrow.testing import assert_same_results
 
 #: how often each is killed
 KILLS = how_many("WINDROW_CHAOS_HISTORY_KILLS", 1)
-#: seconds that the first micro-batch, and rescaling, are given at most before they are killed
-PAUSE = 4.0
 START = datetime(2024, 5, 1, tzinfo=UTC)
 CUT = chaos_job.HISTORY_UNTIL
 #: minutes of history, and in all; the last one is far ahead, so that all windows before it come out
@@ -63,18 +55,6 @@ def write_input(folder: Path) -> None:
         path = folder / "input" / f"{number:04}.parquet"
         pq.write_table(table, path)
         os.utime(path, (1_700_000_000 + number,) * 2)
-
-
-def started(folder: Path, *command: str) -> subprocess.Popen[bytes]:
-    own = {"PYSPARK_PYTHON": write_program(folder), "JDK_JAVA_OPTIONS": JAVA}
-    return spawn([sys.executable, *command], environment_without_spark() | own, folder / "log")
-
-
-def kill_after(process: subprocess.Popen[bytes], what: str, has_begun: Callable[[], bool]) -> None:
-    """Kill -9 a process, and all that it started, at some moment after something has begun."""
-    wait_for(what, lambda: has_begun() or process.poll() is not None)
-    time.sleep(random.uniform(0, PAUSE))
-    kill_group(process)
 
 
 def test_a_stream_that_is_killed_while_it_takes_history_takes_it_once(tmp_path: Path) -> None:

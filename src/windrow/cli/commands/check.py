@@ -168,5 +168,7 @@ def _check_checkpoint(job: Job) -> None:
         say_line(f"skip  checkpoint: windrow run checks it at its start; here {why}")
         return
     with open_session(job) as spark:
-        guarded(check_goes_on, job, spark)
+        notes = guarded(check_goes_on, job, spark)
     say_line("ok    checkpoint: the job goes on from it")
+    for note in notes:
+        say_line(f"note  {note}")

@@ -44,7 +44,8 @@ def _lines(job: Job) -> Iterator[str]:
     if job.labels is not None:
         yield from _labels(job, job.labels)
     if job.history is not None:
-        past, until = job.history.source, job.history.until
+        past, until, old = job.history.source, job.history.until, job.history.takes_over
+        until = until if old is None else f"the watermark of {old}, or where this stream took over"
         ends = "" if until is None else f", rows before {until}"
         yield f"history: {past.format}{_at(past.path)}{_options(past.options)}{ends}"
         yield from _derived(job, past)

@@ -70,6 +70,7 @@ gap = "1m"
 # format = "parquet"
 # path = "archive"
 # until = 2024-05-01T00:00:00Z   # the stream's rows from before it are left out
+# takes_over = "old"        # in place of until: the checkpoint of a stream that this one replaces
 
 [agg]                       # result column = aggregate(column, ...)
 longest = "max(len)"

@@ -9,16 +9,16 @@ from typing import Any
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import known_columns
-from windrow.cli.job.model import History, Source
-from windrow.cli.job.places import Places
+from windrow.cli.job.model import History, Sink, Source
+from windrow.cli.job.places import Places, placed
 from windrow.cli.job.source import check_time, read_source
 from windrow.names import check_columns
 from windrow.query import Query
 from windrow.rows.columns import needed_columns
 
-__all__ = ["HISTORY_KEYS", "read_history"]
+__all__ = ["HISTORY_KEYS", "check_takeover", "read_history"]
 
-HISTORY_KEYS = ("format", "path", "options", "schema", "columns", "where", "until")
+HISTORY_KEYS = ("format", "path", "options", "schema", "columns", "where", "until", "takes_over")
 
 
 def read_history(
@@ -35,12 +35,26 @@ def read_history(
     if query.asof_over is not None:
         raise JobError(f"{places.at('history')}: history is for windows and rolling: take [history] out")
     fields = Fields(data["history"], places, "history", HISTORY_KEYS)
-    found = History(read_source(fields, file), _until(fields))
+    takes_over = placed(fields.text("takes_over", None), file)
+    if takes_over is not None and "until" in fields.data:
+        fields.refuse("takes_over", "it says where history ends, and so does until: take one of them out")
+    found = History(read_source(fields, file), _until(fields), takes_over)
     names = known_columns(found.source)
     if names:
         fields.checked("", check_columns, needed_columns(query), names, "history")
         check_time(found.source, query.time, fields)
     return found
+
+
+def check_takeover(history: History | None, sink: Sink, places: Places) -> None:
+    """Refuse a stream that takes over from another on the same checkpoint, or on none."""
+    if history is None or history.takes_over is None:
+        return
+    if sink.checkpoint is None or Path(sink.checkpoint) == Path(history.takes_over):
+        raise JobError(
+            f"{places.at('history', 'takes_over')}: name another checkpoint in [sink], and another path for "
+            f"files: Spark takes the state that history leads to only into an empty checkpoint"
+        )
 
 
 def _until(fields: Fields) -> Any:

@@ -90,6 +90,8 @@ class History:
 
     source: Source
     until: Any
+    #: the checkpoint of a stream that this one takes over from: its watermark is where history ends
+    takes_over: str | None = None
 
     def arguments(self, table: Any) -> dict[str, Any]:
         """What ``Query.run`` and ``Query.open`` are given besides."""

@@ -13,7 +13,7 @@ from windrow.cli.job.dead_letters import DEAD_LETTERS, check_settings, read_dead
 from windrow.cli.job.fields import REQUIRED, Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
 from windrow.cli.job.frames import check_stream
-from windrow.cli.job.history import read_history
+from windrow.cli.job.history import check_takeover, read_history
 from windrow.cli.job.labels import read_labels
 from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
 from windrow.cli.job.places import Places, placed
@@ -142,6 +142,7 @@ def _job(
     sink_fields = Fields(data["sink"], places, "sink", SINK_KEYS)
     spark = read_spark(Fields(data.get("spark", {}), places, "spark", SPARK_KEYS), file, conf)
     sink = _sink(sink_fields, source, file)
+    check_takeover(history, sink, places)
     _check_output(asked, source, labels, sink, sink_fields, events, data)
     late, rejected = (read_dead_letters(name, data, places, file, source, sink) for name in DEAD_LETTERS)
     return Job(file, source, asked, sink, spark, labels, history, late, rejected)

@@ -91,6 +91,7 @@ _KEYS: dict[str, Schema] = {
     "min_count": _described({"type": "integer", "minimum": 0}, "An aggregate over fewer values is null."),
     "max_windows": _described(_COUNT, "A step that would give more windows is refused."),
     "until": _described({"type": ["string", "integer"]}, "Where history ends."),
+    "takes_over": _described(_TEXT, "The checkpoint of a stream that this one goes on for, with more."),
     "size": _described(_SIZES, "How far back rows are seen: one size, several, or names of sizes."),
     "rows": _described(_COUNTS, "How many rows are seen."),
     "evict_while": _described(_TEXT, "A policy over total and old, such as 'total.n - old.n >= 3'."),

@@ -37,7 +37,7 @@ from windrow.engines.stream.results import ResultTypes, result_table
 from windrow.engines.stream.snapshot import restored_value, snapshot_of, unpack_snapshot
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import pushed
-from windrow.engines.stream.stored_query import adds_to
+from windrow.engines.stream.stored_query import added_names
 from windrow.engines.stream.watermark import Judge, check_judge, idle_watermark
 from windrow.engines.stream.watermark_values import (
     is_integer_time,
@@ -121,7 +121,7 @@ class Operator(EventInput):
         operator = cls(query, clock=clock, now=now, judge=judge)
         value = unpack_snapshot(snapshot)
         operator._plan, state = restored_value(operator._plan, value, None)
-        operator._has_additions = adds_to(query, value["query"])
+        operator._has_additions = bool(added_names(query, value["query"]))
         operator._events.put_back(state.events)
         operator._state = with_fields(state, events=())
         return operator

@@ -18,7 +18,7 @@ from windrow.state.checks import making_sense, require
 from windrow.windows import Duration, Window, parse_duration
 
 __all__ = [
-    "adds_to",
+    "added_names",
     "allowed_before",
     "check_kept_columns",
     "check_query",
@@ -96,10 +96,10 @@ def known_windows(query: Spec, stored: dict[str, Any]) -> dict[str, Window]:
     return {name: windows[name] for name in stored["windows"] if name in windows}
 
 
-def adds_to(query: Spec, stored: dict[str, Any]) -> bool:
-    """Whether a query has windows or aggregates that were not there when its state was stored."""
-    windows, aggregates = ({name for name, _ in each} for each in (query.windows, query.aggregates))
-    return not (windows <= set(stored["windows"]) and aggregates <= set(stored["aggregates"]))
+def added_names(query: Spec, stored: dict[str, Any]) -> list[str]:
+    """The windows and aggregates of a query that were not there when its state was stored."""
+    windows = [name for name, _ in query.windows if name not in stored["windows"]]
+    return windows + [name for name, _ in query.aggregates if name not in stored["aggregates"]]
 
 
 def removes_from(query: Spec, stored: dict[str, Any]) -> bool:

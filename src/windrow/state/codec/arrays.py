@@ -1,7 +1,6 @@
 """Numpy arrays and scalars as their bytes, Arrow data as Arrow IPC; both are imported only when met.
 
-Columns of 64-bit integers that are near each other are stored as what they are above the least of them, in as
-few bytes as that takes: keys, times and counts of slices shrink to a fraction.
+Columns of 64-bit integers are packed where that shrinks them (:mod:`windrow.state.codec.integers`).
 A dtype is written as data (letters, or fields with offsets) and checked before it is built; objects, which
 numpy would pickle, have no stored form. Arrow data from a store is validated in full before it is used.
 Cost: a copy of the data.
@@ -35,14 +34,9 @@ def write(writer: Writer, value: Any) -> None:
         raise UnstorableValue(f"numpy's {type(value).__name__} has no stored form: use a plain numpy array")
     array = np.asarray(value)
     if type(value) is np.ndarray and array.ndim == 1 and array.dtype == np.int64 and len(array) >= _FEWEST:
-        least, most = int(array.min()), int(array.max())
-        width = next((n for n in (1, 2, 4) if most - least < 1 << 8 * n), None)
-        if width is not None:
-            writer.out += b"N"
-            writer.write(least)
-            writer.length(width)
-            narrow: Any = (array - least).astype(f"<u{width}")
-            writer.blob(b"b", memoryview(narrow.view(np.uint8)))
+        from windrow.state.codec.integers import write_packed
+
+        if write_packed(writer, array):
             return
     writer.out += b"A" if type(value) is np.ndarray else b"S"
     writer.write(_described(array.dtype))
@@ -119,6 +113,7 @@ def read_array(reader: Reader) -> Any:
 
 
 def read_narrow(reader: Reader) -> Any:
+    """Packed integers as they were up to format 5."""
     import numpy as np
 
     least, width, data = reader.expect(int), reader.length(), reader.expect(bytes)

@@ -8,8 +8,9 @@ The checksum covers all but itself. ``kind`` says what the frame is for ("manife
 is never taken for another. The payload is a tagged value (:mod:`windrow.state.codec.writing`).
 
 Invariant: bytes from anywhere decode to the value that was packed, or raise a :class:`StateError`. Nothing in
-them is executed, and no more memory is taken than a small multiple of their length (Arrow data excepted: its
-own reader decompresses what others may have compressed).
+them is executed, and no more memory is taken than a multiple of their length: for the most part a small one,
+64 times for integers that are stored as bits (Arrow data excepted: its own reader decompresses what others
+may have compressed).
 Cost: O(size); numpy and Arrow data are copied whole, never an element at a time.
 """
 
@@ -39,9 +40,9 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 5
-#: formats that are read: in 4, no partials are values that are kept
-READS = (4, VERSION)
+VERSION = 6
+#: formats that are read: in 4, no partials are values that are kept; up to 5, integers are packed otherwise
+READS = (4, 5, VERSION)
 _TAIL = struct.Struct("<QI")
 
 

@@ -154,6 +154,12 @@ def _read_dict(reader: Reader) -> dict[Any, Any]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
+def _read_packed(reader: Reader) -> Any:
+    from windrow.state.codec import integers
+
+    return integers.read_packed(reader)
+
+
 def _read_array(name: str) -> Callable[[Reader], Any]:
     def read(reader: Reader) -> Any:
         from windrow.state.codec import arrays
@@ -186,6 +192,7 @@ _BY_TAG: dict[bytes, Callable[[Reader], Any]] = {
     b"@": _read_special,
     b"A": _read_array("read_array"),
     b"N": _read_array("read_narrow"),
+    b"P": _read_packed,
     b"S": _read_array("read_scalar"),
     b"W": _read_array("read_arrow"),
 }

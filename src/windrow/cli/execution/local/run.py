@@ -122,6 +122,11 @@ def _history_arguments(job: Job) -> dict[str, Any]:
     """What an operator begins with."""
     if job.history is None:
         return {}
+    if job.history.takes_over is not None:
+        raise JobError(
+            f"{job.file}: [history] takes_over: only Spark reads the checkpoint of its stream: take out "
+            f"--engine local, or write until in its place, with the watermark that windrow state show gives"
+        )
     source = job.history.source
     tables = DerivedRows(job, source).of(read_batches(source, _HISTORY_ROWS))
     return job.history.arguments(_joined(list(tables), "[history]"))

@@ -22,20 +22,30 @@ __all__ = ["check_goes_on", "check_results", "has_begun"]
 _LOGGED = ("parquet", "csv", "json", "orc", "xml", "avro")
 
 
-def check_goes_on(job: Job, spark: SparkSession) -> None:
-    """Refuse a checkpoint of another query now: the stream would when rows come, which may be much later."""
+def check_goes_on(job: Job, spark: SparkSession) -> list[str]:
+    """Refuse a checkpoint of another query now: the stream would when rows come, which may be much later.
+    Gives what there is to say of one that fits."""
     from windrow.spark import check_checkpoint
 
-    if job.sink.checkpoint is None:
-        return
+    checkpoint = job.sink.checkpoint
+    if checkpoint is None:
+        return []
     try:
-        check_checkpoint(job.query, job.sink.checkpoint, spark)
+        added = check_checkpoint(job.query, checkpoint, spark)
     except ValueError as error:
         afresh = "another checkpoint and another path" if job.sink.path else "another checkpoint"
         raise JobError(
             f"{job.file}: [sink] checkpoint {job.sink.checkpoint}: {str(error).removesuffix('.')}. To start "
             f"afresh, name {afresh}"
         ) from error
+    if not added:
+        return []
+    others = "another checkpoint and path" if job.sink.path else "another checkpoint"
+    return [
+        f"{', '.join(added)} {'was' if len(added) == 1 else 'were'} added since {checkpoint} was begun, and "
+        f"will see the rows from now on alone. To fill what was added from history, name {others} in [sink] "
+        f'and write takes_over = "{checkpoint}" in [history], with the rows before'
+    ]
 
 
 def check_results(job: Job) -> None:

@@ -31,7 +31,8 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
     """Run to the end, or until asked to stop. ``read_back``: keep results for a report."""
     frame = guarded(read_source, job, spark)
     if job.source.is_stream:
-        guarded(check_goes_on, job, spark)
+        for note in guarded(check_goes_on, job, spark):
+            reporter.note(note)
         stream, schema = guarded(start_stream, job, frame)
         was_stopped = watch(job, stream, record, reporter)
     else:
@@ -82,6 +83,18 @@ def _labels(job: Job, spark: SparkSession) -> dict[str, Any]:
     return {} if labels is None else labels.arguments(read_source(job, spark, labels.source))
 
 
+def _history(job: Job, spark: SparkSession) -> dict[str, Any]:
+    """What a stream begins with."""
+    if job.history is None:
+        return {}
+    found = job.history.arguments(read_source(job, spark, job.history.source))
+    if job.history.takes_over is not None:
+        from windrow.spark import find_cut
+
+        found["history_until"] = find_cut(job.history.takes_over, str(job.sink.checkpoint), spark)
+    return found
+
+
 def _rows_read(seen: Observation) -> int:
     """How many rows were read: 0 where Spark saw beforehand that nothing comes of them, as where no label is
     left. It has no count then, and to ask for it is an assertion that fails. The results are written."""
@@ -94,10 +107,8 @@ def _rows_read(seen: Observation) -> int:
 def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType]:
     """The running stream, and the schema of its results."""
     sink = job.sink
-    beside = _labels(job, frame.sparkSession)
-    if job.history is not None:
-        beside |= job.history.arguments(read_source(job, frame.sparkSession, job.history.source))
-    result = job.query.run(frame, **beside)
+    spark = frame.sparkSession
+    result = job.query.run(frame, **_labels(job, spark), **_history(job, spark))
     writer = stream_writer(job, result).queryName(job.name.replace("-", "_"))
     writer = writer.outputMode("update" if job.query.emit == "update" else "append")
     if sink.checkpoint is not None:

@@ -8,6 +8,7 @@ what it would refuse is refused, in the same words. Nothing is written. Cost: Sp
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from windrow.engines.spark.worker.streaming.wire import on_spark
 from windrow.engines.stream.persistence.stored_state import read_header
 from windrow.engines.stream.plan import Plan
 from windrow.errors import ChangedQuery, CorruptState
+from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ __all__ = [
     "buckets_of",
     "check_checkpoint",
     "entries_of",
+    "headers_of",
     "operators_of",
     "running_session",
+    "time_axis",
 ]
 
 #: into how many buckets keys are spread, where that is not the number of partitions
@@ -39,31 +43,33 @@ _MOST_BUCKETS = 100_000
 _NOTHING_YET = "STDS_COMMITTED_BATCH_UNAVAILABLE"
 
 
-def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = None) -> None:
-    """Raise what a stream of this query would raise on this checkpoint, once it had rows.
+def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = None) -> list[str]:
+    """Raise what a stream of this query would raise on this checkpoint, once it had rows. Gives the names of
+    windows and aggregates that were added: they see the rows from now on.
 
-    That is a ``ValueError`` which says what has changed: the query, except for windows and aggregates that
-    were added, or the number of partitions of a shuffle. A checkpoint that is not there, or in which nothing
-    was completed yet, is fine; one of something else than a windrow query is not."""
+    What is raised is a ``ValueError`` which says what has changed: the query, except for what was added or
+    removed, or the number of partitions of a shuffle. A checkpoint that is not there, or in which nothing was
+    completed yet, is fine; one of something else than a windrow query is not."""
     spark = running_session(spark)
-    operators = operators_of(checkpoint, spark)
-    refused = [_refused(query, checkpoint, spark, number) for number in operators]
-    first = next(iter(refused), None)
-    if first is not None and all(refused):  # of a stream with several queries of windrow's, it fits none
-        raise first
+    compared = [_compared(query, checkpoint, spark, number) for number in operators_of(checkpoint, spark)]
+    fitting = [found for found in compared if isinstance(found, list)]
+    if compared and not fitting:  # of a stream with several queries of windrow's, it fits none
+        refusal = compared[0]
+        assert isinstance(refusal, ChangedQuery)
+        raise refusal
+    return fitting[0] if fitting else []
 
 
-def _refused(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -> ChangedQuery | None:
-    from windrow.engines.spark.streaming.processor import HEADER
-
+def _compared(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -> ChangedQuery | list[str]:
+    """What was added to the query since; or why the state is of another one."""
     plan, buckets = Plan.of(on_spark(query)), bucket_count(spark, bool(query.by))
-    headers = entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'")
-    for bucket, _, data in headers.collect():
+    added: list[str] = []
+    for bucket, data in _header_entries(checkpoint, spark, operator):
         try:
-            kept_by(_Header(bucket_place(bucket), bytes(data)), buckets).check(plan)
+            added = kept_by(_Header(bucket_place(bucket), data), buckets).check(plan)
         except ChangedQuery as changed:
             return changed
-    return None
+    return added
 
 
 def bucket_count(session: SparkSession, has_keys: bool) -> int:
@@ -81,13 +87,29 @@ def bucket_count(session: SparkSession, has_keys: bool) -> int:
 
 def buckets_of(checkpoint: str, spark: SparkSession) -> int | None:
     """Over how many buckets a stream has spread its keys; None: it has completed nothing yet."""
+    for stored in headers_of(checkpoint, spark):
+        return int(stored.get("marks", {}).get(BUCKETS, 1))
+    return None
+
+
+def headers_of(checkpoint: str, spark: SparkSession) -> Iterator[dict[str, Any]]:
+    """The headers of all buckets, as plain values; none: nothing was completed yet."""
+    for operator in operators_of(checkpoint, spark):
+        for bucket, data in _header_entries(checkpoint, spark, operator):
+            yield read_header(data, bucket_place(bucket))
+
+
+def time_axis(header: dict[str, Any]) -> TimeAxis:
+    """How the stream with this header counts time."""
+    schema, settings = header["state"]["schema"].schema, header["query"]["settings"]
+    return TimeAxis(schema.field(settings["time"]).type)
+
+
+def _header_entries(checkpoint: str, spark: SparkSession, operator: int) -> Iterator[tuple[int, bytes]]:
     from windrow.engines.spark.streaming.processor import HEADER
 
-    for operator in operators_of(checkpoint, spark):
-        for bucket, _, data in entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'").take(1):
-            marks = read_header(bytes(data), bucket_place(bucket)).get("marks", {})
-            return int(marks.get(BUCKETS, 1))
-    return None
+    found = entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'").collect()
+    return ((bucket, bytes(data)) for bucket, _, data in found)
 
 
 def running_session(spark: SparkSession | None) -> SparkSession:

@@ -1,8 +1,8 @@
 """The state that a stream begins with, computed in batch from a DataFrame of what was before.
 
-History goes through the same folding as the stream's rows and is sorted by bucket; each bucket's state is
-made by one task: the entries that the stream's first micro-batch puts into Spark's state. Nothing runs before
-the stream starts. Where the stream goes on from its checkpoint, Spark does not look at history again.
+History goes through the same folding as the stream's rows; blobs go to the stream's first micro-batch, as
+Spark's initial state, and each bucket's step begins with the state that they lead to. Nothing runs before the
+stream starts. Where the stream goes on from its checkpoint, Spark does not look at history again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.packed_type import PACKED
-from windrow.engines.spark.worker.streaming.history_task import history_entries
 from windrow.engines.spark.worker.streaming.pack_task import pack_batches
 from windrow.engines.stream.watermark_values import read_moment
 from windrow.names import check_columns
@@ -26,7 +25,7 @@ from windrow.spec import Spec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["cut_of", "history_state"]
+__all__ = ["cut_of", "history_blobs"]
 
 
 def cut_of(query: Spec, schema: pa.Schema, until: Any) -> int:
@@ -37,24 +36,20 @@ def cut_of(query: Spec, schema: pa.Schema, until: Any) -> int:
     return read_moment(until, axis.is_integer, "history_until", query.time)
 
 
-def history_state(
+def history_blobs(
     query: Spec, rows: DataFrame, history: DataFrame, buckets: list[int], until: int
 ) -> DataFrame:
-    """The entries of all buckets: bucket, name, value. ``rows``: the stream's, with the columns it needs."""
+    """History in blobs, with its clocks: bucket, microseconds, blob. ``rows``: the stream's, with the columns
+    it needs."""
     past = _like(rows, history)
     if until > START_OF_TIME:
         past = past.where(f"{microseconds(query.time, arrow_schema(past))} < BIGINT('{until}')")
-    payload, encoded, count = packed(query), bytes(arrow_schema(past).serialize()), len(buckets)
+    payload, encoded = packed(query), bytes(arrow_schema(past).serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
 
-    def settle(batches: Iterable[Any]) -> Iterator[Any]:
-        return history_entries(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), count, until, batches)
-
-    blobs = mapped(past, pack, PACKED)
-    together = blobs.select("bucket", "clock", "blob").repartition("bucket").sortWithinPartitions("bucket")
-    return mapped(together, settle, "bucket int, name string, value binary")
+    return mapped(past, pack, PACKED).selectExpr("bucket", "unix_micros(clock) AS clock", "blob")
 
 
 def _like(rows: DataFrame, history: DataFrame) -> DataFrame:

@@ -1,5 +1,4 @@
-"""What is in the state of a stream: slices, and the watermark, read from its checkpoint with Spark's own
-reader."""
+"""What is in the state of a stream: its slices, read from its checkpoint with Spark's own reader."""
 
 from __future__ import annotations
 
@@ -9,17 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME
-from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session
+from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session, time_axis
 from windrow.engines.spark.worker.streaming.step import bucket_place
 from windrow.engines.stream.persistence.stored_state import is_of_rows, read_block, read_header
 from windrow.engines.stream.snapshot import read_places
-from windrow.engines.stream.watermark_values import shown_moment
-from windrow.rows.times import TimeAxis
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["inspect_state", "watermark_of_state"]
+__all__ = ["inspect_state"]
 
 
 def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Table:
@@ -38,25 +35,6 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
         table for number in operators for table in _tables(entries_of(checkpoint, spark, number).collect())
     ]
     return pa.concat_tables(found, promote_options="permissive") if found else _empty()
-
-
-def watermark_of_state(checkpoint: str, spark: SparkSession | None = None) -> Any:
-    """The watermark of a stream that is stopped, as the type of its time column has it; None: there is none
-    yet. All windows that end at it or before have come out, and no others: it is the ``history_until`` with
-    which a stream on another checkpoint takes over."""
-    from windrow.engines.spark.streaming.processor import HEADER
-
-    spark, found = running_session(spark), []
-    for operator in operators_of(checkpoint, spark):
-        for bucket, _, data in entries_of(checkpoint, spark, operator).where(f"name = '{HEADER}'").collect():
-            stored = read_header(bytes(data), bucket_place(bucket))
-            found.append((stored["state"]["watermark"], _axis(stored)))
-    moment, axis = min(found, key=lambda each: each[0], default=(START_OF_TIME, None))
-    return None if moment == START_OF_TIME else shown_moment(moment, axis)
-
-
-def _axis(stored: dict[str, Any]) -> TimeAxis:
-    return TimeAxis(stored["state"]["schema"].schema.field(stored["query"]["settings"]["time"]).type)
 
 
 def _tables(entries: list[Any]) -> list[pa.Table]:
@@ -89,7 +67,7 @@ def _bucket(bucket: int, header: bytes, blocks: dict[str, bytes]) -> pa.Table | 
 def _slices(bucket: int, stored: dict[str, Any], part: str, slices: dict[str, Any]) -> pa.Table:
     state = stored["state"]
     keys, firsts, lasts, _, since = read_places(slices)
-    axis = _axis(stored)
+    axis = time_axis(stored)
     count = len(keys)
     columns: dict[str, Any] = {"bucket": pa.array(np.full(count, bucket), pa.int32())}
     if state["keys"] is not None:

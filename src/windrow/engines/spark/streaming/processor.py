@@ -20,6 +20,7 @@ from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.errors import CorruptState
 
 if TYPE_CHECKING:
+    from windrow.engines.spark.worker.streaming.history_task import History
     from windrow.engines.spark.worker.streaming.label_step import Labels
     from windrow.engines.spark.worker.streaming.step import Stepped
 
@@ -89,6 +90,8 @@ class BucketProcessor(StatefulProcessor):
         self._handle = handle
         #: the buckets that this micro-batch has stepped: their timers, which expire after rows, add nothing
         self._seen: set[int] = set()
+        #: what history has of each bucket that was not stepped yet
+        self._histories: dict[int, History] = {}
         # one variable: each costs a task milliseconds before it starts
         self._entries = handle.getMapState(ENTRIES, _NAME, _VALUE)
         context = TaskContext.get()  # there is none where Spark only asks for the variables
@@ -109,8 +112,21 @@ class BucketProcessor(StatefulProcessor):
         return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected, left_out)
 
     def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: N802
-        """An entry of the state that history leads to, in the first micro-batch."""
-        self._entries.updateValue((initialState.name,), (initialState.value,))
+        """A part of history, in the first micro-batch: the bucket's step, which comes after, begins with all
+        of it. Where the micro-batch has nothing for the bucket, a timer that has expired already asks for the
+        step."""
+        from windrow.engines.spark.worker.streaming.history_task import History
+
+        bucket = key[0]
+        if bucket in self._seen:
+            raise RuntimeError(
+                "Spark gave a part of history after rows of the stream: raise "
+                "spark.sql.execution.arrow.maxRecordsPerBatch, so that a bucket comes as a whole"
+            )
+        if bucket not in self._histories:
+            self._histories[bucket] = History(self._payload, self._schema, self._since)
+            self._handle.registerTimer(max(timerValues.getCurrentWatermarkInMs(), 0))
+        self._histories[bucket].add(initialState.clock, initialState.blob)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802
         if key[0] in self._seen:
@@ -129,8 +145,10 @@ class BucketProcessor(StatefulProcessor):
         from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT
 
         self._seen.add(bucket)
+        history = self._histories.pop(bucket, None)
+        entries = _SparkEntries(self, bucket)
         about = (watermark_ms, rejected, self._buckets, self._query_id)
-        stepped = self._stepped_with(_SparkEntries(self, bucket), blobs, about)
+        stepped = self._stepped_with(entries, blobs, about, None if history is None else history.settled())
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself.
         if stepped.has_moved:
@@ -145,11 +163,12 @@ class BucketProcessor(StatefulProcessor):
         for lists in list_columns(fields, stepped.results, stepped.handed_back(left_out)):
             yield Row(**nothing | dict(zip(names, lists, strict=True)))
 
-    def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
+    def _stepped_with(
+        self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...], past: Any
+    ) -> Stepped:
         from windrow.engines.spark.worker.streaming.step import step
 
-        about = (*about, self._since)
-        return step(self._payload, self._schema, entries, blobs, *about)
+        return step(self._payload, self._schema, entries, blobs, *about, self._since, past)
 
     @property
     def _schema(self) -> Any:
@@ -158,7 +177,9 @@ class BucketProcessor(StatefulProcessor):
         return pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
 
     def close(self) -> None:
-        """Spark asks for it; state is safe when a step has ended."""
+        """State is safe when a step has ended, and every bucket with history has had one."""
+        if self._histories:
+            raise RuntimeError(f"buckets {sorted(self._histories)} were given history, and were not stepped")
 
 
 class LabelProcessor(BucketProcessor):
@@ -170,7 +191,9 @@ class LabelProcessor(BucketProcessor):
         super().__init__(payload, schema, results, buckets, since)
         self._labels = labels
 
-    def _stepped_with(self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...]) -> Stepped:
+    def _stepped_with(
+        self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...], past: Any
+    ) -> Stepped:
         from windrow.engines.spark.worker.streaming.label_step import label_step
 
         return label_step(self._payload, self._schema, self._labels, entries, blobs, *about)

@@ -17,7 +17,7 @@ from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
-from windrow.engines.spark.streaming.history import cut_of, history_state
+from windrow.engines.spark.streaming.history import cut_of, history_blobs
 from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
@@ -72,7 +72,7 @@ def run_stream(
     processor = BucketProcessor(payload, encoded, results, len(buckets), since)
     initial = None
     if history is not None:
-        initial = history_state(query, rows, history, buckets, since).groupBy("bucket")
+        initial = history_blobs(query, rows, history, buckets, since).groupBy("bucket")
     stepped = timed.groupBy("bucket").transformWithState(
         processor, stepped_type(results), mode, "eventTime", initial
     )

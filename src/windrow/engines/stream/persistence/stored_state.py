@@ -33,7 +33,7 @@ from windrow.engines.stream.snapshot import (
     snapshot_value,
 )
 from windrow.engines.stream.state import State
-from windrow.engines.stream.stored_query import adds_to, check_query
+from windrow.engines.stream.stored_query import added_names, check_query
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.slicing.blocks import Block, check_block
 from windrow.slicing.slices import HeldSlices
@@ -202,14 +202,17 @@ class StoredState:
     def __post_init__(self) -> None:
         self._rows = StoredRows(self, keeps=self.cache is None)
 
-    def check(self, plan: Plan) -> None:
-        """Raise if the state is of another query, or kept in another way; reads the header alone."""
+    def check(self, plan: Plan) -> list[str]:
+        """Raise if the state is of another query, or kept in another way; reads the header alone. Gives the
+        windows and aggregates that were added to the query."""
         data = self.entries.header()
-        if data is not None:
-            header = read_header(data, self.entries.place)
-            check_query(plan.query, header["query"])
-            # after the query, which says more: with other keys, the number of buckets differs, too
-            self._check_marks(header.get("marks", {}))
+        if data is None:
+            return []
+        header = read_header(data, self.entries.place)
+        check_query(plan.query, header["query"])
+        # after the query, which says more: with other keys, the number of buckets differs, too
+        self._check_marks(header.get("marks", {}))
+        return added_names(plan.query, header["query"])
 
     def load(self, plan: Plan, check: Callable[[bytes], None] | None = None) -> tuple[Plan, State] | None:
         """The state; None: there is none yet. ``check`` may refuse the header."""
@@ -229,7 +232,7 @@ class StoredState:
             following = self._loaded_header.get("following", 0)
             self._rows.following = whole("number of the next chunk", following, least, 2**62)
         found = restored_value(plan, self._loaded_header, self)
-        self.has_additions = adds_to(plan.query, self._loaded_header["query"])
+        self.has_additions = bool(added_names(plan.query, self._loaded_header["query"]))
         with making_sense("the header"):
             marks = dict(self._loaded_header.get("marks", {}))
             versions = [_version_of(entry.name) for entry in self._stored.values()]

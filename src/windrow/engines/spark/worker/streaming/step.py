@@ -71,8 +71,9 @@ _REMEDY = (
     "that of the partitions they lie in"
 )
 _ANEW = (
-    "; windows and aggregates that were added are filled on another checkpoint, with the watermark of this "
-    "one as history_until"
+    ". To fill windows and aggregates that were added, start on another checkpoint that takes over from this "
+    'one: takes_over = "THIS CHECKPOINT" in [history] of a job file, or history_until='
+    'wr.spark.find_cut("THIS CHECKPOINT", "ANOTHER") in Python'
 )
 #: version of the key-to-bucket hash, checked against stored state
 SPREADING = "windrow's way to spread keys"
@@ -108,16 +109,18 @@ def step(
     buckets: int,
     query_id: str | None = None,
     since: int = START_OF_TIME,
+    past: tuple[Plan, State] | None = None,
 ) -> Stepped:
     """Rows in blobs are judged by the watermark of the step before, as Spark does; then windows fire up to
     this step's. ``rejected``: rows that were left behind on the way here, by reason. ``buckets``: over how
     many keys are spread, which must never change. ``query_id``: of which stream this is, if that is known.
-    ``since``: where history ended that the state begins with."""
+    ``since``: where history ended that the state begins with. ``past``: what history leads to, in the first
+    step of a bucket."""
     fresh, nothing = begin(payload, schema)
     fenced = FencedEntries(entries)
     bucket = kept_by(fenced, buckets, query_id)
     loaded = bucket.load(fresh, fenced.check_header)
-    plan, state = loaded or (fresh, replace(nothing, history_until=since))
+    plan, state = loaded or past or (fresh, replace(nothing, history_until=since))
     check_cut(state, since, _ANEW)
     before = state.counts
     plan, state, due = take_blobs(plan, state, blobs)
