@@ -168,7 +168,8 @@ class BucketProcessor(StatefulProcessor):
     ) -> Stepped:
         from windrow.engines.spark.worker.streaming.step import step
 
-        return step(self._payload, self._schema, entries, blobs, *about, self._since, past)
+        about = (*about, self._since, past)
+        return step(self._payload, self._schema, entries, blobs, *about)
 
     @property
     def _schema(self) -> Any:
