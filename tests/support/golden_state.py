@@ -182,12 +182,13 @@ def go_on(operator: Any) -> list[Any]:
     found.append(operator.finish())
     if operator.query.late == "emit":
         found.append(operator.late_rows())
-    return [repr((table.schema, table.to_pylist())) for table in found] + [counts(operator)]
+    # how keys are held in groups decides in which order they come out
+    return [f"{table.schema} {sorted(map(repr, table.to_pylist()))}" for table in found] + [counts(operator)]
 
 
 def counts(operator: Any) -> str:
-    """What was counted; not how the state is held."""
-    held = ("slices", "keys", "rows_held", "state_bytes")
+    """What was counted; not how the state is held, nor what is of the last push alone."""
+    held = ("slices", "keys", "rows_held", "state_bytes", "late_times")
     return repr({name: value for name, value in asdict(operator.metrics).items() if name not in held})
 
 
