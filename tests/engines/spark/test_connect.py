@@ -1,4 +1,4 @@
-"""Spark Connect: cases of its own, and half of the tests of Spark by what they are about, on one session in a
+"""Spark Connect: cases of its own, and tests of Spark by what they are about, on one session in a
 process of its own. All of them run there with ``make compat``."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ test_worker_python.py::test_a_python_without_windrow_is_named
 """
 
 
-def test_half_of_the_tests_pass_on_spark_connect() -> None:
+def test_tests_of_most_files_pass_on_spark_connect() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not compat"]
     command += [str(HERE / test) for test in TESTS.split()]
     environment = environment_without_spark() | {"WINDROW_SESSION": "remote"}
