@@ -47,7 +47,7 @@ def test_times_of_the_summary_are_those_of_the_stream(
         return False
 
     monkeypatch.setattr(spark_session, "open_session", open_session)
-    monkeypatch.setattr(spark_run, "check_goes_on", lambda *_: None)
+    monkeypatch.setattr(spark_run, "check_goes_on", lambda *_: [])
     monkeypatch.setattr(spark_run, "read_source", lambda *_: None)
     monkeypatch.setattr(spark_run, "start_stream", lambda *_: (None, None))
     monkeypatch.setattr(spark_run, "watch", watch)
