@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,6 @@ from common import heading, machine, progress, table
 import windrow as wr
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.even_buckets import even_buckets
-from windrow.engines.spark.worker.streaming.history_task import DictEntries
 from windrow.engines.spark.worker.streaming.pack_task import pack_batches
 from windrow.engines.spark.worker.streaming.step import bucket_place, step
 
@@ -31,6 +31,37 @@ QUERY = (
     .window(wr.Sliding("60m", slide="1m"))
     .agg(total=wr.sum("v"))
 )
+
+
+@dataclass
+class Entries:
+    """The entries of a bucket, in memory."""
+
+    place: bytes
+    head: bytes | None = None
+    guard: bytes | None = None
+    blocks: dict[str, bytes] = field(default_factory=dict)
+
+    def header(self) -> bytes | None:
+        return self.head
+
+    def set_header(self, data: bytes) -> None:
+        self.head = data
+
+    def fence(self) -> bytes | None:
+        return self.guard
+
+    def set_fence(self, data: bytes) -> None:
+        self.guard = data
+
+    def block(self, name: str) -> bytes:
+        return self.blocks[name]
+
+    def set_block(self, name: str, data: bytes) -> None:
+        self.blocks[name] = data
+
+    def delete_block(self, name: str) -> None:
+        del self.blocks[name]
 
 
 def rows_of(batch: int, rows: int, keys: int) -> pa.Table:
@@ -46,7 +77,7 @@ def rows_of(batch: int, rows: int, keys: int) -> pa.Table:
 def seconds(buckets: int, rows: int, keys: int) -> float:
     """Processor time of a micro-batch."""
     payload, numbers = packed(QUERY), even_buckets(buckets, buckets)
-    entries = {number: DictEntries(bucket_place(number)) for number in numbers}
+    entries = {number: Entries(bucket_place(number)) for number in numbers}
     found = []
     for batch in range(BATCHES):
         given = rows_of(batch, rows, keys)

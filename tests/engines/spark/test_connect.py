@@ -16,19 +16,14 @@ TESTS = """
 session_cases.py
 test_asof.py::test_labels_without_a_key_and_of_other_types
 test_asof.py::test_names_types_and_times_that_do_not_fit_are_refused
-test_asof_jobs.py::test_a_rolling_job_of_several_sizes
 test_cli.py::test_json_has_text_for_nan_and_infinities
 test_cli.py::test_what_spark_refuses_is_one_line
 test_derived_jobs.py::test_values_of_kafka_become_columns
 test_errors.py::test_the_error_reaches_the_driver
 test_explain.py
 test_explosions.py::test_max_windows_reaches_the_workers
-test_first_contact.py
-test_float_keys.py::test_rolling_has_one_window_for_such_keys_on_spark
 test_guide.py::test_the_plan_in_the_guide_is_what_explain_says
-test_moments_and_lists.py::test_rolling_results_of_a_batch_are_those_of_a_table
 test_nan.py::test_nan_is_a_number_on_spark
-test_numbers.py::test_shares_are_spark_s_own_averages_of_booleans
 test_plan_time.py::test_building_a_query_starts_no_job
 test_plan_time.py::test_building_an_as_of_query_starts_no_job
 test_plan_time.py::test_jobs_would_be_counted
@@ -42,7 +37,6 @@ test_sql.py::test_rolling_by_time
 test_streaming.py::test_windows_and_sessions_are_those_of_the_operator
 test_streaming.py::test_what_is_wrong_is_said_before_the_stream_starts
 test_types.py::test_keys
-test_where.py::test_rolling_results
 test_windows.py::test_sessions_are_those_of_spark
 test_windows.py::test_errors_before_anything_runs
 test_worker_python.py::test_a_python_of_another_minor_version_is_named

@@ -228,8 +228,8 @@ class _Sorter:
 def group_numbers(by: tuple[str, ...], table: pa.Table, count: int) -> Ints:
     """The group of each row's key, among so many.
 
-    >>> group_numbers(("k",), pa.table({"k": ["a", "b", "c", "a"]}), 3).tolist()
-    [2, 0, 1, 2]
+    >>> group_numbers(("k",), pa.table({"k": ["north", "south", "east", "north"]}), 3).tolist()
+    [0, 1, 2, 0]
     """
     if count == 1 or not by:
         return np.zeros(table.num_rows, np.int64)
