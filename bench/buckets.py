@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
-from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from common import heading, machine, progress, table
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 import windrow as wr
+from support.packed_stream import DictEntries
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.even_buckets import even_buckets
 from windrow.engines.spark.worker.streaming.pack_task import pack_batches
@@ -33,37 +37,6 @@ QUERY = (
 )
 
 
-@dataclass
-class Entries:
-    """The entries of a bucket, in memory."""
-
-    place: bytes
-    head: bytes | None = None
-    guard: bytes | None = None
-    blocks: dict[str, bytes] = field(default_factory=dict)
-
-    def header(self) -> bytes | None:
-        return self.head
-
-    def set_header(self, data: bytes) -> None:
-        self.head = data
-
-    def fence(self) -> bytes | None:
-        return self.guard
-
-    def set_fence(self, data: bytes) -> None:
-        self.guard = data
-
-    def block(self, name: str) -> bytes:
-        return self.blocks[name]
-
-    def set_block(self, name: str, data: bytes) -> None:
-        self.blocks[name] = data
-
-    def delete_block(self, name: str) -> None:
-        del self.blocks[name]
-
-
 def rows_of(batch: int, rows: int, keys: int) -> pa.Table:
     """A minute; all keys are in the first one."""
     chance = np.random.default_rng(batch)
@@ -77,7 +50,7 @@ def rows_of(batch: int, rows: int, keys: int) -> pa.Table:
 def seconds(buckets: int, rows: int, keys: int) -> float:
     """Processor time of a micro-batch."""
     payload, numbers = packed(QUERY), even_buckets(buckets, buckets)
-    entries = {number: Entries(bucket_place(number)) for number in numbers}
+    entries = {number: DictEntries(bucket_place(number)) for number in numbers}
     found = []
     for batch in range(BATCHES):
         given = rows_of(batch, rows, keys)
