@@ -26,6 +26,7 @@ test_guide.py::test_the_plan_in_the_guide_is_what_explain_says
 test_nan.py::test_nan_is_a_number_on_spark
 test_plan_time.py::test_building_a_query_starts_no_job
 test_plan_time.py::test_building_an_as_of_query_starts_no_job
+test_plan_time.py::test_taking_late_and_rejected_rows_apart_starts_no_job
 test_plan_time.py::test_jobs_would_be_counted
 test_rejected.py::test_rows_that_raise_are_rejected_by_batch_queries
 test_result_names.py

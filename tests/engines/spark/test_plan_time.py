@@ -23,6 +23,15 @@ QUERIES = {
     "rolling": wr.query(time="ts", by="key", watermark=5).rolling(10).agg(**AGGREGATES),
     "rolling by rows": wr.query(time="ts", by="key", watermark=5).rolling(rows=3).agg(**AGGREGATES),
     "without a key": wr.query(time="ts", watermark=5).rolling(10).agg(**AGGREGATES),
+    "by rows, without a key": wr.query(time="ts", watermark=5).rolling(rows=3).agg(**AGGREGATES),
+    "sessions": wr.query(time="ts", by="key", watermark=5).window(wr.Session(3)).agg(s=wr.sum("v")),
+    "sessions in order": wr.query(time="ts", by="key", watermark=5).window(wr.Session(3)).agg(**AGGREGATES),
+    "sessions with a limit": wr.query(time="ts", by="key", watermark=5)
+    .window(wr.Session(3, max_size=9))
+    .agg(**AGGREGATES),
+    "corrections": wr.query(time="ts", by="key", watermark=5, allowed_lateness=3, emit="update")
+    .window(wr.Tumbling(10))
+    .agg(s=wr.sum("v")),
 }
 
 
@@ -66,6 +75,29 @@ def test_building_an_as_of_query_starts_no_job(spark: Any, tmp_path: Path) -> No
     with jobs_started() as jobs, settings_of(spark, looked_at):
         query.run(rows, at=rows.drop("v"))
         query.run(stream, at=stream.drop("v"))
+    assert jobs == []
+
+
+def own_sum(total: float, value: float) -> float:
+    return total + value
+
+
+def test_taking_late_and_rejected_rows_apart_starts_no_job(spark: Any, tmp_path: Path) -> None:
+    """Nor does anything else of ``wr.spark`` that only adds to a plan; a sink runs when its stream does."""
+    own = wr.monoid(lift=abs, combine=own_sum, lower=abs, identity=0.0, result_type="float64")
+    query = wr.query(time="ts", by="key", watermark=5, late="emit", on_error="reject")
+    query = query.window(wr.Tumbling(10)).agg(s=own("v"))
+    rows = spark.createDataFrame([(1, "a", 1.0), (2, "b", 2.0)], SCHEMA)
+    stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
+    with jobs_started() as jobs:
+        results, _ = wr.spark.split_late(query.run(stream, history=rows, history_until=2))
+        wr.spark.split_rejected(results)
+        write = wr.spark.sink_all(lambda *_: None, late=lambda *_: None, rejected=lambda *_: None)
+        query.run(stream).writeStream.foreachBatch(write)
+        frame, _ = wr.spark.counted(query, rows)
+        query.run(frame)
+        query.rejected_rows(rows)
+        wr.register(spark)
     assert jobs == []
 
 
