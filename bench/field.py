@@ -1,13 +1,13 @@
 """The field: all benchmarks against other systems in their quick forms, and one page of what they found.
 
-    python bench/field.py [--only nexmark] [--resume] [--assemble] [--docs] [--smoke] [--out FOLDER]
+    python bench/field.py [--only nexmark] [--resume] [--assemble] [--docs] [--smoke] [--scotty CHECKOUT]
 
 Each part is a command of its own that writes JSON, and has so many seconds to begin questions in; those that
 it does not get to are named on the page. ``--resume`` goes on where a run was stopped: parts that are there
 are kept. ``--assemble`` runs none, and makes the page of what is there. In the folder there are then
 ``field.html``, ``field.json``, and ``field.md`` with all tables; ``--docs`` also writes the tables into
 README.md and docs/field.md. ``--smoke`` asks little of each part, to see that all of it runs: its figures say
-nothing.
+nothing. ``--scotty`` takes a checkout of Scotty's source, to be measured as well.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TextIO
 
 from common import progress
@@ -58,12 +60,14 @@ PARTS = {
 }
 
 
-def run(names: list[str], parts: Path, is_smoke: bool) -> dict[str, str]:
-    """Those that failed, with the reason."""
+def run(
+    names: list[str], parts: Path, is_smoke: bool, more: Mapping[str, list[str]] = MappingProxyType({})
+) -> dict[str, str]:
+    """Those that failed, with the reason. ``more``: further options of parts."""
     failed = {}
     begun = time.perf_counter()
     for number, name in enumerate(names, 1):
-        program, *options = PARTS[name].command(is_smoke)
+        program, *options = [*PARTS[name].command(is_smoke), *more.get(name, ())]
         so_far = time.perf_counter() - begun
         progress(
             f"part {number} of {len(names)}, after {so_far:.0f} s: bench/{program} {shlex.join(options)}"
@@ -134,6 +138,7 @@ def main() -> None:
     parser.add_argument("--assemble", action="store_true", help="run nothing, show what is there")
     parser.add_argument("--docs", action="store_true", help="write the tables into README and docs, too")
     parser.add_argument("--smoke", action="store_true", help="see that all of it runs; figures say nothing")
+    parser.add_argument("--scotty", type=Path, metavar="CHECKOUT", help="a folder with Scotty's source")
     parser.add_argument("--out", type=Path, help="folder of the results: bench/results/field, or smoke")
     given = parser.parse_args()
     if given.smoke and given.docs:
@@ -144,7 +149,8 @@ def main() -> None:
     names = [] if given.assemble else given.only or list(PARTS)
     there = complete(found_parts(parts)) if given.resume else set()
     try:
-        failed = run([name for name in names if name not in there], parts, given.smoke)
+        more = {"scotty": ["--scotty", str(given.scotty.resolve())]} if given.scotty else {}
+        failed = run([name for name in names if name not in there], parts, given.smoke, more)
     except KeyboardInterrupt:
         sys.exit("stopped: --resume goes on with the parts that are not complete")
     found = found_parts(parts)

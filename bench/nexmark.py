@@ -24,7 +24,8 @@ import numpy as np
 from common import Settings, progress
 from sections.alternating import Part, alternate
 from sections.field_command import ask, field_parser
-from sections.flink import Flink, Unavailable, flink_version
+from sections.flink import Flink, flink_version
+from sections.jvm import Unavailable
 from sections.nexmark_files import Source, write_sources
 from sections.nexmark_queries import QUERIES, NexmarkQuery
 from sections.nexmark_sides import FlinkSide, OperatorSide, SparkSide

@@ -92,12 +92,16 @@ class Figure:
 
 
 def _command(typed: list[str]) -> str:
-    """What was typed, without where the figures go and how long it may take.
+    """What was typed, without where the figures go, how long it may take, and where a checkout is.
 
     >>> _command(["/windrow/bench/rollfun.py", "--quick", "--budget", "60", "--json", "here.json"])
     'bench/rollfun.py --quick'
+    >>> _command(["bench/scotty.py", "--scotty", "/home/me/scotty"])
+    'bench/scotty.py --scotty CHECKOUT'
     """
     program, *options = typed
+    if "--scotty" in options:
+        options[options.index("--scotty") + 1] = "CHECKOUT"
     for aside in ("--json", "--budget"):
         if aside in options:
             place = options.index(aside)

@@ -45,9 +45,10 @@ LINES = (
         Line(
             f"{count} at once, 20 % of rows late: pushes of 100,000 rows / of 100",
             "scotty",
-            tuple((f"{count}, 20 % out of order", ours, "Flink") for ours in _PUSHES),
+            tuple((f"{count}, 20 % out of order", ours, peer) for ours in _PUSHES),
         )
         for count in ("1 window", "1,000 windows")
+        for peer in ("Flink", "Scotty")
     ),
     *(
         Line(
