@@ -26,6 +26,13 @@ import windrow as wr
 from support.java import JAVA
 from support.soaking import Sample, Soaked, memory_of, open_files_of
 
+#: a heap that is there from the beginning, so that whatever else the JVM takes is seen; by Spark's setting,
+#: since ``JDK_JAVA_OPTIONS`` is for Spark's launcher, too, whose heap is smaller
+HEAP = {
+    "spark.driver.memory": "512m",
+    "spark.driver.extraJavaOptions": "-Xms512m -XX:+AlwaysPreTouch",
+}
+
 
 def soak(seconds: float, rows: int, every: float = 0.0, keys: int = 500, store: Any = None) -> Soaked:
     """Push rows every so many seconds, for so many seconds; each push is a minute of event time."""
@@ -87,9 +94,8 @@ def operator_soak(options: argparse.Namespace) -> Soaked:
 def stream_soak(options: argparse.Namespace) -> Soaked:
     from support.soak_stream import SETTINGS, soak_stream
 
-    # a heap that is there from the beginning, so that whatever else the JVM takes is seen
-    os.environ["JDK_JAVA_OPTIONS"] = f"{JAVA} -Xms512m -XX:+AlwaysPreTouch"
-    settings = SETTINGS | {"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "2"}
+    os.environ["JDK_JAVA_OPTIONS"] = JAVA
+    settings = SETTINGS | HEAP | {"spark.sql.shuffle.partitions": "2"}
     spark = wr.spark.session(settings, master="local[2]")
     spark.sparkContext.setLogLevel("ERROR")
     try:
