@@ -63,6 +63,15 @@ def test_a_busy_page_moves_on_with_the_run(shown: Callable[[LiveState], Any], tm
     assert page.get_log("browser") == []  # nothing that the policy refused, and no error
 
 
+def test_a_page_without_windows_says_so_and_no_more(
+    shown: Callable[[LiveState], Any], tmp_path: Path
+) -> None:
+    page = shown(live_pages.empty_state(tmp_path))
+    wait(page, "document.getElementById('help').hidden")
+    assert text_of(page, "timeline") == "No window has come out yet."
+    assert page.execute_script("return document.getElementById('rows').closest('table').hidden")
+
+
 def test_zoom_by_keys_goes_down_to_slices(shown: Callable[[LiveState], Any], tmp_path: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -126,8 +135,8 @@ def test_hostile_data_is_text(shown: Callable[[LiveState], Any], tmp_path: Path)
     )
     assert page.execute_script(f"return {handlers}") is False
     keys = page.execute_script("return [...document.querySelectorAll('.key')].map((e) => e.textContent)")
-    assert "\\u{1b}[31mred\\u{1b}]0;owned\\u{7}" in keys
-    assert "\\u{202e}right to left" in keys
+    assert "\\x1b[31mred\\x1b]0;owned\\x07" in keys
+    assert "\\u202eright to left" in keys
     assert page.get_log("browser") == []
 
 

@@ -11,9 +11,13 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/* Control characters, and those that turn text around, written out. */
+/* Control characters, and those that turn text around, written out as in the charts and on the terminal. */
 function visible(text) {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (found) => `\\u{${found.codePointAt(0).toString(16)}}`);
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (found) => {
+    const code = found.codePointAt(0);
+    const [sign, digits] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return `\\${sign}${code.toString(16).padStart(digits, "0")}`;
+  });
 }
 
 async function ask(path, parameters = []) {
@@ -131,6 +135,8 @@ const refreshTimeline = paced(async () => {
   $("rows").replaceChildren(...found.rows.map((row) => element("tr", {},
     element("td", { textContent: visible(row.key) }), element("td", { textContent: row.start }),
     element("td", { textContent: row.end }), element("td", { className: "n", textContent: row.value }))));
+  $("rows").closest("table").hidden = !found.rows.length;
+  $("help").hidden = !found.svg;
   const svg = box.querySelector("svg");
   $("extent").textContent = svg ? extent(svg) : "";
 }, 150);
