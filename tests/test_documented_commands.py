@@ -96,7 +96,8 @@ def test_an_option_beside_its_benchmark_is_accepted(command: Command) -> None:
 def test_options_of_windrow_are_known() -> None:
     benchmarks = {(command.page, command.words[1]) for command in LONE}
     known = windrow_options() | SPARKS
-    own = {"README.md": {"--large", "--quick", "--reference", "--scotty"}}  # of benchmarks, whose tables it explains
+    # of benchmarks, whose tables it explains
+    own = {"README.md": {"--large", "--quick", "--reference", "--scotty"}}
     assert {"--engine", "--report", "--partitions"} <= known
     for page in PAGES:
         for option in re.findall(r"`(--[a-z-]+)[^`]*`", page.read_text()):
