@@ -38,9 +38,13 @@ def check_column(name: str, column: Any, count: int, kind: Any = np.int64) -> No
     Traceback (most recent call last):
     windrow.errors.CorruptState: ends: 2 values where 3 are expected
     """
-    require(type(column) is np.ndarray and column.ndim == 1, f"{name}: not a column of numbers")
-    require(column.dtype == np.dtype(kind), f"{name}: values of type {column.dtype}, not {np.dtype(kind)}")
-    require(len(column) == count, f"{name}: {len(column)} values where {count} are expected")
+    # words are made only where they are needed: those of types cost more than all else here
+    if type(column) is not np.ndarray or column.ndim != 1:
+        raise CorruptState(f"{name}: not a column of numbers")
+    if column.dtype != np.dtype(kind):
+        raise CorruptState(f"{name}: values of type {column.dtype}, not {np.dtype(kind)}")
+    if len(column) != count:
+        raise CorruptState(f"{name}: {len(column)} values where {count} are expected")
 
 
 def check_numbers(name: str, column: Any, least: int, most: int) -> None:
