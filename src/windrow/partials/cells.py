@@ -27,7 +27,7 @@ from windrow.partials.over_ranges import fold_rows_natively, member_arrays, part
 from windrow.swag.native.drivers import Jit
 from windrow.threads import even_pieces, in_threads
 
-__all__ = ["Cells", "Gathered", "Pieces", "Scattered", "pieces_over_cells"]
+__all__ = ["Cells", "Gathered", "Pieces", "Scattered", "fold_into_cells", "pieces_over_cells"]
 
 _C = TypeVar("_C")
 
@@ -105,6 +105,20 @@ def _run_cells(form: NativeMonoid, columns: Any, nulls: Any, places: Any, cells:
     run_driver(form, fold_cells, (form.identity, columns, nulls, places, cells, count, out))
 
 
+def fold_into_cells(form: NativeMonoid, columns: Columns, numbers: Any, count: int) -> tuple[Any, ...]:
+    """The partial of each of so many cells, one array per member, for rows in one piece; ``numbers``: the
+    cell of each row."""
+    cells = _empty_cells(form, count)
+    _run_cells(form, columns.arrays, columns.nulls, None, numbers, cells)
+    return member_arrays(cells)
+
+
+def _empty_cells(form: NativeMonoid, count: int) -> Any:
+    cells = np.empty(count, form.layout.partial_dtype)
+    cells[:] = form.identity
+    return cells
+
+
 @dataclass(frozen=True)
 class Scattered:
     """The cell of each row."""
@@ -129,13 +143,8 @@ class Scattered:
         def add(cells: Any, later: Any) -> None:
             _run_cells(partials_form(form), member_arrays(later), None, None, None, cells)
 
-        total = self.pieces.fold(lambda: self._empty(form), fold, add)
+        total = self.pieces.fold(lambda: _empty_cells(form, self.count), fold, add)
         return member_arrays(total if self.held is None else total[self.held])
-
-    def _empty(self, form: NativeMonoid) -> Any:
-        cells = np.empty(self.count, form.layout.partial_dtype)
-        cells[:] = form.identity
-        return cells
 
     def _fold_into(
         self, cells: Any, form: NativeMonoid, columns: Columns, rows: Ints | None, piece: slice

@@ -29,6 +29,7 @@ from windrow.rows.pieces import between, counts_before
 from windrow.swag.native.fallback import reason_for_types, warn_of_values
 
 __all__ = [
+    "AS_THEY_ARE",
     "absent_rows",
     "absent_values",
     "as_integers",
@@ -49,7 +50,7 @@ __all__ = [
 
 
 #: types that kernels read where they lie, by their numbers
-_AS_THEY_ARE = {pa.float64().id, pa.int64().id}
+AS_THEY_ARE = {pa.float64().id, pa.int64().id}
 
 
 def inputs_as_they_are(monoid: Monoid, arrays: list[Any]) -> Columns | None:
@@ -57,7 +58,7 @@ def inputs_as_they_are(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     if monoid.picks is not None or monoid.moments or monoid.nan == "ignore":
         return None
     for array in arrays:
-        if array.type.id not in _AS_THEY_ARE or array.null_count:
+        if array.type.id not in AS_THEY_ARE or array.null_count:
             return None
     return Columns(tuple([array.to_numpy() for array in arrays]), None)
 

@@ -243,21 +243,42 @@ class Keys:
             codes, rows, numbers = rank_keys(codes, order), rows[order], numbers[order]
         return keys, (codes, rows), numbers
 
-    def _by_words(self, table: pa.Table, places: Mapping[str, int]) -> tuple[Keys, Any, Ints, Ints] | None:
-        """With the keys of rows that are looked up as words; None: they are not words, or not looked up."""
+    def with_row_numbers(self, table: pa.Table, places: Mapping[str, int] = NOWHERE) -> tuple[Keys, Any]:
+        """With the keys of a table's rows; and for each row the number of its key here."""
+        if not self.by:
+            return self, np.zeros(table.num_rows, np.int32)
+        column = self._words(table, places)
+        found = None if column is None else self._index.words.row_numbers(self.values, column)
+        if found is None:
+            keys, (codes, _), numbers = self.with_rows(table, places)
+            return keys, numbers[codes]
+        numbers, new = found
+        if not new:
+            return self, numbers
+        return self._with_words(column, first_rows(numbers - np.int32(len(self)), new)), numbers
+
+    def _words(self, table: pa.Table, places: Mapping[str, int]) -> Any:
+        """The key column of a table whose keys may be looked up as words; None: they are not."""
         known, count = self.values, table.num_rows
         if known is None or len(self.by) > 1 or not count or not is_one_piece(count):
             return None
-        column = table.column(places.get(self.by[0], self.by[0]))
-        if column.type != known.schema.types[0]:
-            return None
-        column = plain_array(column)
-        found = self._index.words.numbers(known, column)
+        column = plain_array(table.column(places.get(self.by[0], self.by[0])))
+        return column if column.type == known.schema.types[0] else None
+
+    def _by_words(self, table: pa.Table, places: Mapping[str, int]) -> tuple[Keys, Any, Ints, Ints] | None:
+        """With the keys of rows that are looked up as words; None: they are not words, or not looked up."""
+        column = self._words(table, places)
+        found = None if column is None else self._index.words.numbers(self.values, column)
         if found is None or not found[3]:
             return None if found is None else (self, *found[:3])
         codes, rows, numbers, _ = found
-        added = pa.table([column.take(pa.array(rows[numbers >= len(self)]))], schema=known.schema)
-        return self._grown(appended(known, added)), codes, rows, numbers
+        return self._with_words(column, rows[numbers >= len(self)]), codes, rows, numbers
+
+    def _with_words(self, column: Any, rows: Ints) -> Keys:
+        """With the keys in these rows of a column, none of which is known."""
+        assert self.values is not None
+        added = pa.table([column.take(pa.array(rows))], schema=self.values.schema)
+        return self._grown(appended(self.values, added))
 
     def with_values(self, new: Mapping[str, Any], rows: Ints | None = None) -> tuple[Keys, Ints]:
         """With the key values that stand in these rows of arrays by column (None: in all), distinct ones, and

@@ -58,6 +58,26 @@ class WordIndex:
         found = _number_words(words, self._words, self._table, self._count)
         return found
 
+    def row_numbers(self, known: pa.Table, column: Any) -> tuple[Any, int] | None:
+        """The number of each row's key among the known keys, or after them; and how many are not known. None:
+        not all are words.
+
+        >>> known = pa.table({"k": ["a", "b"]})
+        >>> numbers, new = WordIndex().row_numbers(known, pa.array(["c", "b", "d", "c"]))
+        >>> numbers.tolist(), new
+        ([2, 1, 3, 2], 2)
+        """
+        if known is not self._known:
+            self._take(known)
+        numbers, buffers = np.empty(len(column), np.int32), text_buffers(column)
+        if buffers is not None:
+            new = _number_text_rows(*buffers, self._words, self._table, self._count, numbers)
+            return None if new < 0 else (numbers, new)
+        words, are_exact = words_of(column)
+        if not are_exact:
+            return None
+        return numbers, _number_rows(words, self._words, self._table, self._count, numbers)
+
     def follow(self, known: pa.Table | None, longer: pa.Table) -> None:
         """Keys that were added to the known ones."""
         if known is self._known or known is self._longer:
@@ -131,3 +151,51 @@ def _number_words(words: Any, known: Any, table: Any, count: int) -> Any:
             new += 1
         numbers[code] = number
     return codes, rows, numbers, new
+
+
+@kernel
+def _number_text_rows(offsets: Any, data: Any, known: Any, table: Any, count: int, numbers: Any) -> int:
+    """The same for texts; -1 are not known where some of them are not words."""
+    words, longest = text_words_in(offsets, data)
+    return -1 if longest > SHORT else _number_rows(words, known, table, count, numbers)
+
+
+@kernel
+def _number_rows(words: Any, known: Any, table: Any, count: int, numbers: Any) -> int:
+    """How many keys are not known. Written: the number of each row's key."""
+    new, others, firsts = 0, np.empty(0, np.int32), np.empty(0, np.int64)
+    for i in range(len(words)):
+        if i > 0 and words[i] == words[i - 1]:
+            numbers[i] = numbers[i - 1]
+            continue
+        last = np.uint64(len(table) - 1)
+        place = hash_word(words[i]) & last
+        number = np.int64(table[place])
+        while number >= 0 and known[number] != words[i]:
+            place = (place + np.uint64(1)) & last
+            number = np.int64(table[place])
+        if number < 0:
+            if not len(others):  # a table of those that are not known, which these rows cannot fill
+                others, firsts = _table_for(len(words)), np.empty(len(words), np.int64)
+            last = np.uint64(len(others) - 1)
+            place = hash_word(words[i]) & last
+            number = np.int64(others[place])
+            while number >= 0 and words[firsts[number]] != words[i]:
+                place = (place + np.uint64(1)) & last
+                number = np.int64(others[place])
+            if number < 0:
+                number = np.int64(new)
+                others[place], firsts[new] = new, i
+                new += 1
+            number += count
+        numbers[i] = number
+    return new
+
+
+@kernel
+def _table_for(count: int) -> Any:
+    """An empty table that is at most half full with so many."""
+    size = _FIRST_SIZE
+    while size < 2 * count:
+        size *= 2
+    return np.full(size, -1, np.int32)

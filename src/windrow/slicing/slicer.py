@@ -21,6 +21,7 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.compile.cache import kernel
 from windrow.partials.ranges import Slices
+from windrow.values import lazy
 from windrow.windows import Arithmetic, TimeWindow
 
 __all__ = ["Slicer"]
@@ -94,6 +95,11 @@ class Slicer:
     def only_progression(self) -> Arithmetic | None:
         """The progression that all edges are of; None: there is more than one, or some are listed."""
         return self.progressions[0] if len(self.progressions) == 1 and not self._listed else None
+
+    @lazy
+    def plain_progressions(self) -> tuple[Ints, Ints] | None:
+        """Anchors and periods of all edges; None: some are listed, or more than edges cuts."""
+        return None if self._listed or self.cuts_between_rows else (self._anchors, self._periods)
 
     def edges_between(self, low: int, high: int, rows: int) -> Ints | None:
         """All edges after low, up to the first after high; None: there are too many for so many rows."""

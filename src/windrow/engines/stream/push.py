@@ -24,9 +24,11 @@ from windrow.partials.rejected import with_reasons
 from windrow.result_names import check_table_names
 from windrow.rows.columns import NOWHERE, check_flags
 from windrow.rows.frame import build_frame
+from windrow.rows.keys import Keys
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.times import Moments, read_moments
 from windrow.slicing.batch import Batch, fold_batch
+from windrow.slicing.few_rows import FewRows
 from windrow.values import made_at_once, with_fields
 
 __all__ = ["Rows", "read_rows", "taken_rows"]
@@ -158,13 +160,7 @@ class _Taking:
 
     def _into_slices(self) -> Due:
         plan, state, rows = self.plan, self.state, self.rows
-        keys, numbered, numbers = state.keys.with_rows(rows.table, rows.places)
-        frame = build_frame(plan.query, rows.table, rows.moments, rows.name, numbered, places=rows.places)
-        cuts_late = bool(state.sessions) or plan.query.corrects
-        before = late_before(plan, state) if cuts_late else START_OF_TIME
-        batch = fold_batch(
-            frame, numbers, plan.slicer, plan.aggregates, before, plan.query.order, plan.cuts_moments
-        )
+        keys, batch = _folded(plan, state, rows)
         state = state if keys is state.keys else with_fields(state, keys=keys)
         found = take_slices(plan, state, batch, rows.moments.low)
         self.state = found.state
@@ -238,6 +234,26 @@ class _Taking:
         if self.plan.query.on_error != "reject" or not len(outside):
             return kept
         return kept.with_tables([with_reasons(take_rows(self.rows.table, outside), "no_window")])
+
+
+def _folded(plan: Plan, state: State, rows: Rows) -> tuple[Keys, Batch]:
+    """Rows as slices, and the keys with theirs."""
+    assert state.columns is not None
+    cuts_late = bool(state.sessions) or plan.query.corrects
+    before = late_before(plan, state) if cuts_late else START_OF_TIME
+    few: FewRows | None = state.columns.remembered("few rows", plan, _few_rows)
+    found = None if few is None else few.fold(state.keys, rows.table, rows.places, rows.moments, before)
+    if found is not None:
+        return found
+    keys, numbered, numbers = state.keys.with_rows(rows.table, rows.places)
+    frame = build_frame(plan.query, rows.table, rows.moments, rows.name, numbered, places=rows.places)
+    return keys, fold_batch(
+        frame, numbers, plan.slicer, plan.aggregates, before, plan.query.order, plan.cuts_moments
+    )
+
+
+def _few_rows(plan: Plan, schema: pa.Schema) -> FewRows | None:
+    return FewRows.of(plan.slicer, plan.aggregates, schema)
 
 
 def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:

@@ -69,7 +69,9 @@ def make_ready(state: State) -> None:
 def _ask_for_keys(keys: Keys) -> None:
     """Look some keys up, not in their order."""
     if keys.values is not None:
-        keys.with_rows(take_rows(keys.values, np.arange(min(2, len(keys)))[::-1]))
+        some = take_rows(keys.values, np.arange(min(2, len(keys)))[::-1])
+        keys.with_rows(some)
+        keys.with_row_numbers(some)
 
 
 def _few_slices(part: TimePart) -> HeldSlices | None:
