@@ -251,7 +251,7 @@ class Keys:
         found = None if column is None else self._index.words.row_numbers(self.values, column)
         if found is None:
             keys, (codes, _), numbers = self.with_rows(table, places)
-            return keys, numbers[codes]
+            return keys, numbers.astype(np.int32)[codes]
         numbers, new = found
         if not new:
             return self, numbers

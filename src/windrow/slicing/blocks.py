@@ -51,6 +51,8 @@ _SMALL = 4096
 _LARGE = 16 * _SMALL
 #: blocks that hold fewer slices than this on average may become longer
 _TINY = 256
+#: while to put one of this size together takes so long that it is made shorter with the next batch
+_HUGE = 4 * _LARGE
 #: how many times longer, or shorter
 _FACTOR = 4
 #: runs that are longer than this wait for others, until those are this part of them
@@ -153,6 +155,8 @@ class SliceStore:
     span: int
     eager: bool = True
     blocks: Mapping[int, Block] = field(default_factory=dict[int, Block])
+    #: how long blocks become with the next batch; 0: as long as they are
+    next_span: int = 0
 
     @classmethod
     def empty(cls, longest: int, eager: bool = True) -> SliceStore:
@@ -186,13 +190,18 @@ class SliceStore:
         """With the slices of a batch, which are sorted by key and time."""
         if not len(slices):
             return self
+        if self.next_span:
+            return self.with_span(self.next_span).added(slices)
         changed, touched = dict(self.blocks), dict[int, int]()
         for number, part in self._by_block(slices):
             block = changed[number] = self._with_part(changed.get(number), part)
             touched[number] = block.most
         store = with_fields(self, blocks=changed)
         span = store._fitting(touched)
-        return store if span == self.span else store.with_span(span)
+        if span == self.span:
+            return store
+        is_huge = max(touched.values()) > _HUGE
+        return with_fields(store, next_span=span) if is_huge else store.with_span(span)
 
     def _fitting(self, touched: Mapping[int, int]) -> int:
         """How long blocks should be, after a batch that has touched these, which have so many slices each."""
@@ -270,7 +279,7 @@ class SliceStore:
 
     def with_span(self, span: int) -> SliceStore:
         """The same slices in blocks of another length."""
-        return with_fields(self, span=span)._holding(self.all(), are_fused=True)
+        return with_fields(self, span=span, next_span=0)._holding(self.all(), are_fused=True)
 
     def with_ends(self, ends: Callable[[HeldSlices], Ints]) -> SliceStore:
         """The same slices, each up to another edge, none of them later than before. Reads all blocks."""

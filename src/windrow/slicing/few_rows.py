@@ -44,8 +44,10 @@ __all__ = ["FEW_ROWS", "FewRows"]
 
 #: so many rows are few
 FEW_ROWS = 1 << 12
-#: up to so many progressions are computed for a row; edges of more are listed
+#: edges are computed from up to so many progressions, or from so many for all rows together; those of more
+#: are listed
 _FEW_PROGRESSIONS = 8
+_FEW_COMPUTED = 1 << 13
 #: places of the table of slices at first
 _FIRST_SIZE = 1 << 8
 _NO_EDGES: Ints = np.empty(0, np.int64)
@@ -67,8 +69,10 @@ class FewRows:
             return None
         forms = []
         for aggregate in aggregates:
+            if not _is_simple(aggregate):
+                return None
             kinds = [schema.field(name).type for name in aggregate.inputs]
-            if not _is_simple(aggregate) or any(kind.id not in AS_THEY_ARE for kind in kinds):
+            if any(kind.id not in AS_THEY_ARE for kind in kinds):
                 return None
             form = native_form(aggregate.monoid, kinds) if kinds else None
             if kinds and form is None:
@@ -99,7 +103,8 @@ class FewRows:
         """Anchors and periods of edges that are computed, and edges in a list; None: there are too many."""
         progressions = self.slicer.plain_progressions
         assert progressions is not None
-        if len(progressions[0]) <= _FEW_PROGRESSIONS:
+        few = len(progressions[0])
+        if few <= _FEW_PROGRESSIONS or few * count <= _FEW_COMPUTED:
             return *progressions, _NO_EDGES
         edges = self.slicer.edges_between(moments.low, moments.high, count)
         return None if edges is None else (_NO_EDGES, _NO_EDGES, edges)
@@ -142,9 +147,7 @@ def _is_simple(aggregate: Aggregate) -> bool:
 
 
 @kernel
-def _cut(
-    times: Ints, keys: Any, anchors: Ints, periods: Ints, edges: Ints, cells: Any, columns: Any
-) -> int:
+def _cut(times: Ints, keys: Any, anchors: Ints, periods: Ints, edges: Ints, cells: Any, columns: Any) -> int:
     """How many slices of keys hold these rows. Written: the slice of each row; and for each slice, by key and
     end, its key, its first and its last time, its end, and how many rows it holds."""
     table, count = np.full(_FIRST_SIZE, -1, np.int32), 0

@@ -96,3 +96,29 @@ def test_a_rehearsal_that_raises_is_no_error(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(readiness, "_rehearsed", set())
     operator = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
     assert operator.push(pa.table({"t": [1, 12]}))["n"].to_pylist() == [1]
+
+
+#: small pushes, which are interpreted until Numba is loaded in one of them; it prints in which one that was
+#: and in which later ones Python went through all objects
+COLLECTIONS = """
+import gc, sys
+import pyarrow as pa, windrow as wr
+
+full, loaded = [], None
+gc.callbacks.append(lambda phase, info: full.append(push) if info["generation"] == 2 else None)
+operator = wr.query(time="t", by="k", watermark=5).window(wr.Tumbling(60)).agg(total=wr.sum("v")).open()
+for push in range(3000):
+    times = list(range(10 * push, 10 * push + 10))
+    operator.push(pa.table({"t": times, "k": ["a", "b"] * 5, "v": [1.0] * 10}))
+    if loaded is None and "numba" in sys.modules:
+        loaded = push
+print(loaded, [push for push in full if push > loaded])
+"""
+
+
+def test_a_full_collection_comes_with_the_loading_and_not_later() -> None:
+    ran = subprocess.run([sys.executable, "-c", COLLECTIONS], capture_output=True, text=True)
+    assert not ran.returncode, ran.stderr
+    loaded, later = ran.stdout.split(maxsplit=1)
+    assert 0 <= int(loaded) < 2_900
+    assert later.strip() == "[]"

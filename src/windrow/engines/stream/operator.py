@@ -90,6 +90,8 @@ class Operator(EventInput):
         # re-entrant: a push without rows polls, and what gives tables to push_parts may ask for metrics
         self._lock = threading.RLock()
         self._is_finished = False
+        #: whether kernels are loaded that later pushes need
+        self._is_ready = False
         self._judge = judge
         self._plan = Plan.of(query)
         if saved is not None:
@@ -229,7 +231,6 @@ class Operator(EventInput):
         return self._pushed(chain(self._events.tables(), (read_table(batch)[0] for batch in batches)))
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
-        is_first = self._state.columns is None
         try:
             with one_step():
                 plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
@@ -239,8 +240,7 @@ class Operator(EventInput):
             raise
         if result is None:
             return self.poll()
-        if is_first:
-            make_ready(self._state)
+        self._is_ready = self._is_ready or make_ready(self._state)
         self._last_row = self._clock()
         return result
 

@@ -5,7 +5,12 @@ what a small push takes. Most are needed long after the first push, when slices 
 first fire, or when a row is first late. So after its first push an operator rehearses all that with a few of
 its slices, and forgets what comes of it.
 
-While kernels are interpreted there is nothing to load.
+While kernels are interpreted there is nothing to load: it is asked again after each push.
+
+Numba and its kernels leave so many objects behind that Python soon looks through all there are, which takes
+tens of milliseconds: a full collection, in the middle of some push. Pushes themselves leave next to nothing.
+So that collection is made here as well, once in a process, after the loading. A process with many more
+objects than Numba's owes none for them, and is left alone.
 
 Invariant: nothing is changed, nothing is raised, and no function of a user's is called. Kernels of aggregates
 that are not on disk are left out: to compile them takes a second each, and they may never be needed. Cost: a
@@ -15,6 +20,8 @@ millisecond or two, and some for each kernel; once for an aggregate and a sort o
 from __future__ import annotations
 
 import contextlib
+import gc
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -38,14 +45,27 @@ from windrow.values import with_fields
 
 __all__ = ["make_ready"]
 
+#: in a process with more pieces of memory than this, Numba's objects are less than a quarter, for which
+#: Python begins no full collection
+_MOST_BLOCKS = 4_000_000
+_is_collected = [False]
 #: sorts of windows that were rehearsed without an aggregate
 _rehearsed = set[object]()
 
 
-def make_ready(state: State) -> None:
-    """Load the kernels that windows which time decides will need; ``state`` is that after the first push."""
+def make_ready(state: State) -> bool:
+    """Load the kernels that windows which time decides will need, for the ``state`` after a push; whether
+    there is nothing more to do."""
     if not is_compiling():
-        return
+        return False
+    _load(state)
+    if not _is_collected[0] and gc.isenabled() and sys.getallocatedblocks() < _MOST_BLOCKS:
+        gc.collect()
+    _is_collected[0] = True
+    return True
+
+
+def _load(state: State) -> None:
     part = state.time
     few = None if part is None else _few_slices(part)
     if part is None or few is None:
@@ -75,10 +95,11 @@ def _ask_for_keys(keys: Keys) -> None:
 
 
 def _few_slices(part: TimePart) -> HeldSlices | None:
-    block = next(iter(part.store.blocks.values()), None)
-    if block is None or not len(block.slices) or block.slices.since is not None or block.slices.order:
+    block = next((block for block in part.store.blocks.values() if block.is_loaded), None)
+    slices = None if block is None else block.runs[-1]
+    if slices is None or not len(slices) or slices.since is not None or slices.order:
         return None
-    return block.slices.take(np.arange(min(2, len(block.slices))))
+    return slices.take(np.arange(min(2, len(slices))))
 
 
 def _one_by_one(slices: HeldSlices) -> Iterator[HeldSlices]:
