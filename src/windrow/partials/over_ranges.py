@@ -254,7 +254,7 @@ def partial_results(
     out, valid = _outputs(form, len(fronts), bare)
     rows = (form.identity, members, None, None)
     form = partials_form(form)
-    algorithm = choose(form.monoid, ranges=shape).algorithm
+    algorithm = _algorithm(form, shape)
     if algorithm is Recalc:
         _fold(form, rows, (fronts, stops, bare, out, valid))
     elif algorithm is FlatFAT:
@@ -264,6 +264,14 @@ def partial_results(
         widest = widest_range(fronts, stops)
         _slide(form, widest, rows[1:], (fronts, stops, targets, bare), out, valid)
     return out, valid
+
+
+def _algorithm(form: NativeMonoid, shape: Shape) -> Any:
+    """What :func:`~windrow.swag.choose` says, asked once."""
+    key = (choose, shape)
+    if key not in form.kernels:
+        form.kernels[key] = choose(form.monoid, ranges=shape).algorithm
+    return form.kernels[key]
 
 
 def partials_form(form: NativeMonoid) -> NativeMonoid:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.arrays import Ints
 from windrow.result_names import extra_columns
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
@@ -23,7 +24,7 @@ def piece_table(query: Spec, names: pa.Array, keys: Keys, axis: TimeAxis, piece:
     found = piece.found
     columns: dict[str, Any] = dict(keys.columns(found.keys))
     if query.names_windows:
-        columns["window"] = names.take(pa.array(found.windows))
+        columns["window"] = _window_names(names, found.windows)
     columns |= axis.edges(found.starts, found.ends)
     for k, (name, _) in enumerate(query.aggregates):
         columns[name] = pa.nulls(len(found)) if piece.results is None else piece.results[k]
@@ -37,3 +38,10 @@ def piece_table(query: Spec, names: pa.Array, keys: Keys, axis: TimeAxis, piece:
         }
         columns |= {name: values[name] for name in extras}
     return pa.table(columns)
+
+
+def _window_names(names: pa.Array, windows: Ints) -> pa.Array:
+    """The names of windows by their numbers, which rise: mostly there is one."""
+    if windows[0] == windows[-1]:
+        return pa.repeat(names[int(windows[0])], len(windows))
+    return names.take(pa.array(windows))
