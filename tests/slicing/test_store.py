@@ -168,6 +168,17 @@ def test_blocks_may_be_longer_than_windows_and_get_shorter_when_they_are_large()
     assert shown(store.between(2_012, 2_016)) == shown(slices_of([(k, 2_012, 1) for k in range(70_000)]))
 
 
+def test_a_huge_block_is_cut_by_the_batch_after_the_one_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_LARGE", 32)
+    monkeypatch.setattr(blocks, "_HUGE", 64)
+    rows, more = [(0, time, 1) for time in range(0, 390, 4)], [(0, 1_001, 1)]
+    huge = SliceStore.empty(12_800).added(slices_of(rows))
+    assert (huge.span, list(huge.blocks), len(huge)) == (400, [0], 98)
+    cut = huge.added(slices_of(more))
+    assert (cut.span, sorted(cut.blocks), cut.next_span) == (100, [0, 1, 2, 3, 10], 0)
+    assert shown(cut.between(-1, 2_000)) == shown(slices_of(rows + more))
+
+
 def test_blocks_get_longer_where_keys_have_few_rows_in_them() -> None:
     sparse = SliceStore.empty(3_200)
     dense = SliceStore.empty(3_200)
