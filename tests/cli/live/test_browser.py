@@ -69,7 +69,7 @@ def test_a_page_without_windows_says_so_and_no_more(
     page = shown(live_pages.empty_state(tmp_path))
     wait(page, "document.getElementById('help').hidden")
     assert text_of(page, "timeline") == "No window has come out yet."
-    assert page.execute_script("return document.getElementById('rows').closest('table').hidden")
+    assert page.execute_script("return document.getElementById('rows').closest('.scroll').hidden")
 
 
 def test_zoom_by_keys_goes_down_to_slices(shown: Callable[[LiveState], Any], tmp_path: Path) -> None:
@@ -164,6 +164,8 @@ def test_a_narrow_page_does_not_scroll_sideways(shown: Callable[[LiveState], Any
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
         wait(page, "document.documentElement.scrollWidth <= 380")
+        box = "document.querySelector('.scroll')"
+        wait(page, f"{box}.scrollWidth <= {box}.clientWidth")  # values are in sight
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -135,7 +135,7 @@ const refreshTimeline = paced(async () => {
   $("rows").replaceChildren(...found.rows.map((row) => element("tr", {},
     element("td", { textContent: visible(row.key) }), element("td", { textContent: row.start }),
     element("td", { textContent: row.end }), element("td", { className: "n", textContent: row.value }))));
-  $("rows").closest("table").hidden = !found.rows.length;
+  $("rows").closest(".scroll").hidden = !found.rows.length;
   $("help").hidden = !found.svg;
   const svg = box.querySelector("svg");
   $("extent").textContent = svg ? extent(svg) : "";
