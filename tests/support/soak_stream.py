@@ -27,6 +27,7 @@ SETTINGS = {
     "spark.ui.retainedStages": "5",
     "spark.ui.retainedTasks": "50",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
 }
 _MINUTE = 60_000_000
 _START_MS = 1_700_000_000_000
