@@ -101,10 +101,11 @@ class Running(Spec):
 
 def _check_history(query: Spec, data: Any, history: Any) -> None:
     from windrow.engines.spark import is_spark_frame
+    from windrow.engines.spark.compat import is_streaming
 
     if query.asof_over is not None:
         raise TypeError("history= is for windows: give all events of an as-of query as events")
-    if not (is_spark_frame(data) and data.isStreaming):
+    if not (is_spark_frame(data) and is_streaming(data)):
         raise TypeError(
             "history= and history_until= are for endless input, streams of Spark's and open(): a "
             "table is taken whole, so put the rows before into it, or leave them out"

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ import windrow as wr
 from support.java import JAVA
 from support.processes import environment_without_spark
 from windrow.engines.spark import session as settings
-from windrow.engines.spark.compat import check_streams, check_table_functions, is_streaming
+from windrow.engines.spark.compat import check_streams, check_table_functions
 from windrow.engines.spark.session import _for_master, _master
 from windrow.engines.spark.streaming import run
 
@@ -193,17 +194,33 @@ def test_a_spark_that_is_too_old_for_table_functions_is_named() -> None:
     check_table_functions(SimpleNamespace(version="4.0.0"))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("condition", "kind"),
-    [("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION", RuntimeError), ("TABLE_OR_VIEW_NOT_FOUND", Exception)],
-)
-def test_a_query_in_a_function_of_a_pipeline_names_the_remedy(condition: str, kind: type[Exception]) -> None:
-    class Unknown:
-        @property
-        def isStreaming(self) -> bool:  # noqa: N802
-            raise PySparkException("not now", errorClass=condition)
+#: ways into a query, each with its own first question about a DataFrame
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "windows": QUERY.run,
+    "explain": QUERY.explain,
+    "history": lambda frame: QUERY.run(frame, history=frame),
+    "as-of": lambda frame: wr.query(time="ts").asof(3).agg(n=wr.count()).run(frame, at=frame),
+    "counted": lambda frame: wr.spark.counted(QUERY, frame),
+    "rejected": QUERY.rejected_rows,
+}
 
-    unknown: Any = Unknown()
-    with pytest.raises(kind) as raised:
-        is_streaming(unknown)
-    assert ("run the query above the function" in str(raised.value)) == (kind is RuntimeError)
+
+def unanswering(condition: str) -> Any:
+    """A DataFrame of which Spark answers nothing."""
+
+    def refuse(_: Any, name: str) -> None:
+        raise PySparkException("not now", errorClass=condition)
+
+    return type("DataFrame", (), {"__module__": "pyspark.sql", "__getattr__": refuse})()
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_query_in_a_function_of_a_pipeline_names_the_remedy(asked: str) -> None:
+    frame = unanswering("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION")
+    with pytest.raises(RuntimeError, match="run the query above the function"):
+        ASKED[asked](frame)
+
+
+def test_what_else_spark_refuses_is_as_it_was() -> None:
+    with pytest.raises(PySparkException, match="not now"):
+        QUERY.run(unanswering("TABLE_OR_VIEW_NOT_FOUND"))

@@ -54,8 +54,8 @@ def run_asof(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[s
     from pyspark.sql.types import StructType
 
     _check(query, events, labels, at_time, at_by)
-    prepare_workers(events.sparkSession, events.isStreaming)
-    if events.isStreaming:
+    prepare_workers(events.sparkSession, is_streaming(events))
+    if is_streaming(events):
         from windrow.engines.spark.streaming.labels import run_labels
 
         return run_labels(query, events, labels, at_time, at_by)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm
 from windrow.engines.in_order.frame_words import held_in_words
+from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import arrow_schema, ties_matter
 from windrow.engines.spark.plan import kept_type, native_form, plan_of
 from windrow.engines.spark.rolling.skew import why_not_split
@@ -38,11 +39,11 @@ def explain(query: Spec, frame: DataFrame) -> str:
     check(query, frame)
     schema = arrow_schema(frame)
     of = _framed if query.frames is not None else _rolling if query.is_rolling else _windows
-    if frame.isStreaming and query.frames is not None:
+    if is_streaming(frame) and query.frames is not None:
         of = _framed_stream if query.asof_over is None else _served
     lines = of(query, frame, schema)
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
-    if frame.isStreaming and query.windows:
+    if is_streaming(frame) and query.windows:
         lines += _held(query)
     if query.asof_over is not None:
         return "\n".join(lines)

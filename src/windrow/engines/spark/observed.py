@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import column
 from windrow.spec import Spec
 
@@ -28,7 +29,7 @@ def counted(query: Spec, frame: DataFrame) -> tuple[DataFrame, Observation]:
     """
     from pyspark.sql import Observation, functions
 
-    if frame.isStreaming:
+    if is_streaming(frame):
         raise ValueError("a stream is counted by itself: see observedMetrics['windrow'] in its progress")
     observation = Observation("windrow")
     rows = functions.count(functions.lit(1)).alias("rows_in")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import arrow_schema, column, mapped
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.rejected_task import (
@@ -43,7 +44,7 @@ def rejected_rows(query: Spec, frame: DataFrame) -> DataFrame:
     """The rows of a DataFrame that windows do not see, with why, lazily."""
     from pyspark.sql.types import StringType, StructField, StructType
 
-    if frame.isStreaming:
+    if is_streaming(frame):
         raise ValueError(
             "a stream hands rejected rows back itself, in the column 'rejected': run the query with "
             "wr.query(on_error='reject') and take them apart with wr.spark.split_rejected"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import arrow_schema
 from windrow.engines.spark.rejected import has_own_aggregates, rolled_without_raising, without_raising
 from windrow.engines.spark.rolling.run import roll
@@ -28,8 +29,8 @@ def run(
     """The results of a query on a DataFrame, as a lazy DataFrame; of a stream, as a stream, which may begin
     with history."""
     check(query, frame)
-    prepare_workers(frame.sparkSession, frame.isStreaming)
-    if frame.isStreaming:
+    prepare_workers(frame.sparkSession, is_streaming(frame))
+    if is_streaming(frame):
         from windrow.engines.spark.streaming.run import run_stream
 
         return run_stream(query, frame, history, history_until)
@@ -43,8 +44,9 @@ def run(
 
 def check(query: Spec, frame: DataFrame) -> None:
     """Raise what can be known to be wrong from the query and the schema alone."""
+    is_endless = is_streaming(frame)  # asked first: it names the remedy where Spark answers nothing
     check_columns(needed_columns(query), frame.columns, "the DataFrame")
-    _check_names(query, frame)
+    _check_names(query, frame, is_endless)
     check_flags(query, arrow_schema(frame, needed_columns(query)))
     kind = arrow_schema(frame, [query.time]).field(0).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
@@ -54,9 +56,9 @@ def check(query: Spec, frame: DataFrame) -> None:
     check_time_kind(query, TimeAxis(kind))
 
 
-def _check_names(query: Spec, frame: DataFrame) -> None:
+def _check_names(query: Spec, frame: DataFrame, is_endless: bool) -> None:
     check_names(query)
-    check_table_names(query, frame.columns, endless=frame.isStreaming)
+    check_table_names(query, frame.columns, endless=is_endless)
     own = next((name for name in frame.columns if name.startswith("__windrow_")), None)
     if own is not None:
         raise ValueError(

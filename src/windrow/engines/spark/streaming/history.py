@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME
+from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.packed_type import PACKED
@@ -54,7 +55,7 @@ def history_blobs(
 
 def _like(rows: DataFrame, history: DataFrame) -> DataFrame:
     """The columns of history that the stream has, which must be of the same types."""
-    if history.isStreaming:
+    if is_streaming(history):
         raise ValueError("history is a stream: give a DataFrame that is not, such as spark.read.load(path)")
     check_columns(rows.columns, history.columns, "history")
     past = history.select(*map(column, rows.columns))
