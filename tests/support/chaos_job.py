@@ -1,8 +1,9 @@
 """A streaming job in a process of its own, to be killed: files in, one a micro-batch; results out, a folder a
 micro-batch, written anew if the micro-batch is run again. Where the folder has a file past.parquet, the
-stream begins with it.
+stream begins with it. With CHECKPOINT and PARTITIONS, it goes on from a copy of that checkpoint, rescaled,
+which it makes if it is not there yet.
 
-    python chaos_job.py FOLDER MASTER
+    python chaos_job.py FOLDER MASTER [CHECKPOINT PARTITIONS]
 """
 
 from __future__ import annotations
@@ -48,9 +49,15 @@ def results(folder: Path) -> list[Any]:
     return pa.concat_tables(tables).to_pylist()
 
 
-def main(folder: Path, master: str) -> None:
+def rescaled(folder: Path, checkpoint: str, partitions: str) -> Path:
+    """Where the job goes on from a checkpoint with so many partitions."""
+    return folder / f"{checkpoint}-{partitions}"
+
+
+def main(folder: Path, master: str, checkpoint: str = "checkpoint", partitions: str = "2") -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = wr.spark.session(SETTINGS, master=master)
+    own = {"spark.sql.shuffle.partitions": partitions, "spark.windrow.buckets": "8"}
+    spark = wr.spark.session(SETTINGS | own, master=master)
     spark.sparkContext.setLogLevel("ERROR")
     stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").parquet(str(folder / "input"))
 
@@ -65,12 +72,17 @@ def main(folder: Path, master: str) -> None:
     if past.exists():
         rows = spark.read.schema(SCHEMA).parquet(str(past))
         history = {"history": rows, "history_until": HISTORY_UNTIL}
+    point = folder / checkpoint
+    if partitions != "2":
+        point = rescaled(folder, checkpoint, partitions)
+        if not point.exists():
+            wr.spark.rescale(str(folder / checkpoint), int(partitions), str(point), spark)
     frame = query().run(stream, **history)
-    writer = frame.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    writer = frame.writeStream.option("checkpointLocation", str(point))
     writer.foreachBatch(write).trigger(availableNow=True).start().awaitTermination()
     (folder / "done").touch()
 
 
 if __name__ == "__main__":
     (Path(sys.argv[1]) / "output").mkdir(exist_ok=True)
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -45,6 +45,7 @@ KINDS = {name: _START.window(window) for name, window in WINDOWS.items()} | {
     "rolling by time": _START.rolling(20),
     "rolling by rows": _START.rolling(rows=5),
     "rolling frames": _START.rolling(6, 20, closed="left"),
+    "rolling by policy": _START.rolling(wr.Policy(lambda total, old: total.rows - old.rows >= 3)),
 }
 
 

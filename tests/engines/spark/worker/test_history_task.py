@@ -14,7 +14,7 @@ from support.budget import examples
 from support.packed_stream import PackedStream, without_delay
 from windrow.errors import ChangedQuery
 from windrow.testing import assert_same_results
-from windrow.testing.strategies import stream_queries, streams, table_of
+from windrow.testing.strategies import pushes, stream_queries, streams, table_of
 from windrow.windows import parse_duration
 
 QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Sliding(20, slide=5)).agg(n=wr.count())
@@ -25,21 +25,27 @@ def final(results: list[Any]) -> list[Any]:
     return [{name: value for name, value in row.items() if name != "revision"} for row in kept]
 
 
+POLICY = wr.Policy(lambda total, old: total.rows - old.rows >= 3)
+WINDOWS = {
+    "Tumbling": wr.Tumbling(7),
+    "Sliding": wr.Sliding(30, slide=4),
+    "Cumulative": wr.Cumulative(24, step=6),
+    "Fixed": wr.Fixed(3, 15),
+    "Session": wr.Session(5),
+    "Session of a size": wr.Session(5, max_size=13),
+    "Rows": wr.Rows(4, slide=3),
+    "Delta": wr.Delta("km", size=6, slide=2),
+    "Punctuation": wr.Punctuation("flag"),
+    "Threshold": wr.Threshold("flag"),
+    "Policy": POLICY,
+}
 _START = wr.query(time="ts", by="key", order="seq", watermark=3)
-KINDS = {
-    "slices": _START.window(
-        slide=wr.Sliding(30, slide=4), steps=wr.Cumulative(24, step=6), one=wr.Fixed(3, 15)
-    ),
-    "sessions": _START.window(visit=wr.Session(5), short=wr.Session(5, max_size=13)),
-    "rows": _START.window(
-        four=wr.Rows(4, slide=3),
-        far=wr.Delta("km", size=6, slide=2),
-        done=wr.Punctuation("flag"),
-        over=wr.Threshold("flag"),
-    ),
+KINDS = {name: _START.window(window) for name, window in WINDOWS.items()} | {
+    "all together": _START.window(**{name.replace(" ", "_"): window for name, window in WINDOWS.items()}),
     "rolling by time": _START.rolling(20),
     "rolling by rows": _START.rolling(rows=5),
     "rolling frames": _START.rolling(6, 20, closed="left"),
+    "rolling by policy": _START.rolling(POLICY),
 }
 
 
@@ -74,12 +80,12 @@ def check_history(query: Any, rows: list[Any], has_cut: bool, data: st.DataObjec
         reached = max((row["ts"] for row in past), default=0) - 3
         operator.advance(reached) if reached > 0 else None
     watermark = 0
-    for batch in (rows[split : split + 3], rows[split + 3 :], []):
+    for batch in [*data.draw(pushes(rows[split:])), []]:
         found = stream.batch(table_of(batch), watermark)
         expected = operator.push(table_of(batch)).to_pylist() if batch else []
         expected += operator.advance(watermark).to_pylist() if watermark > 0 else []
         assert_same_results(final(found), final(expected))
-        watermark += data.draw(st.integers(1, 30))
+        watermark += data.draw(st.integers(0, 12))
 
 
 def test_another_cut_than_before_is_refused() -> None:
