@@ -50,7 +50,8 @@ SCENARIOS: dict[str, str] = {
     ),
     "Stream on Spark, killed in its first micro-batch after history": "the same, with history taken once",
     "Checkpoint being rescaled, process killed": (
-        "the old checkpoint is as it was, and the new one is not there, or whole"
+        "the old checkpoint is as it was, and the new one is not there, or whole; started again, the output "
+        "is that of a run never killed"
     ),
 }
 

@@ -124,6 +124,18 @@ def test_a_store_takes_history_once() -> None:
         QUERY.open(store=store, history=PAST, history_until=25)
 
 
+def test_rolling_windows_in_a_store_take_history_once() -> None:
+    rolling = wr.query(time="t", by="k", watermark=0)
+    query, plain = (
+        rolling.rolling(rows=3, **store).agg(n=wr.sum("t")) for store in ({"store": MemoryStore()}, {})
+    )
+    expected = plain.open(history=PAST, history_until=20)
+    query.open(name="calls", history=PAST, history_until=20)
+    found = query.open(name="calls", history=PAST, history_until=20)
+    assert of(found.push(LIVE)) == of(expected.push(LIVE)) == [(21, "a", 53)]
+    assert of(found.finish()) == of(expected.finish()) == [(30, "a", 69)]
+
+
 def test_a_failing_history_leaves_nothing_in_a_store() -> None:
     store = MemoryStore()
     with pytest.raises(UnknownColumn, match="no column 't'"):

@@ -28,6 +28,7 @@ from windrow.engines.stream.watermark import as_clock
 from windrow.rows.frame import build_frame
 from windrow.rows.keys import shared_keys
 from windrow.rows.selection import filter_rows
+from windrow.rows.sorting import counting_sort
 from windrow.rows.times import TimeAxis
 
 __all__ = ["AHEAD", "LEFT_OUT", "PACKED", "REJECTED", "pack_batches", "packed_rows", "rows_by_bucket"]
@@ -139,7 +140,7 @@ def rows_by_bucket(
     if key_types is not None:
         keys = keys.cast(pa.schema(list(zip(by, key_types, strict=True))))
     places = places_of(keys, buckets)[numbers]
-    for place, rows in _by_place(places):
+    for place, rows in _by_place(places, buckets):
         yield place, write_rows(table.take(pa.array(rows)))
 
 
@@ -149,15 +150,14 @@ def _folded(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, by
     if not plan.query.by:
         yield 0, write_folded(folded)
         return
-    for place, keys in _by_place(places_of(folded.keys, buckets)):
+    for place, keys in _by_place(places_of(folded.keys, buckets), buckets):
         yield place, write_folded(folded.of_keys(keys))
 
 
-def _by_place(places: Ints) -> Iterator[tuple[int, Ints]]:
-    """The places that occur, and what is at each, in the order in which it came."""
-    order = np.argsort(places, kind="stable")
-    found, heads = np.unique(places[order], return_index=True)
-    return zip(found.tolist(), np.split(order, heads[1:]), strict=True)
+def _by_place(places: Ints, count: int) -> Iterator[tuple[int, Ints]]:
+    """The places that occur, of so many, and what is at each, in the order in which it came."""
+    parts = np.split(counting_sort(places, count, None), np.cumsum(np.bincount(places, minlength=count))[:-1])
+    return ((place, found) for place, found in enumerate(parts) if len(found))
 
 
 def _batch(rows: list[Any]) -> pa.RecordBatch:
