@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from windrow.arrays import END_OF_TIME, START_OF_TIME
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.in_order.held_rows import Held
-from windrow.state.checks import require, whole
+from windrow.state.checks import check_numbers, require
 from windrow.state.on_demand import OnDemand
 
-__all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "cut", "fewest_rows"]
+__all__ = ["FEWEST_ROWS", "MOST_ROWS", "Chunk", "check_facts", "cut", "fewest_rows"]
 
 #: rows stay in memory, and are written with the header, up to so many; then they become chunks
 FEWEST_ROWS = 1024
@@ -34,6 +34,7 @@ class Chunk:
 
     def __init__(self, rows: Held) -> None:
         self._rows = OnDemand(rows)
+        self._load: Callable[[], Held] | None = None
         self._load_whole: Callable[[int], Any] | None = None
         self._wholes: dict[int, Any] = {}
         self.count, self.nbytes = len(rows), rows.nbytes
@@ -49,23 +50,17 @@ class Chunk:
         load_whole: Callable[[int], Any],
         keeps: bool,
     ) -> Chunk:
-        """A chunk that is kept elsewhere; ``facts`` are those that the chunk had."""
+        """A chunk that is kept elsewhere; ``facts`` are those that the chunk had, and were checked."""
         found = cls.__new__(cls)
-        found._wholes = {}
-        times = (START_OF_TIME, END_OF_TIME)
-        limits = ((1, MOST_STORED), times, times, (0, 2**62), (0, 64))
-        pairs = zip(facts, limits, strict=True)
-        checked = [whole("what is known of a chunk", fact, *limit) for fact, limit in pairs]
-        found.count, found.first, found.last, found.nbytes, found.levels = checked
-        require(found.first <= found.last, "a chunk whose last row is before the first")
+        found.count, found.first, found.last, found.nbytes, found.levels = facts
         found.release(load, load_whole, keeps)
         return found
 
     def release(self, load: Callable[[], Held], load_whole: Callable[[int], Any], keeps: bool) -> None:
         """Rows and wholes are kept elsewhere from now on, and loaded when they are asked for: each time,
         unless it ``keeps`` them."""
-        self._rows, self._wholes = OnDemand(load=self._checking(load), keeps=keeps), {}
-        self._load_whole = load_whole
+        self._rows, self._wholes = OnDemand(load=self._checked, keeps=keeps), {}
+        self._load, self._load_whole = load, load_whole
 
     @property
     def facts(self) -> tuple[int, int, int, int, int]:
@@ -79,19 +74,15 @@ class Chunk:
     def rows(self) -> Held:
         return self._rows.get()
 
-    def _checking(self, load: Callable[[], Held]) -> Callable[[], Held]:
+    def _checked(self) -> Held:
         """Rows from elsewhere are those that were known of, and in order of time."""
-        count, first, last = self.count, self.first, self.last
-
-        def checked() -> Held:
-            rows = load()
-            require(len(rows) == count, f"a chunk of {len(rows)} rows, and the header says {count}")
-            rows.check_invariants()
-            ends = int(rows.times[0]), int(rows.times[-1])
-            require(ends == (first, last), f"a chunk of other rows, from {ends[0]} to {ends[1]}")
-            return rows
-
-        return checked
+        assert self._load is not None
+        rows = self._load()
+        require(len(rows) == self.count, f"a chunk of {len(rows)} rows, and the header says {self.count}")
+        rows.check_invariants()
+        ends = int(rows.times[0]), int(rows.times[-1])
+        require(ends == (self.first, self.last), f"a chunk of other rows, from {ends[0]} to {ends[1]}")
+        return rows
 
     def whole(self, level: int, make: Callable[[], Any]) -> Any:
         """The whole of a level: kept here, kept elsewhere, or made. Which levels are kept elsewhere may
@@ -106,6 +97,15 @@ class Chunk:
         if self._rows.keeps:
             self._wholes[level] = found
         return found
+
+
+def check_facts(counts: Ints, firsts: Ints, lasts: Ints, sizes: Ints, levels: Ints) -> None:
+    """Raise unless these may be the facts of chunks, a column for each fact."""
+    times = (START_OF_TIME, END_OF_TIME)
+    limits = ((1, MOST_STORED), times, times, (0, 2**62), (0, 64))
+    for column, limit in zip((counts, firsts, lasts, sizes, levels), limits, strict=True):
+        check_numbers("what is known of chunks", column, *limit)
+    require(bool((firsts <= lasts).all()), "a chunk whose last row is before the first")
 
 
 def fewest_rows() -> int:

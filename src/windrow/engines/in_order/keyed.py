@@ -12,12 +12,15 @@ Policy              rows that the policy left
 ==================  ======================================================================
 
 In memory the context is one log. Where it is stored it is in groups of keys once it is long
-(:mod:`windrow.engines.in_order.key_groups`): a step takes the groups of its keys back into the log, and they
-are put together again before they are stored. Of a group with full chunks these are not read unless rows
-are due that may complete a window: what is known of its keys tells (:meth:`KeyedRows._appended`).
+(:mod:`windrow.engines.in_order.key_groups`), and the log has the rows that came lately, of any key: a step
+writes its rows into it, and reads the groups of those keys alone of which a window may be complete
+(:mod:`windrow.engines.in_order.quiet`). Of rows of groups that are over a mask is kept. Once the log is long,
+beside what a step brings, its rows join the groups.
 
-Invariant: a key is in the log or in a group, never in both.
-Cost: one pass over the rows that are due and those of the groups of their keys.
+Invariant: rows of a key that are in the log come after those in its group. A part of the rows of a key, its
+first or its last ones, completes no window, and is kept as it is.
+Cost: one pass over the rows that are due, those of the log, and those of the groups of keys whose windows may
+be complete. The log has at most so many rows as a full chunk, or _SHARE times as many as a step brought.
 """
 
 from __future__ import annotations
@@ -30,13 +33,14 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.in_order.chunks import Chunk, fewest_rows
+from windrow.engines.in_order.chunks import Chunk, cut, fewest_rows
 from windrow.engines.in_order.context import Naming, Taken
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.key_counts import KeyCounts
-from windrow.engines.in_order.key_groups import KeyGroups, group_numbers, wanted_groups
+from windrow.engines.in_order.key_groups import KeyGroups, group_numbers, is_among, wanted_groups
 from windrow.engines.in_order.log import RowLog
 from windrow.engines.in_order.policy_reach import policy_middle, policy_whole, reach_for_policy
+from windrow.engines.in_order.quiet import quiet_by_counts, quiet_by_flags
 from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.in_order.summaries import Whole
@@ -47,9 +51,17 @@ from windrow.engines.kinds.strategy import Decided
 from windrow.rows.columns import plain_array
 from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
+from windrow.state.checks import check_column
 from windrow.windows import Window
 
 __all__ = ["KeyedRows"]
+
+#: rows join groups once there are so many times as many as a step has brought
+_SHARE = 8
+#: so many chunks are made of as many rows as a full one has, while they are in no group
+_PARTS = 4
+#: what is written for the group of such chunks
+_NO_GROUP = -1
 
 
 class KeyedRows(OrderedRows):
@@ -80,8 +92,10 @@ class KeyedRows(OrderedRows):
         #: the context, without what is in groups
         self._log = RowLog()
         self._groups = KeyGroups()
-        #: the group that chunks of the log are from
+        #: the group that chunks of the log are from, while a step looks at them
         self._owners: Mapping[Chunk, int] = {}
+        #: how many rows were taken since they were last made chunks
+        self._brought = 0
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
@@ -105,57 +119,67 @@ class KeyedRows(OrderedRows):
         after, result = self.copied(), None
         comes_out = closing and self._strategy is not None and self._strategy.closes_at_end
         if comes_out and (new is not None or len(self.log)):
-            after._take_back(self._groups.opened(self._query.by, self._groups.logs))
+            after._take_back(self._groups.logs)
             result = after._look(new, closing)
         elif new is not None:
             result = after._taken(new, closing)
         if closing:
             after._log, after._groups = after._log.without_rows(), KeyGroups()
-        self._log, self._groups, self._owners = after._log, after._groups, after._owners
+        self._log, self._groups = after._log, after._groups
         self._pending, self._passed = pending, max(self._passed, up_to)
+        self._brought += 0 if new is None else len(new)
         return result if result is not None and result.num_rows else None
 
     def _taken(self, new: Held, closing: bool) -> pa.Table | None:
         """Take new rows; their results."""
-        numbers = group_numbers(self._query.by, new.table, self._groups.count)
-        logs = self._groups.opened(self._query.by, np.unique(numbers).tolist())
-        if not logs:
+        if not self._groups.logs:
             appended = self._appended(self._log, new)
-            if appended is not None:
-                self._log = appended
-                return None
-            return self._look(new, closing)
-        appended_to = dict(self._quiet(logs, new, numbers))
-        self._groups = self._groups.without(self._query.by, appended_to)
-        for number, log in appended_to.items():
-            self._groups = self._groups.with_log(number, log)
-        self._take_back({number: log for number, log in logs.items() if number not in appended_to})
-        rest = new.where(~np.isin(numbers, np.array([*appended_to], np.int64)))
-        return self._look(rest, closing) if len(rest) else None
-
-    def _quiet(self, logs: Mapping[int, RowLog], new: Held, numbers: Ints) -> Any:
-        """The groups whose full chunks need not be read, with their new rows."""
-        for number, log in logs.items():
-            appended = self._appended(log, new.where(numbers == number)) if log.chunks else None
-            if appended is not None:
-                yield number, appended
+            if appended is None:
+                return self._look(new, closing)
+            self._log = appended
+            return None
+        quiet = self._taken_quietly(new)
+        if quiet.all():
+            return None
+        rest = new.where(~quiet)
+        numbers = set(group_numbers(self._query.by, rest.table, self._groups.count).tolist())
+        self._take_back({number: log for number, log in self._groups.logs.items() if number in numbers})
+        result = self._look(rest, closing)
+        self._put_back(rest)
+        return result
 
     def _take_back(self, logs: Mapping[int, RowLog]) -> None:
-        """Put groups into the log."""
-        if not logs:
-            return
-        own, owners = self._log, dict(self._owners)
-        for number, log in logs.items():
-            owners |= dict.fromkeys(log.chunks, number)
-        every = [own, *logs.values()]
-        tails = [log.tail for log in every if log.tail is not None]
-        pairs = [pair for log in every for pair in zip(log.chunks, log.masks, strict=True)]
-        pairs.sort(key=lambda pair: pair[0] not in owners)  # what is of no group comes last
-        chunks, masks = tuple(chunk for chunk, _ in pairs), tuple(mask for _, mask in pairs)
-        tail = joined(tails) if tails else None
-        self._log = replace(own, chunks=chunks, masks=masks, tail=tail, counts=None, lasts=None)
-        self._groups = self._groups.without(self._query.by, logs)
-        self._owners = owners
+        """Put groups into the log, before what it has."""
+        own = self._log
+        every = [*logs.values(), own]
+        chunks = tuple(chunk for log in every for chunk in log.chunks)
+        masks = tuple(mask for log in every for mask in log.masks)
+        self._owners = {chunk: number for number, log in logs.items() for chunk in log.chunks}
+        self._log = replace(own, chunks=chunks, masks=masks)
+        rest = {number: log for number, log in self._groups.logs.items() if number not in logs}
+        self._groups = replace(self._groups, logs=rest)
+
+    def _put_back(self, new: Held) -> None:
+        """The reverse, with what is known now of the keys of new rows."""
+        logs: dict[int | None, RowLog] = {}
+        for chunk, mask in zip(self._log.chunks, self._log.masks, strict=True):
+            number = self._owners.get(chunk)
+            log = logs.get(number, RowLog())
+            logs[number] = replace(log, chunks=(*log.chunks, chunk), masks=(*log.masks, mask))
+        rest, own = logs.pop(None, RowLog()), self._log
+        found = {number: log for number, log in logs.items() if number is not None}
+        self._groups, self._owners = replace(self._groups, logs={**self._groups.logs, **found}), {}
+        self._know(new.table, own.counts, own.lasts)
+        self._log = replace(own, chunks=rest.chunks, masks=rest.masks, counts=None, lasts=None)
+
+    def _know(self, keys: pa.Table, counts: KeyCounts | None, lasts: Held | None) -> None:
+        """What is known of the keys of a table, as far as these are in groups with full chunks."""
+        by, groups = self._query.by, self._groups
+        if counts is not None:
+            counts = counts.where(is_among(by, counts.keys, keys) & groups.of_full_chunks(by, counts.keys))
+        if lasts is not None:
+            lasts = lasts.where(is_among(by, lasts.table, keys) & groups.of_full_chunks(by, lasts.table))
+        self._groups = groups.knowing(by, keys, counts, lasts)
 
     def _look(self, new: Held | None, closing: bool) -> pa.Table | None:
         """The results of new rows, and of all that is in the log."""
@@ -199,7 +223,7 @@ class KeyedRows(OrderedRows):
             counts = KeyCounts.of_rows(taken.frame, kept)
         if self._strategy.looks_at_last:
             lasts = taken.rows.take(last_rows(taken, 0, 1))
-        if self._groups.count > 1:  # only some of the keys will be in groups that ask for it
+        if self._owners:  # only some of the keys are in groups that ask for it
             return replace(log, counts=counts, lasts=lasts)
         return log.with_counts(counts).with_lasts(lasts)
 
@@ -212,7 +236,8 @@ class KeyedRows(OrderedRows):
         if self._strategy.looks_at_last:
             return self._behind_last(log, new)
         rows, counts = new.select(self._columns), None
-        if self._strategy.may_complete(new.table):
+        completing = self._strategy.completing(new.table)
+        if completing is None or completing.any():
             fewest = self._strategy.fewest_rows
             counts = None if fewest is None else log.counts_with(self._query.by, rows.table)
             if fewest is None or counts is None or counts.most >= fewest:
@@ -221,21 +246,63 @@ class KeyedRows(OrderedRows):
 
     def _behind_last(self, log: RowLog, new: Held) -> RowLog | None:
         """The same where the last row of each key before tells whether they complete a window."""
-        assert self._strategy is not None
         if len(log) and log.lasts is None:
             return None
-        taken = self._with_context(log.lasts, new)
-        with one_step():  # windows are counted again when they come out
-            found = self._strategy.find(replace(self._query, order=()), taken.frame, taken.leading).ranges
-        completed = self._strategy.completed(taken.frame, found, taken.firsts, closing=False)
-        if completed is None or completed.any():
+        taken, completed = self._completed_behind(log.lasts, new)
+        if completed.any():
             return None
         return log.with_rows(new.select(self._columns)).with_lasts(taken.rows.take(last_rows(taken, 0, 1)))
 
+    def _completed_behind(self, lasts: Held | None, new: Held) -> tuple[Taken, Mask]:
+        """New rows behind the last ones of their keys, and of which keys they complete a window."""
+        assert self._strategy is not None
+        taken = self._with_context(lasts, new)
+        with one_step():  # windows are counted again when they come out
+            found = self._strategy.find(replace(self._query, order=()), taken.frame, taken.leading).ranges
+        completed = self._strategy.completed(taken.frame, found, taken.firsts, closing=False)
+        keys = np.zeros(len(taken.frame.key_rows), np.bool_)
+        keys[found.keys if completed is None else found.keys[completed]] = True
+        return taken, keys
+
+    def _taken_quietly(self, new: Held) -> Mask:
+        """Put those of new rows into the log whose keys complete no window, as far as is known without
+        reading any; which these are."""
+        quiet, counts, lasts = self._quiet(new)
+        if quiet.any():
+            rows = new.where(quiet).select(self._columns)
+            tail = rows if self._log.tail is None else joined([self._log.tail, rows])
+            self._log = replace(self._log, tail=tail)  # whole: others may come between these rows
+            self._groups = self._groups.knowing(self._query.by, rows.table, counts, lasts)
+        return quiet
+
+    def _quiet(self, new: Held) -> tuple[Mask, KeyCounts | None, Held | None]:
+        """Which new rows are of such keys, and what is known of these then."""
+        by, strategy = self._query.by, self._strategy
+        if strategy is not None and strategy.looks_at_last:
+            quiet, lasts = self._quiet_behind_lasts(new)
+            return quiet, None, lasts
+        if strategy is not None and strategy.fewest_rows is not None:
+            return *quiet_by_counts(by, new.table, self._groups.counts, strategy.fewest_rows), None
+        completing = None if strategy is None else strategy.completing(new.table)
+        return quiet_by_flags(by, new.table, completing), None, None
+
+    def _quiet_behind_lasts(self, new: Held) -> tuple[Mask, Held | None]:
+        by, lasts = self._query.by, self._groups.lasts
+        quiet = np.zeros(len(new), np.bool_)
+        if lasts is not None:
+            quiet = is_among(by, new.table, lasts.table)
+        if lasts is None or not quiet.any():
+            return quiet, None
+        some = new.where(quiet)
+        taken, completed = self._completed_behind(lasts.where(is_among(by, lasts.table, some.table)), some)
+        quiet[quiet] = ~completed[taken.frame.unordered_keys[taken.context :]]
+        rows = taken.rows.take(last_rows(taken, 0, 1))
+        return quiet, rows.where(is_among(by, rows.table, new.where(quiet).table))
+
     def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
         reader = self.copied()
-        numbers = np.unique(group_numbers(self._query.by, new.table, self._groups.count)).tolist()
-        reader._take_back(self._groups.opened(self._query.by, numbers))
+        numbers = set(group_numbers(self._query.by, new.table, self._groups.count).tolist())
+        reader._take_back({number: log for number, log in self._groups.logs.items() if number in numbers})
         taken, found, _ = reader._by_policy(new)
         chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
         return taken, policy_columns(taken, found, chosen)[0]
@@ -249,14 +316,15 @@ class KeyedRows(OrderedRows):
         return self._policy is not None and not self._log.added_after
 
     def levels(self, place: int, chunk: Chunk) -> int:
-        return 1 if chunk.count >= fewest_rows() else 0
+        is_recent = bool(self._groups.logs) and chunk in self._log.chunks
+        return 1 if chunk.count >= fewest_rows() and not is_recent else 0
 
     def whole(self, place: int, level: int, chunk: Chunk) -> Whole:
         return policy_whole(self._query, chunk)
 
     @property
     def log(self) -> RowLog:
-        """The context; of groups the chunks one after the other."""
+        """The context; of groups the chunks one after the other, then what is in none."""
         log, groups = self._log, self._groups
         if not groups.logs:
             return log
@@ -266,21 +334,26 @@ class KeyedRows(OrderedRows):
     def chunked(self) -> Self:
         """Another with the same rows, in chunks but for a few; and in groups, if these are many keys."""
         clone = super().chunked()
+        clone._brought = 0
+        if self._groups.logs and self._log.needed_rows <= max(fewest_rows(), _SHARE * self._brought):
+            clone._log = _in_parts(self._log)
+            return clone
+        for chunk in self._log.chunks if self._groups.logs else ():
+            _ = chunk.rows
         count = wanted_groups(self._query.by, self._groups, self._log)
         if count > 1:
             clone._regroup(count)
         return clone
 
     def _regroup(self, count: int) -> None:
-        by, log = self._query.by, self._log
-        groups = self._groups.with_rows(by, count, log, self._owners)
-        counts, lasts = log.counts, log.lasts
-        if counts is not None:
-            counts = counts.where(groups.of_full_chunks(by, counts.keys))
-        if lasts is not None:
-            lasts = lasts.where(groups.of_full_chunks(by, lasts.table))
-        self._groups, self._owners = groups.knowing(counts, lasts), {}
+        """Put all rows into so many groups."""
+        log, is_first = self._log, not self._groups.logs
+        self._groups = self._groups.with_rows(self._query.by, count, log, folds=self.folds)
         self._log = RowLog(added_after=log.added_after)
+        if is_first and log.counts is not None:
+            self._know(log.counts.keys, log.counts, None)
+        elif is_first and log.lasts is not None:
+            self._know(log.lasts.table, None, log.lasts)
 
     def state(self, with_chunks: bool = True) -> dict[str, Any]:
         found, groups = super().state(with_chunks), self._groups
@@ -288,8 +361,8 @@ class KeyedRows(OrderedRows):
             return found
         if with_chunks:  # without what is known of some keys only
             return {name: value for name, value in found.items() if name not in ("counts", "last_rows")}
-        assert not len(self._log), "rows that are in no group"
-        return found | {"groups": {"count": groups.count, "numbers": groups.numbers}}
+        numbers = np.append(groups.numbers, np.full(len(self._log.chunks), _NO_GROUP))
+        return found | {"groups": {"count": groups.count, "numbers": numbers}}
 
     def _set_log(self, log: RowLog, state: dict[str, Any]) -> None:
         counts, lasts, groups = state.get("counts"), state.get("last_rows"), state.get("groups")
@@ -304,6 +377,19 @@ class KeyedRows(OrderedRows):
             return
         if counts is not None:
             counts = KeyCounts.restored(self._query.by, counts)
-        found = KeyGroups.restored(groups["count"], groups["numbers"], log.chunks, log.masks)
+        check_column("groups of chunks", groups["numbers"], len(log.chunks))
+        recent = int(np.count_nonzero(groups["numbers"] == _NO_GROUP))
+        count = len(log.chunks) - recent
+        grouped = groups["numbers"][:count], log.chunks[:count], log.masks[:count]
+        found = KeyGroups.restored(groups["count"], *grouped)
         self._groups = replace(found, counts=counts, lasts=lasts)
-        self._log = RowLog(added_after=log.added_after)
+        self._log = replace(log, chunks=log.chunks[count:], masks=log.masks[count:])
+        self._log.check_invariants()
+
+
+def _in_parts(log: RowLog) -> RowLog:
+    """With the tail as chunks, unless it is short."""
+    if log.tail is None or len(log.tail) < max(fewest_rows() // _PARTS, 1):
+        return log
+    new = tuple(cut(log.tail))
+    return replace(log, chunks=(*log.chunks, *new), masks=(*log.masks, *(None for _ in new)), tail=None)

@@ -34,7 +34,7 @@ from windrow.engines.in_order.summaries import Whole, combined
 from windrow.spec import Spec
 from windrow.state.checks import check_column, require, whole
 
-__all__ = ["FANOUT", "RowLog", "packed_masks", "unpacked_masks"]
+__all__ = ["FANOUT", "RowLog", "needed_of", "packed_masks", "unpacked_masks"]
 
 
 #: chunks, or wholes of one level, that a whole of the next level stands for
@@ -141,11 +141,11 @@ class RowLog:
         sorted. ``is_read`` says which chunks are among them (None: all); the others stay."""
         is_read = [True] * len(self.chunks) if is_read is None else is_read
         pairs = list(zip(self.chunks, self.masks, strict=True))
-        lengths = [_needed(*pair) if reads else 0 for pair, reads in zip(pairs, is_read, strict=True)]
+        lengths = [needed_of(*pair) if reads else 0 for pair, reads in zip(pairs, is_read, strict=True)]
         edges = np.cumsum([0, *lengths])
         cuts = np.searchsorted(places, edges)
         if all(is_read) and self.is_worth_rewriting(int(cuts[-1])):
-            return self.rewritten(rows.take(places))
+            return self.rewritten(rows.take(places).by_time())
         chunks, masks = [], []
         for number, (chunk, mask) in enumerate(pairs):
             mine = places[cuts[number] : cuts[number + 1]] - edges[number]
@@ -153,14 +153,14 @@ class RowLog:
                 chunks.append(chunk)
                 masks.append(mask if len(mine) == lengths[number] else _only(chunk.count, mask, mine))
         log = replace(self, chunks=tuple(chunks), tail=None, masks=tuple(masks))
-        return log.with_tail(rows.take(places[cuts[-1] :]))
+        return log.with_tail(rows.take(places[cuts[-1] :]).by_time())
 
     # -- rows by key -----------------------------------------------------------------------------------------
 
     @property
     def needed_rows(self) -> int:
         """How many rows are needed; reads none."""
-        found = sum(map(_needed, self.chunks, self.masks))
+        found = sum(map(needed_of, self.chunks, self.masks))
         return found + (0 if self.tail is None else len(self.tail))
 
     def counts_with(self, by: tuple[str, ...], table: pa.Table) -> KeyCounts | None:
@@ -216,7 +216,7 @@ class RowLog:
         return found
 
 
-def _needed(chunk: Chunk, mask: Mask | None) -> int:
+def needed_of(chunk: Chunk, mask: Mask | None) -> int:
     """How many rows of a chunk are needed."""
     return chunk.count if mask is None else int(mask.sum())
 

@@ -51,7 +51,22 @@ def completed_windows(
     found = found.where(chosen if done is None else chosen & done)
     results, ranges = found.results(query, frame), found.ranges
     results = null_where_unseen(results, taken.unseen, ranges.fronts, ranges.stops)
+    order = _by_first_window(taken, ranges)
+    if order is not None:
+        ranges, results = ranges.take(order), [column.take(pa.array(order)) for column in results]
     return result_table(query, frame, name, ranges, results), taken.from_each(rest)
+
+
+def _by_first_window(taken: Taken, ranges: Ranges) -> Ints | None:
+    """The windows by key, keys by the first row of their first window, its time and its arrival: so that the
+    order of results does not depend on how rows are held. None: they are in this order."""
+    heads = np.flatnonzero(np.diff(ranges.keys, prepend=-1))
+    places = taken.places(np.minimum(ranges.fronts, ranges.stops - 1)[heads])
+    order = np.lexsort((taken.rows.arrivals[places], taken.rows.times[places]))
+    if (order[1:] > order[:-1]).all():
+        return None
+    lengths = np.diff(np.append(heads, len(ranges.keys)))
+    return np.argsort(np.repeat(np.argsort(order), lengths), kind="stable")
 
 
 def _start_at_or_after(ranges: Ranges, since: int) -> Mask:

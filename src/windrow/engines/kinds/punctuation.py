@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.engines.kinds.flags import check_flags, flags_of, table_flags
 from windrow.engines.kinds.strategy import Decided, Strategy, reported
 from windrow.rows.frame import Frame
@@ -21,8 +21,8 @@ class PunctuationStrategy(Strategy[Punctuation]):
     def check(self, table: pa.Table) -> None:
         check_flags(table, self.window.column, "Punctuation")
 
-    def may_complete(self, table: pa.Table) -> bool:
-        return bool(table_flags(table, self.window.column).any())
+    def completing(self, table: pa.Table) -> Mask | None:
+        return table_flags(table, self.window.column)
 
     def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
         stops = np.flatnonzero(flags_of(frame.column(self.window.column))) + 1

@@ -75,10 +75,10 @@ class Strategy(ABC, Generic[W]):
         """Which rows may be in a window at all, by the columns that it reads; None: all."""
         return None
 
-    def may_complete(self, table: pa.Table) -> bool:
-        """Whether rows that are due, which are in this table, may complete a window: if not, they need not be
-        looked at yet."""
-        return True
+    def completing(self, table: pa.Table) -> Mask | None:
+        """Which of the rows that are due, which are in this table, may complete a window of their key: others
+        need not be looked at yet. None: all may."""
+        return None
 
     #: whether the last row of each key before tells which new rows complete a window
     looks_at_last: ClassVar[bool] = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import Ints, Mask
 from windrow.engines.kinds.flags import check_flags, flags_of, table_flags
 from windrow.engines.kinds.strategy import Decided, Strategy, reported, starts_behind
 from windrow.rows.frame import Frame
@@ -22,8 +22,8 @@ class ThresholdStrategy(Strategy[Threshold]):
     def check(self, table: pa.Table) -> None:
         check_flags(table, self.window.column, "Threshold")
 
-    def may_complete(self, table: pa.Table) -> bool:
-        return not table_flags(table, self.window.column).all()
+    def completing(self, table: pa.Table) -> Mask | None:
+        return ~table_flags(table, self.window.column)
 
     def find(self, query: Spec, frame: Frame, leading: Ints | None = None) -> Decided:
         flags, keys = flags_of(frame.column(self.window.column)), frame.keys

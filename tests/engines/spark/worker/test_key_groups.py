@@ -228,8 +228,8 @@ class CountingEntries(DictEntries):
 
 
 def step_cost(query: Any, keys: int, rows_a_key: int = 4) -> Any:
-    """Entries and bytes read and written by steps of 20 rows of ten keys, on average, where so many keys have
-    rows. In each of them windows end."""
+    """Entries and bytes read and written by steps of 20 rows of ten keys, of most of them, where so many keys
+    have rows. In each of them windows end."""
     payload, entries, now = packed(query.agg(n=wr.count(), total=wr.sum("v"))), CountingEntries(), 1
 
     def stepped(chosen: Any, ends: bool) -> Any:
@@ -247,7 +247,7 @@ def step_cost(query: Any, keys: int, rows_a_key: int = 4) -> Any:
     some = [
         stepped(np.repeat(np.arange(number, keys, keys // 10)[:10], 2), ends=True) for number in range(1, 9)
     ]
-    return np.mean(some[1:], axis=0)
+    return np.median(some[1:], axis=0)
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -255,8 +255,8 @@ def test_ten_times_as_many_keys_cost_a_step_nothing(name: str) -> None:
     with small_chunks(64, 1_024):
         few, many = step_cost(QUERIES[name], 400), step_cost(QUERIES[name], 4_000)
     assert few[2] > 0 or name in ("Delta", "rolling by policy")
-    assert many[0] <= 10.5  # a group for each key
-    assert many[1] <= 12
+    assert many[0] <= 15  # a group for each key, and rows of no group yet
+    assert many[1] <= 2  # rows that wait, and rows of no group yet
     # what grows is the list of groups: some 20 bytes for each of 1,000
     assert many[3] < 1.5 * few[3] + 30_000
     assert many[4] < 1.5 * few[4] + 30_000

@@ -72,3 +72,15 @@ def test_steps_that_fail_and_operators_that_are_opened_again(name: str) -> None:
         found, expected = stored.finish(), plain.finish()
         assert_same_results(found, expected)
     assert not list(store.scan(b""))
+
+
+@pytest.mark.parametrize("name", [name for name, query in QUERIES.items() if not query.rolling_over])
+def test_results_come_in_the_same_order_as_in_memory(name: str) -> None:
+    query = QUERIES[name].agg(n=wr.count(), text=wr.concat("s"))
+    chance = np.random.default_rng(5)
+    with small_chunks(8, 16):
+        stored, plain = query.open(store=MemoryStore(), name="rows"), query.open()
+        for number in range(20):
+            rows = batch(number).set_column(1, "k", pa.array(chance.integers(0, 40, 50)))
+            assert stored.push(rows).to_pylist() == plain.push(rows).to_pylist()
+        assert stored.finish().to_pylist() == plain.finish().to_pylist()

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from windrow.engines.in_order.chunks import Chunk
+from windrow.engines.in_order.chunks import Chunk, check_facts
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.in_order.summaries import Whole
 from windrow.errors import AggregateError
 
-__all__ = ["RowEntries", "StoredRows", "chunk_numbers", "is_of_rows", "listed_rows"]
+__all__ = ["RowEntries", "StoredRows", "highest_number", "is_of_rows", "listed_rows"]
 
 _PREFIX = "c"
 #: what the header lists of a chunk: number of its name, rows, first and last time, bytes, levels of wholes
@@ -33,9 +33,10 @@ def is_of_rows(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
-def chunk_numbers(names: Iterable[str]) -> set[int]:
-    """The numbers of the chunks that are among some entries."""
-    return {int(name.removeprefix(_PREFIX).partition("w")[0]) for name in names if is_of_rows(name)}
+def highest_number(parts: Iterable[Mapping[str, Any]]) -> int:
+    """The highest number among the chunks that a header lists for its parts; -1: there are none."""
+    numbers = [listed[0] for part in parts for listed in part.get("chunks", ())]
+    return max((int(column.max(initial=-1)) for column in numbers), default=-1)
 
 
 def listed_rows(chunks: Sequence[Sequence[Any]]) -> Iterator[str]:
@@ -64,14 +65,25 @@ def _readers(part: OrderedRows, waits: bool) -> _Readers:
     return part.reads_rows(waits), part.reads_whole()
 
 
-@dataclass(frozen=True)
 class _Entry:
     """A chunk as it is stored."""
 
-    number: int
-    levels: int
-    load: Callable[[], Held]
-    load_whole: Callable[[int], Whole]
+    __slots__ = ("_entries", "_readers", "levels", "number")
+
+    def __init__(self, entries: RowEntries, readers: _Readers, number: int, levels: int) -> None:
+        self._entries, self._readers, self.number, self.levels = entries, readers, number, levels
+
+    def load(self) -> Held:
+        rows: Held = self._entries.read(_rows_name(self.number), self._readers[0])
+        return rows
+
+    def load_whole(self, level: int) -> Whole:
+        whole: Whole = self._entries.read(_whole_name(self.number, level), self._readers[1])
+        return whole
+
+    def with_levels(self, levels: int) -> _Entry:
+        """With so many levels of wholes."""
+        return self if levels == self.levels else _Entry(self._entries, self._readers, self.number, levels)
 
     def names(self, levels: int = -1) -> Iterator[str]:
         """The name of the rows, unless some levels stay; and those of the wholes beyond them."""
@@ -110,26 +122,14 @@ class StoredRows:
 
     def _listed(self, part: OrderedRows, k: int, listed: Sequence[Any], is_same: bool) -> Iterator[Chunk]:
         readers = _readers(part, waits=k == 1)
+        check_facts(*listed[1:])
         for number, *facts, levels in zip(*(column.tolist() for column in listed), strict=True):
-            entry = self._entry(readers, number, levels)
+            entry = _Entry(self.entries, readers, number, levels)
             chunk = Chunk.stored((*facts, levels), entry.load, entry.load_whole, self.keeps)
             self._stored[chunk] = entry
             if not is_same:
                 chunk = Chunk.stored((*facts, 0), entry.load, entry.load_whole, self.keeps)
             yield chunk
-
-    def _entry(self, readers: _Readers, number: int, levels: int) -> _Entry:
-        (read_rows, read_whole), entries = readers, self.entries
-
-        def load() -> Held:
-            rows: Held = entries.read(_rows_name(number), read_rows)
-            return rows
-
-        def load_whole(level: int) -> Whole:
-            whole: Whole = entries.read(_whole_name(number, level), read_whole)
-            return whole
-
-        return _Entry(number, levels, load, load_whole)
 
     # -- out -------------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class StoredRows:
         usable = 0 if place is None or not part.folds else part.levels(place, chunk)
         if known is None:
             known = self._put(part, chunk, place, usable)
-        self._saved[chunk] = _Entry(known.number, min(known.levels, usable), known.load, known.load_whole)
+        self._saved[chunk] = known.with_levels(min(known.levels, usable))
         return self._saved[chunk]
 
     def _put(self, part: OrderedRows, chunk: Chunk, place: int | None, usable: int) -> _Entry:
@@ -168,7 +168,7 @@ class StoredRows:
                 levels += 1
         except (AggregateError, TypeError):
             pass  # what does not combine is asked of the rows, and raises where it is needed
-        return self._entry(_readers(part, waits=place is None), number, levels)
+        return _Entry(self.entries, _readers(part, waits=place is None), number, levels)
 
     def settle(self) -> None:
         """What was saved is safe."""

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.stream.persistence.stored_rows import StoredRows, chunk_numbers, is_of_rows, listed_rows
+from windrow.engines.stream.persistence.stored_rows import StoredRows, highest_number, is_of_rows, listed_rows
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_order,
@@ -228,7 +228,7 @@ class StoredState:
             self._sums = dict(
                 zip(sorted(_listed(self._loaded_header)), self._loaded_header["sums"].tolist(), strict=True)
             )
-            least = 1 + max(chunk_numbers(self._sums), default=-1)
+            least = 1 + highest_number(self._loaded_header["state"]["ordered"].values())
             following = self._loaded_header.get("following", 0)
             self._rows.following = whole("number of the next chunk", following, least, 2**62)
         found = restored_value(plan, self._loaded_header, self)
