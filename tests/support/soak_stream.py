@@ -60,7 +60,7 @@ def soak_stream(spark: Any, folder: str, seconds: float, rows: int, every: float
     writer = query().run(frame).writeStream.format("noop").option("checkpointLocation", folder)
     stream = writer.trigger(processingTime=f"{round(every * 1000)} milliseconds").start()
     try:
-        steps, samples = _watched(spark, stream, seconds)
+        steps, samples = _watched(stream, seconds)
     finally:
         stream.stop()
     if stream.exception() is not None:
@@ -68,11 +68,13 @@ def soak_stream(spark: Any, folder: str, seconds: float, rows: int, every: float
     return _held_against_an_operator(steps, samples, rows, keys)
 
 
-def _watched(spark: Any, stream: Any, seconds: float) -> tuple[dict[int, dict[str, Any]], list[Sample]]:
+def _watched(stream: Any, seconds: float) -> tuple[dict[int, dict[str, Any]], list[Sample]]:
     """What micro-batches counted, and what was in use, once the first has ended."""
+    from pyspark import SparkContext
+
     steps: dict[int, dict[str, Any]] = {}
     samples: list[Sample] = []
-    jvm = spark.sparkContext._jvm
+    jvm: Any = SparkContext._jvm  # of this process, also behind Spark Connect
     pid = int(jvm.java.lang.ProcessHandle.current().pid())
     began: float | None = None
     while stream.isActive and (began is None or time.monotonic() - began < seconds or len(samples) < 12):
