@@ -44,6 +44,7 @@ class Column(NamedTuple):
     tests: Mapping[str, str]
     session: str = "master"
     since: str = "3.5"
+    until: str = "99"  # the last Spark for which what is tested has a release
     refused: Mapping[str, str] = {}  # the tests for an older Spark, which must be refused by name
 
 
@@ -62,9 +63,11 @@ COLUMNS = {
     "server killed": Column({"server_cases.py": "test_"}, since="4.1"),
     "bare cluster": Column({"packed_cases.py": "test_"}, since="4.1"),
     "pipelines": Column({"pipeline_cases.py": "test_"}, since="4.1"),
+    "Delta Lake": Column({"table_cases.py": "test_delta"}, since="4.1", until="4.2"),
+    "Iceberg": Column({"table_cases.py": "test_iceberg"}, since="4.1", until="4.1"),
 }
 #: those that start processes of their own, and no session
-_OWN_PROCESSES = ("packed_cases.py", "pipeline_cases.py", "server_cases.py")
+_OWN_PROCESSES = ("packed_cases.py", "pipeline_cases.py", "server_cases.py", "table_cases.py")
 _PACKAGES = ("numba", "numpy", "pandas", "protobuf", "pyarrow", "rich", "tzdata")
 _TESTS = (
     "duckdb",
@@ -155,6 +158,8 @@ def results(folder: Path, version: str, columns: dict[str, Column]) -> list[str]
 def _cell(column: Column, version: str, passes: bool) -> str:
     if is_before(version, column.since):
         return "not tried" if not column.refused else "refused" if passes else BROKEN
+    if is_before(column.until, version):
+        return "no release"
     return "yes" if passes else BROKEN
 
 
@@ -163,7 +168,11 @@ def chosen_tests(column: Column, version: str) -> list[str]:
 
     >>> chosen_tests(COLUMNS["streams"], "4.0"), chosen_tests(COLUMNS["pipelines"], "4.0")
     (['session_cases.py::test_before_4_1_a_stream_is_refused_by_name'], [])
+    >>> len(chosen_tests(COLUMNS["Iceberg"], "4.1")), chosen_tests(COLUMNS["Iceberg"], "4.2")
+    (1, [])
     """
+    if is_before(column.until, version):
+        return []
     patterns = column.refused if is_before(version, column.since) else column.tests
     found = []
     for pattern, begins in patterns.items():

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["NotFetched", "avro_jars", "broker_jars", "connector_jars", "joined_paths"]
+__all__ = ["NotFetched", "avro_jars", "broker_jars", "connector_jars", "fetched", "joined_paths"]
 
 BROKER = "4.3.1"
 _POOL = "2.13.1"
@@ -36,7 +36,7 @@ class NotFetched(Exception):
 
 def broker_jars(folder: Path) -> Path:
     """The folder of a broker's jars."""
-    return _fetched(folder, f"broker-{BROKER}", [(f"org.apache.kafka:kafka_2.13:{BROKER}", True)])
+    return fetched(folder, f"broker-{BROKER}", [(f"org.apache.kafka:kafka_2.13:{BROKER}", True)])
 
 
 def connector_jars(folder: Path) -> Path:
@@ -51,9 +51,7 @@ def connector_jars(folder: Path) -> Path:
             f"org.apache.commons:commons-pool2:{_POOL}",
         ]
         try:
-            return _fetched(
-                folder, f"connector-{connector}-{tokens}", [(each, False) for each in coordinates]
-            )
+            return fetched(folder, f"connector-{connector}-{tokens}", [(each, False) for each in coordinates])
         except NotFetched as error:
             failures.append(str(error))
     raise NotFetched("; ".join(failures))
@@ -64,7 +62,7 @@ def avro_jars(folder: Path) -> Path:
     failures = []
     for release in dict.fromkeys(each.format(spark=version("pyspark")) for each in _AVRO):
         try:
-            return _fetched(
+            return fetched(
                 folder, f"avro-{release}", [(f"org.apache.spark:spark-avro_2.13:{release}", False)]
             )
         except NotFetched as error:
@@ -77,7 +75,7 @@ def joined_paths(*folders: Path) -> str:
     return ",".join(str(jar) for folder in folders for jar in sorted(folder.glob("*.jar")))
 
 
-def _fetched(folder: Path, conf: str, coordinates: list[tuple[str, bool]]) -> Path:
+def fetched(folder: Path, conf: str, coordinates: list[tuple[str, bool]]) -> Path:
     """Fetch coordinates into a folder of their own, once; each with whether what it needs comes, too. What
     could not be had is not asked for again."""
     target, refused = folder / conf, folder / f"{conf}.refused"

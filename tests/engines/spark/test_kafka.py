@@ -9,12 +9,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from support import kafka_checks
 from support.avro_values import SCHEMA, avro_value
@@ -42,6 +44,8 @@ from kafka_jars import NotFetched, avro_jars, broker_jars, connector_jars, joine
 
 #: small micro-batches, so that there are some for every run of the job
 _CALLS, _POISON = 1_500, 3
+#: for how many seconds the broker is away at least, once the job has noticed: a minute in make test-thorough
+_AWAY = 60 if settings.get_current_profile_name() == "thorough" else 0
 #: so that Kafka's client gives up after some seconds
 _IMPATIENT = "".join(
     f'"kafka.{name}.ms" = {milliseconds}\n'
@@ -103,6 +107,7 @@ def test_a_job_gives_every_result_once_whatever_is_killed(
     await_line(job, tmp_path, '"progress"')
     broker.stop(signal.SIGKILL)
     await_line(job, tmp_path, f"Kafka at {address} does not answer: the job waits")
+    time.sleep(_AWAY)
     broker.start()
     await_line(job, tmp_path, f"Kafka at {address} answers again")
     assert kill_after_results(job, address, 1, 0.3)

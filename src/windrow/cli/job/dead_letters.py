@@ -41,7 +41,7 @@ def read_dead_letters(
     fields = Fields(data[table], places, table, DEAD_LETTER_KEYS)
     found = Sink(
         format=fields.text("format"),
-        path=placed(fields.text("path", None), file),
+        path=placed(fields.text("path", None), file, fields.text("format")),
         mode=results.mode,
         checkpoint=None,
         trigger=results.trigger,

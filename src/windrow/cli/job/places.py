@@ -59,10 +59,16 @@ class Places:
         return f"{place}: {inside}" if inside else place
 
 
-def placed(path: str | None, file: Path) -> str | None:
-    """Relative paths are relative to the job file, whatever the working directory."""
+def placed(path: str | None, file: Path, form: str = "") -> str | None:
+    """Relative paths are relative to the job file, whatever the working directory. In the format of Iceberg
+    a path without a slash is the name of a table.
+
+    >>> placed("catalog.calls", Path("/jobs/a.toml"), "iceberg"), placed("calls", Path("/jobs/a.toml"))
+    ('catalog.calls', '/jobs/calls')
+    """
     if path is not None and "\0" in path:
         raise JobError(f"{file}: {path!r}: a path cannot have a zero byte: name another")
-    if path is None or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
+    is_name = path is not None and form.lower() == "iceberg" and "/" not in path
+    if path is None or is_name or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
         return path
     return str(file.resolve().parent / path)

@@ -154,7 +154,7 @@ def _job(
 def _sink(fields: Fields, source: Source, file: Path) -> Sink:
     found = Sink(
         format=fields.text("format"),
-        path=placed(fields.text("path", None), file),
+        path=placed(fields.text("path", None), file, fields.text("format")),
         mode=fields.choice("mode", CHOICES["mode"], "append" if source.is_stream else "error"),  # type: ignore[arg-type]
         checkpoint=placed(fields.text("checkpoint", None), file),
         trigger=fields.text("trigger", "continuously"),

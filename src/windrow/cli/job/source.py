@@ -29,7 +29,7 @@ def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> So
         types.checked(name, check_type, types.text(name))
     found = Source(
         format=fields.text("format"),
-        path=placed(fields.text("path", None), file),
+        path=placed(fields.text("path", None), file, fields.text("format")),
         is_stream=fields.flag("stream", False) if is_stream is None else is_stream,
         options=fields.settings("options"),
         schema=tuple(schema.items()),

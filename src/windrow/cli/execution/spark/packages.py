@@ -28,7 +28,7 @@ __all__ = ["check_packages"]
 _PACKAGES = {
     "kafka": ("spark-sql-kafka", "org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}"),
     "avro": ("spark-avro", "org.apache.spark:spark-avro_2.13:{spark}"),
-    "delta": ("delta", "io.delta:delta-spark_2.13:{its}"),
+    "delta": ("delta", "io.delta:delta-spark_{short}_2.13:{its}"),
     "iceberg": ("iceberg", "org.apache.iceberg:iceberg-spark-runtime-{short}_2.13:{its}"),
     "hudi": ("hudi", "org.apache.hudi:hudi-spark{short}-bundle_2.13:{its}"),
 }
