@@ -1,6 +1,7 @@
 """Spark streams: windrow against what Spark has, on the same micro-batches in one session.
 
-Run: ``python bench/spark_stream.py`` (``--quick``, ``--only`` with names of sections below).
+Run: ``python bench/spark_stream.py`` (``--quick``, ``--only`` with names of sections below; ``--keys 10`` and
+``--overlap 1`` leave out the other lines of ``windows``).
 Both sides read the same parquet files, one micro-batch after the other, into the ``noop`` sink, with RocksDB
 and changelog checkpointing, in a session that :func:`windrow.spark.session` made. Seconds are the median of
 steady micro-batches: all but the first ones, which load kernels and fill the windows, after streams of both
@@ -25,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from common import heading, machine, names_among, progress, table
+from sections.idle_steps import idle
 from sections.spark_aggregates import in_streams
 from sections.spark_session import spark_session
 
@@ -104,10 +106,15 @@ class Ran:
 class Bench:
     """Files on disk, and streams over them."""
 
-    def __init__(self, spark: Any, folder: Path) -> None:
+    def __init__(self, spark: Any, folder: Path, keys: int | None = None, overlap: int | None = None) -> None:
         self.spark = spark
         self._folder = folder
+        self._wanted = (keys, overlap)
         self._number = itertools.count()
+
+    def wants(self, keys: int, overlap: int) -> bool:
+        """Whether a line of ``windows`` was asked for."""
+        return all(asked in (None, found) for asked, found in zip(self._wanted, (keys, overlap), strict=True))
 
     def run(self, given: Input, stream: Stream, mode: str = "append") -> Ran:
         return self.run_all(given, [stream], mode)[0]
@@ -173,6 +180,8 @@ def steady(
 def windows(bench: Bench, rows: int) -> Iterator[Row]:
     """Sums and counts over windows of 1 and 60 minutes, each minute."""
     for keys, overlap, each, batches, turns in _sizes(rows):
+        if not bench.wants(keys, overlap):
+            continue
         # the same stream, taken in larger pieces: ten times the rows are ten times the minutes
         given = Input(each, batches, keys, minutes=144.0 * max(1.0, each / rows))
         progress(f"windows, overlap {overlap}, {keys} keys")
@@ -311,6 +320,31 @@ def fixed(bench: Bench, rows: int) -> Iterator[Row]:
     yield _line("micro-batches of 100 rows", 10, 100, *found)
 
 
+def floor(bench: Bench, rows: int) -> Iterator[Row]:
+    """Windows of a minute, ten keys: windrow, the same plan with steps that do nothing, and Spark's own. What
+    the second takes is Spark's: planning, two stages of Python tasks, the state operator and its commit."""
+    given = Input(rows, 24, 10)
+    mine, peer = windrow_windows(sliding(1)), spark_windows("1 minute", "1 minute")
+    sides = {"windrow": mine, "steps that do nothing": idle(mine), "spark": peer}
+    ran: dict[str, list[Any]] = {side: [] for side in sides}
+    for side in [*sides, *reversed(sides)]:
+        progress(f"floor, {side}")
+        ran[side] += bench.run(given, sides[side]).progresses[given.batches // 2 :]
+
+    def median(side: str, part: str) -> float:
+        return statistics.median(p["durationMs"][part] for p in ran[side]) / 1000
+
+    for side in sides:
+        took = median(side, "triggerExecution")
+        yield {
+            "what": side,
+            "planning s": median(side, "queryPlanning"),
+            "tasks s": median(side, "addBatch"),
+            "steady s": took,
+            "ratio": median("spark", "triggerExecution") / took,
+        }
+
+
 def aggregates(bench: Bench, rows: int) -> Iterator[Row]:
     """Quantiles and sketches over windows of 1 and 60 minutes, each minute."""
 
@@ -359,6 +393,7 @@ SECTIONS = {
     "touched": touched,
     "rolling": rolling,
     "fixed": fixed,
+    "floor": floor,
     "first": first,
 }
 FORMATS = {
@@ -366,6 +401,8 @@ FORMATS = {
     "windrow s": ".2f",
     "spark s": ".2f",
     "ratio": ".2f",
+    "planning s": ".3f",
+    "tasks s": ".3f",
     "first s": ".2f",
     "steady s": ".2f",
     "first / steady": ".1f",
@@ -405,12 +442,14 @@ def main() -> None:
         "--only", type=names_among(SECTIONS), default=list(SECTIONS), help="sections, with commas between"
     )
     parser.add_argument("--quick", action="store_true", help="micro-batches of 20,000 rows")
+    parser.add_argument("--keys", type=int, help="lines of windows with so many keys alone")
+    parser.add_argument("--overlap", type=int, help="lines of windows with this overlap alone")
     parser.add_argument("--memory", default="4g", help="of the driver")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="windrow-bench-"))
     spark = spark_session(given.memory, spark_sql_streaming_numRecentProgressUpdates="1000")
     try:
-        bench = Bench(spark, folder)
+        bench = Bench(spark, folder, given.keys, given.overlap)
         warm(bench, given.quick)
         for name, value in machine().items():
             print(f"{name}: {value}")
