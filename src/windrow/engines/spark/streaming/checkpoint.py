@@ -130,9 +130,8 @@ def entries_of(checkpoint: str, spark: SparkSession, operator: int) -> DataFrame
 def _reader(checkpoint: str, spark: SparkSession, operator: int) -> Any:
     from windrow.engines.spark.streaming.processor import ENTRIES
 
-    _ = (
-        spark.streams.active
-    )  # Spark 4.1 coordinates state, even to read it, once somebody has asked for streams
+    # Spark 4.1 coordinates state, even to read it, once somebody has asked for streams
+    _ = spark.streams.active
     reader = spark.read.format("statestore").option("path", checkpoint).option("stateVarName", ENTRIES)
     return reader.option("operatorId", operator)
 
