@@ -15,8 +15,8 @@ DOCS_ARGS ?= build --strict
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Tests that share a Spark session run in two processes, and those that start their own in another. All three
-# often wait for a JVM: hence four processes for two cores, and two where there is no Spark.
+# Tests that share a Spark session run in two processes, and those that start their own in two more. All four
+# often wait, for a JVM or for minutes to pass: hence five processes for two cores, and two where there is no Spark.
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
@@ -50,13 +50,13 @@ demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, an
 	$(BIN)/python examples/kafka/demo.py
 
 test: $(READY) chromium ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(PYTEST) -n 4 $(PYTEST_ARGS)
+	$(PYTEST) -n 5 $(PYTEST_ARGS)
 
 test-fast: $(READY) ## The same without Spark, Redis and chaos, with fewer random examples
 	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
 
 test-thorough: $(READY) chromium ## The same as test, with all random examples
-	$(PYTEST) -n 4 --hypothesis-profile=thorough $(PYTEST_ARGS)
+	$(PYTEST) -n 5 --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)

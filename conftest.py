@@ -98,4 +98,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return scope_of(nodeid)
 
+        def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
+            """What is done is left out: it would be counted again after each of thousands of tests."""
+            for scope in [name for name, unit in workload.items() if all(unit.values())]:
+                del workload[scope]
+            return super()._pending_of(workload)
+
     return ByScope(config, log)

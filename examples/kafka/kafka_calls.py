@@ -39,8 +39,10 @@ __all__ = [
     "finish",
     "kill_after_results",
     "produce",
+    "records",
     "rejected",
     "start",
+    "write_job",
 ]
 
 HERE = Path(__file__).parent
@@ -84,12 +86,17 @@ def produce(
 def start(folder: Path, address: str, jars: Path, client: str = "") -> subprocess.Popen[bytes]:
     """The job, in a process group of its own; what it says is added to job.log. ``client``: lines of options
     for Kafka's client."""
-    shutil.copy(HERE / "own.py", folder / "own.py")
-    text = (HERE / "job.toml").read_text().replace(ADDRESS, address)
-    (folder / "job.toml").write_text(text.replace(".options]\n", f".options]\n{client}"))
+    write_job(folder, address, client)
     with (folder / "job.log").open("ab") as log:
         command = command_of("run", folder, jars, "--json")
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+
+def write_job(folder: Path, address: str, client: str = "") -> None:
+    """The job of a broker, and its aggregate."""
+    shutil.copy(HERE / "own.py", folder / "own.py")
+    text = (HERE / "job.toml").read_text().replace(ADDRESS, address)
+    (folder / "job.toml").write_text(text.replace(".options]\n", f".options]\n{client}"))
 
 
 def command_of(what: str, folder: Path, jars: Path, *options: str) -> list[str]:
@@ -124,7 +131,7 @@ def finish(job: subprocess.Popen[bytes], folder: Path, code: int = 0, seconds: f
 
 def count_of(address: str) -> int:
     """How many records the topic of results has."""
-    return len(_records(address))
+    return len(records(address))
 
 
 def check_results(address: str, rows: list[dict[str, Any]]) -> tuple[int, int]:
@@ -136,15 +143,16 @@ def check_results(address: str, rows: list[dict[str, Any]]) -> tuple[int, int]:
 
 def received(address: str) -> tuple[list[dict[str, Any]], int]:
     """The results in the topic, each once, by its id; and how many records were repeats of others."""
-    records = [json.loads(record) for record in _records(address)]
-    once = {record.pop("result_id"): record for record in records}
+    every = [json.loads(record) for record in records(address)]
+    once = {record.pop("result_id"): record for record in every}
     for record in once.values():
         for edge in ("window_start", "window_end"):
             record[edge] = datetime.fromisoformat(record[edge])
-    return list(once.values()), len(records) - len(once)
+    return list(once.values()), len(every) - len(once)
 
 
-def _records(address: str) -> list[bytes]:
+def records(address: str) -> list[bytes]:
+    """What is in the topic of results."""
     consumer = KafkaConsumer(bootstrap_servers=address, consumer_timeout_ms=10_000)
     parts = [TopicPartition("longest", part) for part in consumer.partitions_for_topic("longest") or ()]
     consumer.assign(parts)

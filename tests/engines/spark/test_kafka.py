@@ -1,14 +1,14 @@
-"""Kafka in and out, on a broker of its own: a job that is killed, and one whose broker goes away, give every
-result in the end, each once when repeats are dropped by their ids; poison is rejected, JSON or Avro."""
+"""Kafka in and out, on a broker of its own: a job that is killed, one that gives up on its broker and one
+whose broker goes away for a minute give every result in the end, each once when repeats are dropped by their
+ids; poison is rejected, JSON or Avro; ``windrow verify`` finds a wrong result."""
 
 from __future__ import annotations
 
 import base64
 import json
-import os
+import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
-from support import kafka_checks
 from support.avro_values import SCHEMA, avro_value
 from support.java import JAVA
 from support.patient_python import write_program
 from support.processes import wait_for
+from support.windrow_commands import Commands
 from windrow.testing import assert_same_results
 
 pytest.importorskip("kafka", reason="the test needs kafka-python: pip install '.[dev]'")
 
+from kafka import KafkaProducer
 from kafka_broker import Broker
 from kafka_calls import (
     JARS,
@@ -37,15 +37,17 @@ from kafka_calls import (
     finish,
     kill_after_results,
     produce,
+    records,
     rejected,
     start,
+    write_job,
 )
 from kafka_jars import NotFetched, avro_jars, broker_jars, connector_jars, joined_paths
 
 #: small micro-batches, so that there are some for every run of the job
-_CALLS, _POISON = 1_500, 3
-#: for how many seconds the broker is away at least, once the job has noticed: a minute in make test-thorough
-_AWAY = 60 if settings.get_current_profile_name() == "thorough" else 0
+_CALLS, _POISON = 2_400, 3
+#: for how many seconds the broker is away, once the job has noticed
+_AWAY = 60
 #: so that Kafka's client gives up after some seconds
 _IMPATIENT = "".join(
     f'"kafka.{name}.ms" = {milliseconds}\n'
@@ -78,24 +80,19 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 def begin(folder: Path, address: str, jars: Path, client: str = "") -> subprocess.Popen[bytes]:
-    """The job, with a log of its own."""
+    """The job, in a process and with a log of its own."""
     (folder / "job.log").unlink(missing_ok=True)
     return start(folder, address, jars, client)
 
 
-def await_line(job: subprocess.Popen[bytes], folder: Path, text: str) -> None:
-    """Until the job says it."""
+def await_progress(job: subprocess.Popen[bytes], folder: Path) -> None:
+    """Until a micro-batch has ended."""
     log = folder / "job.log"
-
-    def has_said() -> bool:
-        said = log.read_text()
-        assert text in said or job.poll() is None, said[-2000:]
-        return text in said
-
-    wait_for(text, has_said)
+    wait_for("a micro-batch", lambda: '"progress"' in log.read_text() or job.poll() is not None)
+    assert job.poll() is None, log.read_text()[-2000:]
 
 
-def test_a_job_gives_every_result_once_whatever_is_killed(
+def test_jobs_give_every_result_once_whatever_goes_away(
     broker: Broker, connector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JDK_JAVA_OPTIONS", JAVA)
@@ -103,54 +100,103 @@ def test_a_job_gives_every_result_once_whatever_is_killed(
     monkeypatch.setenv("PYSPARK_PYTHON", write_program(tmp_path / "python"))
     rows, address = calls(_CALLS), broker.address
     produce(address, rows, poison=_POISON)
-    job = begin(tmp_path, address, connector)
-    await_line(job, tmp_path, '"progress"')
+    assert kill_after_results(begin(tmp_path, address, connector), address, 1, 0.3)
+    check_giving_up(broker, connector, tmp_path)
+    jars = [connector, *packages_of_avro()]
+    settings = {"spark.jars": joined_paths(*jars)}
+    with Commands(settings, tmp_path / "commands.log") as commands:
+        check_a_minute_away(broker, connector, tmp_path, commands)
+        check_results(address, rows)
+        check_rejected(tmp_path, rows)
+        check_verify(commands, tmp_path, address)
+        if len(jars) == 1:
+            pytest.skip("all but values of Avro was tried: Spark's package for Avro cannot be had here")
+        check_avro(commands, tmp_path, address)
+
+
+def check_giving_up(broker: Broker, connector: Path, folder: Path) -> None:
+    """A broker that stays away for longer than Kafka's client waits."""
+    job = begin(folder, broker.address, connector, _IMPATIENT)
+    await_progress(job, folder)
     broker.stop(signal.SIGKILL)
-    await_line(job, tmp_path, f"Kafka at {address} does not answer: the job waits")
+    finish(job, folder, code=1)
+    end = (folder / "job.log").read_text().splitlines()[-1]
+    assert f"Kafka at {broker.address} does not answer, and its client has given up: start the job" in end
+    broker.start()
+
+
+def check_a_minute_away(broker: Broker, connector: Path, folder: Path, commands: Commands) -> None:
+    """A line when the broker is gone and one when it is back; the job goes on to its end, and counts add
+    up."""
+    write_job(folder, broker.address)
+    commands.begin("run", str(folder / "job.toml"), "--json", "--monoids", str(folder / "own.py"))
+    commands.await_line('"progress"')
+    broker.stop(signal.SIGKILL)
+    commands.await_line(f"Kafka at {broker.address} does not answer: the job waits")
     time.sleep(_AWAY)
     broker.start()
-    await_line(job, tmp_path, f"Kafka at {address} answers again")
-    assert kill_after_results(job, address, 1, 0.3)
+    said = commands.finish(0)
+    (away,) = re.findall(rf"Kafka at {broker.address} answers again, after (\d+) s: the job goes on", said)
+    assert int(away) >= _AWAY
+    events = [json.loads(line) for line in said.splitlines() if line.startswith('{"event"')]
+    steps = {event["batch"]: event for event in events if event["event"] == "progress"}
+    assert len(steps) > 1
+    for batch, step in steps.items():
+        assert step["rows"] == records_until(folder, batch) - records_until(folder, batch - 1)
+        files = (folder / "rejected" / f"micro_batch={batch}").glob("part-*.json")
+        assert step["rejected"] == sum(len(file.read_text().splitlines()) for file in files)
+        assert step["late"] == 0
+    end = next(event for event in events if event["event"] == "end")
+    for name in ("rows", "late", "rejected"):
+        assert end[name] == sum(step[name] for step in steps.values())
 
-    job = begin(tmp_path, address, connector, _IMPATIENT)
-    await_line(job, tmp_path, '"progress"')
-    broker.stop(signal.SIGKILL)
-    finish(job, tmp_path, code=1)
-    end = (tmp_path / "job.log").read_text().splitlines()[-1]
-    assert f"Kafka at {address} does not answer, and its client has given up: start the job again" in end
-    broker.start()
 
-    finish(begin(tmp_path, address, connector), tmp_path)
-    check_results(address, rows)
-    left = rejected(tmp_path)
+def records_until(folder: Path, batch: int) -> int:
+    """How many records of the topic there are up to the end of a micro-batch, as its checkpoint has it."""
+    log = folder / "checkpoint" / "offsets" / str(batch)
+    lines = log.read_text().splitlines() if batch >= 0 else ['{"calls": {}}']
+    return sum(sum(json.loads(line)["calls"].values()) for line in lines if line.startswith('{"calls"'))
+
+
+def check_rejected(folder: Path, rows: list[dict[str, Any]]) -> None:
+    left = rejected(folder)
     raised = [row for row in left if row["rejected_reason"] == "raised"]
     assert len(raised) == sum(row["len"] == 0 for row in rows)
     assert {row["rejected_by"] for row in raised} == {"parts"}
     poison = [row["kafka_value"] for row in left if row["rejected_reason"] == "no_time"]
     assert poison == [POISON.decode()] * _POISON
     assert len(left) == len(raised) + _POISON
-    check_verify_and_avro(broker, connector, tmp_path)
 
 
-def check_verify_and_avro(broker: Broker, connector: Path, folder: Path) -> None:
-    """In one process, since Spark takes its time to start."""
-    rows, jars = calls(200), [connector]
+def check_verify(commands: Commands, folder: Path, address: str) -> None:
+    verify = ("verify", str(folder / "job.toml"), "--monoids", str(folder / "own.py"))
+    assert "windows of 3 keys are as the source gives them" in commands.run(*verify)
+    write_wrong_result(address)
+    assert "1 differ among" in commands.run(*verify, code=1)
+
+
+def write_wrong_result(address: str) -> None:
+    """The first result of the topic once more, as another one with one row more."""
+    value = json.loads(records(address)[0])
+    wrong = value | {"n": value["n"] + 1, "result_id": "wrong"}
+    producer = KafkaProducer(bootstrap_servers=address)
+    producer.send("longest", json.dumps(wrong).encode()).get(30)
+    producer.close()
+
+
+def packages_of_avro() -> list[Path]:
     try:
-        jars.append(avro_jars(JARS))
-        produce(broker.address, rows, _POISON, topic="calls-avro", encoded=avro_value)
-        (folder / "avro.toml").write_text(avro_job((folder / "job.toml").read_text()))
+        return [avro_jars(JARS)]
     except NotFetched as error:
         print(f"values of Avro are not tried: {error}")
-    command = [sys.executable, kafka_checks.__file__, str(folder), broker.address, joined_paths(*jars)]
-    paths = os.pathsep.join(sys.path)
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
-    assert "windows of 3 keys are as the source gives them" in done.stdout, done.stdout + done.stderr
-    assert "1 differ among" in done.stdout
-    codes = done.stdout.splitlines()[-1]
-    if len(jars) == 1:
-        assert codes == "exit codes 0 1"
-        pytest.skip("all but values of Avro was tried: Spark's package for Avro cannot be had here")
-    assert codes == "exit codes 0 1 0", done.stderr
+        return []
+
+
+def check_avro(commands: Commands, folder: Path, address: str) -> None:
+    rows = calls(200)
+    produce(address, rows, _POISON, topic="calls-avro", encoded=avro_value)
+    (folder / "avro.toml").write_text(avro_job((folder / "job.toml").read_text()))
+    commands.run("run", str(folder / "avro.toml"), "--quiet", "--monoids", str(folder / "own.py"))
     files = (folder / "avro").glob("micro_batch=*/part-*.json")
     found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     edges = ("window_start", "window_end")
