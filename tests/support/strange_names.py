@@ -43,6 +43,7 @@ size = "10m"
 [agg]
 {toml_text(HOSTILE_RESULT)} = "count()"
 n = "max(plain)"
+most = {toml_text(f"max({HOSTILE_VALUE_COLUMN!r})")}
 
 [sink]
 format = "parquet"

@@ -7,12 +7,16 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from support.scraping import scrapes
 from support.strange_names import HOSTILE_JOB, HOSTILE_KEY_COLUMN, HOSTILE_RESULT, write_hostile_rows
 from windrow.cli.main import main
+
+#: what is not text to a terminal
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b\u202e]")
 
 
 class Tags(HTMLParser):
@@ -55,6 +59,7 @@ def test_results_carry_names_and_keys_as_they_are(job: Path, tmp_path: Path) -> 
     assert table.column_names[0] == HOSTILE_KEY_COLUMN
     assert HOSTILE_RESULT in table.column_names
     rows = pq.read_table(tmp_path / "rows.parquet")
+    assert max(table["most"].to_pylist()) == rows.num_rows - 1
     assert set(table.column(0).to_pylist()) == set(rows.column(HOSTILE_KEY_COLUMN).to_pylist())
 
 
@@ -70,7 +75,22 @@ def test_a_terminal_is_told_nothing_that_it_would_obey(
     assert main([command, str(job), *engine]) == 0
     said = "".join(capsys.readouterr())
     assert said
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b\u202e]", said)
+    assert not OBEYED.search(said)
+
+
+def test_windows_that_differ_are_named_without_being_obeyed(
+    job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(job), "--engine", "local", "--quiet"]) == 0
+    (part,) = (tmp_path / "results").glob("*.parquet")
+    table = pq.read_table(part)
+    pq.write_table(table.set_column(table.column_names.index("n"), "n", pc.add(table["n"], 1)), part)
+    capsys.readouterr()
+    assert main(["verify", str(job), "--engine", "local"]) == 1
+    said = "".join(capsys.readouterr())
+    assert f"{table.num_rows} differ among" in said
+    assert "DROP TABLE calls" in said
+    assert not OBEYED.search(said)
 
 
 def test_a_value_that_cannot_be_read_is_named_without_being_obeyed(
