@@ -13,12 +13,14 @@ import pytest
 from windrow.compile import turns
 from windrow.compile.turns import turn
 
-#: rolls a window, and says when it waits for a turn, and how many functions were compiled
+#: calls a kernel, and says when it waits for a turn, and whether it compiled it
 PROGRAM = """
 import numpy as np
+import sys
 import windrow as wr
 from numba.core import compiler
 from windrow.compile import turns
+from windrow.rows import sorting
 compiled, waits = [], []
 original = compiler.compile_extra
 def counting(*a, **k):
@@ -32,15 +34,20 @@ def pause(seconds):
     pause_for(seconds)
 pause_for, turns.time.sleep = turns.time.sleep, pause
 turns.PATIENCE = 3600.0
-print(wr.swag.DABALite(wr.sum).roll(np.arange(5.0), 3)[-1], "process" in str(compiled), flush=True)
+result = eval(sys.argv[1])
+print(result, sys.argv[2] in str(compiled), flush=True)
 """
+#: kernels of an aggregate and of windrow's own: what calls one, its name, and the result
+CALLS = [
+    ("wr.swag.DABALite(wr.sum).roll(np.arange(5.0), 3)[-1]", "process", "9.0"),
+    ("sorting.first_rows(np.array([0, 1, 1]), 2)", "first_rows", "[0 1]"),
+]
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
-    environment = os.environ | {"WINDROW_CACHE_DIR": str(folder)}
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], env=environment, stdout=subprocess.PIPE, text=True
-    )
+def started(folder: Path, call: str, name: str) -> subprocess.Popen[str]:
+    environment = os.environ | {"WINDROW_CACHE_DIR": str(folder), "WINDROW_COMPILE": "always"}
+    command = [sys.executable, "-c", PROGRAM, call, name]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def said(process: subprocess.Popen[str]) -> str:
@@ -48,18 +55,21 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_a_process_that_had_to_wait_for_a_kernel_loads_it(tmp_path: Path) -> None:
-    with started(tmp_path / "first") as first:
-        assert said(first) == "9.0 True"
+@pytest.mark.parametrize(("call", "name", "result"), CALLS, ids=[name for _, name, _ in CALLS])
+def test_a_process_that_had_to_wait_for_a_kernel_loads_it(
+    tmp_path: Path, call: str, name: str, result: str
+) -> None:
+    with started(tmp_path / "first", call, name) as first:
+        assert said(first) == f"{result} True"
     (kernel,) = (tmp_path / "first").glob("*/*/*.kernel")
     place = tmp_path / "second" / kernel.parent.relative_to(tmp_path / "first")
     place.mkdir(parents=True)
     (tmp_path / "second").chmod(0o700)
-    with turn(place), started(tmp_path / "second") as second:
+    with turn(place), started(tmp_path / "second", call, name) as second:
         assert said(second) == "waits"
         (place / kernel.name).write_bytes(kernel.read_bytes())
         os.close(os.open(place / "turn.lock", os.O_RDWR))  # any close by the holder unlocks
-        assert said(second) == "9.0 False"
+        assert said(second) == f"{result} False"
 
 
 def test_a_holder_that_was_killed_holds_up_nobody(tmp_path: Path) -> None:

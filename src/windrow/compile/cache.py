@@ -23,6 +23,7 @@ from windrow.compile.entry import Entry
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.forms import Source
 from windrow.compile.memory import keep_freed_memory
+from windrow.compile.turns import turn
 
 __all__ = ["Kernel", "attach", "folder_of", "is_known", "kernel", "recall", "remember", "whole_kernel"]
 
@@ -75,12 +76,11 @@ def whole_kernel(function: Any) -> Any:
 
 
 def _dispatcher(function: Any) -> Any:
-    from numba import njit
-
-    from windrow.compile.pipelines import ENTRY
+    from windrow.compile.steps import EntryPoint
 
     keep_freed_memory()
-    return attach(njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=ENTRY)(function))
+    options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+    return attach(EntryPoint(function, targetoptions=options))
 
 
 def attach(dispatcher: Any, print_: str | None = None) -> Any:
@@ -154,6 +154,15 @@ class _KernelCache:
             if path is not None:
                 payload = dumps(compiled._reduce())
                 _write(path, _MAGIC + hashlib.sha256(payload).digest() + payload)
+
+    def turn(self, signature: Any) -> contextlib.AbstractContextManager[None]:
+        """The turn of this process to compile for a signature; at once where that is on disk, or has no place
+        there."""
+        with contextlib.suppress(Unfingerprintable, *_MOVED):
+            path = self._path(signature, self._dispatcher.targetctx.codegen())
+            if path is not None and not path.exists():
+                return turn(path.parent)
+        return contextlib.nullcontext()
 
     def _path(self, signature: Any, codegen: Any) -> Path | None:
         """The file of a signature on a processor."""

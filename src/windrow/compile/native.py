@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from windrow.compile.cache import attach, folder_of, is_known
+from windrow.compile.cache import attach, is_known
 from windrow.compile.entry import Entry, NotOnDisk, must_buy, only_loading, only_loads
-from windrow.compile.fingerprint import Unfingerprintable, fingerprint
+from windrow.compile.fingerprint import Unfingerprintable
 from windrow.compile.forms import Source
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
-from windrow.compile.turns import turn
 from windrow.errors import warn_caller
 from windrow.monoids.base import Monoid
 
@@ -209,14 +208,11 @@ class _Built:
     def compiled(self) -> Any:
         """Loaded from disk where it is known there."""
         dispatcher, signature = self._dispatcher, self._signature
-        folder = None
-        with contextlib.suppress(Unfingerprintable):
-            if is_known(dispatcher, signature):
-                return dispatcher.compile(signature)
-            folder = folder_of(fingerprint(dispatcher))
+        if self.is_on_disk(self._arguments):
+            return dispatcher.compile(signature)
         if only_loads.get():
             raise NotOnDisk(self._source.function.__qualname__)
-        with _announced(), turn(folder):
+        with _announced():
             return dispatcher.compile(signature)
 
 

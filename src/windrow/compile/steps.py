@@ -3,11 +3,13 @@
 Numba gives each function that it compiles two entry points: one for Python and one for C. Each repeats all
 of the inlined code, and a kernel has a dozen functions that only the kernel calls. A :class:`Step` has
 neither, so kernels compile faster. A call from Python still works: it goes to a form with an entry point,
-compiled at the first such call. Importing this module imports Numba.
+compiled at the first such call. An :class:`EntryPoint` is compiled by one process at a time, where compiled
+code is kept on disk. Importing this module imports Numba.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
@@ -16,10 +18,24 @@ from numba.core.registry import CPUDispatcher
 from windrow.compile.forms import Source
 from windrow.compile.pipelines import ENTRY, LINKED
 
-__all__ = ["NO_ENTRY_POINTS", "Step", "for_python"]
+__all__ = ["NO_ENTRY_POINTS", "EntryPoint", "Step", "for_python"]
 
 #: Numba's options: no entry point for Python, none for C
 NO_ENTRY_POINTS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class EntryPoint(CPUDispatcher):
+    """A function for Python to call."""
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
+        super().__init__(py_func, locals or {}, targetoptions or {}, pipeline_class=ENTRY)
+
+    def compile(self, sig: Any) -> Any:
+        """Of several processes that need it, one compiles it, and the others load it."""
+        is_kept = hasattr(self._cache, "turn")  # on disk
+        is_compiled = isinstance(sig, tuple) and sig in self.overloads
+        with self._cache.turn(sig) if is_kept and not is_compiled else contextlib.nullcontext():
+            return super().compile(sig)
 
 
 class Step(CPUDispatcher):
@@ -43,7 +59,7 @@ class Step(CPUDispatcher):
     def callable_form(self) -> Any:
         """The same function, for Python to call."""
         options = {**self.targetoptions, "no_cpython_wrapper": False}
-        return CPUDispatcher(self.py_func, self.locals, options, pipeline_class=ENTRY)
+        return EntryPoint(self.py_func, self.locals, options)
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
