@@ -105,7 +105,7 @@ def test_jobs_give_every_result_once_whatever_goes_away(
     jars = [connector, *packages_of_avro()]
     settings = {"spark.jars": joined_paths(*jars)}
     with Commands(settings, tmp_path / "commands.log") as commands:
-        check_a_minute_away(broker, connector, tmp_path, commands)
+        check_a_minute_away(broker, tmp_path, commands)
         check_results(address, rows)
         check_rejected(tmp_path, rows)
         check_verify(commands, tmp_path, address)
@@ -125,7 +125,7 @@ def check_giving_up(broker: Broker, connector: Path, folder: Path) -> None:
     broker.start()
 
 
-def check_a_minute_away(broker: Broker, connector: Path, folder: Path, commands: Commands) -> None:
+def check_a_minute_away(broker: Broker, folder: Path, commands: Commands) -> None:
     """A line when the broker is gone and one when it is back; the job goes on to its end, and counts add
     up."""
     write_job(folder, broker.address)
