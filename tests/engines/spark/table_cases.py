@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -181,10 +183,8 @@ def check_exactly_once(folder: Path, form: str, what: str) -> None:
     if what != "program":
         write_job(folder, form, has_dead_letters)
     run_with_kills(folder, form, what)
-    finish(begin(folder, form, "program", "read"), folder)
-    found = {name: pq.read_table(path) for name in NAMES if (path := folder / f"{name}.parquet").exists()}
-    oracle = StreamOracle(query(late="emit"), judge="spark")
-    due = [row for each in (*map(rows, range(FILES)), []) for row in oracle.push(each)]
+    found = read_tables(folder, form)
+    oracle, due = oracle_and_results()
     assert_same_results(found["results"], due)
     if has_dead_letters:
         assert oracle.counts.rows_late == found["late"].num_rows == FILES - 2
@@ -192,6 +192,32 @@ def check_exactly_once(folder: Path, form: str, what: str) -> None:
         assert found["rejected"]["rejected_reason"].to_pylist() == ["no_time"] * (FILES - 2)
         finish(begin(folder, form, what, "verify"), folder)
         assert "windows of 3 keys are as the source gives them" in (folder / "log").read_text()
+
+
+def read_tables(folder: Path, form: str) -> dict[str, pa.Table]:
+    finish(begin(folder, form, "program", "read"), folder)
+    return {name: pq.read_table(path) for name in NAMES if (path := folder / f"{name}.parquet").exists()}
+
+
+def oracle_and_results() -> tuple[StreamOracle, list[Any]]:
+    """An oracle that has seen all rows, and what it gave."""
+    oracle = StreamOracle(query(late="emit"), judge="spark")
+    return oracle, [row for each in (*map(rows, range(FILES)), []) for row in oracle.push(each)]
+
+
+def check_begun_anew(folder: Path, form: str) -> None:
+    """With another checkpoint, micro-batches have the numbers of those that the tables have, and are others:
+    whoever begins anew and keeps the tables gets all rows once more, and loses none."""
+    write_input(folder)
+    write_job(folder, form, has_dead_letters=True)
+    for _ in range(2):
+        shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+        finish(begin(folder, form, "job"), folder)
+    found = read_tables(folder, form)
+    oracle, due = oracle_and_results()
+    assert_same_results(found["results"], due * 2)
+    assert oracle.counts.rows_late * 2 == found["late"].num_rows == 2 * (FILES - 2)
+    assert found["rejected"].num_rows == 2 * (FILES - 2)
 
 
 WITH_DEAD_LETTERS = "job with late and rejected rows"
@@ -203,6 +229,14 @@ def test_delta_has_every_row_once_whatever_is_killed(tmp_path: Path, what: str) 
     check_exactly_once(tmp_path, "delta", what)
 
 
+def test_delta_takes_all_rows_of_a_job_that_is_begun_anew(tmp_path: Path) -> None:
+    check_begun_anew(tmp_path, "delta")
+
+
 @WHAT
 def test_iceberg_has_every_row_once_whatever_is_killed(tmp_path: Path, what: str) -> None:
     check_exactly_once(tmp_path, "iceberg", what)
+
+
+def test_iceberg_takes_all_rows_of_a_job_that_is_begun_anew(tmp_path: Path) -> None:
+    check_begun_anew(tmp_path, "iceberg")
