@@ -27,6 +27,8 @@ from windrow.testing.strategies import (
 from windrow.windows import Session, TimeWindow, to_us
 
 CLOCKS = ["integer", "timestamp"]
+#: what is looked for is there; the smallest of it, which takes longest, is not asked for
+ANY = settings(max_examples=2_000, phases=[Phase.generate])
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
@@ -63,11 +65,11 @@ def test_km_never_falls_with_time(rows: list[dict[str, Any]]) -> None:
     ids=["disorder", "duplicates", "negative", "keys", "nan", "nulls", "null km"],
 )
 def test_streams_reach_the_hard_cases(wanted: Any) -> None:
-    find(streams(), wanted)
+    find(streams(), wanted, settings=ANY)
 
 
 def test_null_times_come_on_request() -> None:
-    find(streams(null_times=True), lambda rows: any(row["ts"] is None for row in rows))
+    find(streams(null_times=True), lambda rows: any(row["ts"] is None for row in rows), settings=ANY)
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
@@ -82,13 +84,17 @@ def test_windows_fit_their_clock(clock: Any, data: st.DataObject) -> None:
 @pytest.mark.parametrize("kind", sorted({*wr.windows.KINDS} - {"Policy"}))
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_every_kind_of_window_is_drawn(clock: Any, kind: str) -> None:
-    assert find(windows(clock), lambda window: type(window).__name__ == kind)
+    assert find(windows(clock), lambda window: type(window).__name__ == kind, settings=ANY)
 
 
 def test_policies_and_propagating_nulls_are_drawn() -> None:
-    find(queries(), lambda query: any(type(window).__name__ == "Policy" for _, window in query.windows))
-    find(rolling_queries(), lambda query: query.rolling_over.policy is not None)
-    find(aggregates(), lambda aggregate: aggregate.monoid.nulls == "propagate")
+    drawn = [
+        (queries(), lambda query: any(type(window).__name__ == "Policy" for _, window in query.windows)),
+        (rolling_queries(), lambda query: query.rolling_over.policy is not None),
+        (aggregates(), lambda aggregate: aggregate.monoid.nulls == "propagate"),
+    ]
+    for strategy, wanted in drawn:
+        find(strategy, wanted, settings=ANY)
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
@@ -145,4 +151,4 @@ def test_operations_reach_what_streams_are_about(happened: Any) -> None:
             getattr(oracle, name)(argument)
         return oracle
 
-    assert happened(find(operated(), happened, settings=settings(max_examples=2000, phases=[Phase.generate])))
+    assert happened(find(operated(), happened, settings=ANY))
