@@ -33,7 +33,7 @@ RUNS: dict[str, dict[str, int]] = {
     "tests/engines/stream/persistence/test_fenced_commits.py": {"WINDROW_CHAOS_PUT_BACK": 50},
     "tests/engines/stream/test_forged_state.py": {"WINDROW_CHAOS_FORGED": 5_000},
     "tests/engines/spark/test_exactly_once.py": {"WINDROW_CHAOS_KILLS": 20, "WINDROW_CHAOS_BATCHES": 150},
-    "tests/engines/spark/test_history_kills.py": {"WINDROW_CHAOS_HISTORY_KILLS": 10},
+    "tests/engines/spark/test_history_kills.py": {"WINDROW_CHAOS_HISTORY_KILLS": 5},
 }
 
 

@@ -48,8 +48,9 @@ SCENARIOS: dict[str, str] = {
     "Stream on Spark, driver, executor or worker killed": (
         "once it is through, the output is that of a run never killed: nothing twice, nothing lost"
     ),
-    "Stream on Spark, killed in its first micro-batch after history": "the same, with history taken once",
-    "Checkpoint being rescaled, process killed": (
+    "Stream on Spark, killed while history is folded in batch": "the same, with history taken once",
+    "Stream on Spark, killed while its first micro-batch loads the state of history": "the same",
+    "Checkpoint built from history being rescaled, process killed": (
         "the old checkpoint is as it was, and the new one is not there, or whole; started again, the output "
         "is that of a run never killed"
     ),

@@ -1,7 +1,8 @@
 """A streaming job in a process of its own, to be killed: files in, one a micro-batch; results out, a folder a
 micro-batch, written anew if the micro-batch is run again. Where the folder has a file past.parquet, the
-stream begins with it. With CHECKPOINT and PARTITIONS, it goes on from a copy of that checkpoint, rescaled,
-which it makes if it is not there yet.
+stream begins with it, and makes a file ``reads`` when it begins to read it, ``has_read`` when it has. With
+CHECKPOINT and PARTITIONS, it goes on from a copy of that checkpoint, rescaled, which it makes if it is not
+there yet.
 
     python chaos_job.py FOLDER MASTER [CHECKPOINT PARTITIONS]
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ import windrow as wr
 SCHEMA = "ts timestamp, region string, len long"
 #: where history ends
 HISTORY_UNTIL = datetime(2024, 5, 1, 0, 30, tzinfo=UTC)
+#: seconds that reading history takes at least
+READING = 3.0
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -54,6 +59,19 @@ def rescaled(folder: Path, checkpoint: str, partitions: str) -> Path:
     return folder / f"{checkpoint}-{partitions}"
 
 
+def slowly(folder: Path, rows: Any) -> Any:
+    """The rows of a DataFrame, read so slowly that there is time to kill what reads them."""
+
+    def read(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            (folder / "reads").touch()
+            time.sleep(READING)
+            yield batch
+        (folder / "has_read").touch()
+
+    return rows.mapInArrow(read, rows.schema)
+
+
 def main(folder: Path, master: str, checkpoint: str = "checkpoint", partitions: str = "2") -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     own = {"spark.sql.shuffle.partitions": partitions, "spark.windrow.buckets": "8"}
@@ -71,7 +89,7 @@ def main(folder: Path, master: str, checkpoint: str = "checkpoint", partitions: 
     past, history = folder / "past.parquet", dict[str, Any]()
     if past.exists():
         rows = spark.read.schema(SCHEMA).parquet(str(past))
-        history = {"history": rows, "history_until": HISTORY_UNTIL}
+        history = {"history": slowly(folder, rows), "history_until": HISTORY_UNTIL}
     point = folder / checkpoint
     if partitions != "2":
         point = rescaled(folder, checkpoint, partitions)

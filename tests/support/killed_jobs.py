@@ -25,8 +25,16 @@ def started(folder: Path, *command: str) -> subprocess.Popen[bytes]:
     return spawn([sys.executable, *command], environment_without_spark() | own, folder / "log")
 
 
-def kill_after(process: subprocess.Popen[bytes], what: str, has_begun: Callable[[], bool]) -> None:
-    """Kill -9 a process, and all that it started, at some moment after something has begun."""
+def kill_after(
+    process: subprocess.Popen[bytes],
+    what: str,
+    has_begun: Callable[[], bool],
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Kill -9 a process, and all that it started, at some moment after something has begun, and before it is
+    over, or as soon as that is seen."""
     wait_for(what, lambda: has_begun() or process.poll() is not None)
-    time.sleep(random.uniform(0, PAUSE))
+    end = time.monotonic() + random.uniform(0, PAUSE)
+    while (left := end - time.monotonic()) > 0 and not is_over():
+        time.sleep(min(left, 0.02))
     kill_group(process)

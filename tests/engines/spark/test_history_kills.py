@@ -1,6 +1,6 @@
-"""Kill -9 while the first micro-batch takes the state of history, and while a checkpoint is rescaled, from 2
-partitions to 8 to 3: nothing is lost, nothing is there twice, and the old checkpoint is whole. Few kills
-here; ``make chaos`` does more."""
+"""Kill -9 while history is folded in batch, while the first micro-batch loads the state that it leads to, and
+while the checkpoint is rescaled, from 2 partitions to 8 to 3: nothing is lost, nothing is there twice, and
+the old checkpoint is whole. Few kills here; ``make chaos`` does more."""
 
 from __future__ import annotations
 
@@ -79,23 +79,31 @@ def write_input(folder: Path, day: int) -> None:
 def test_a_stream_that_is_killed_while_it_takes_history_and_is_rescaled(tmp_path: Path) -> None:
     random.seed(how_many("WINDROW_CHAOS_SEED", 7))
     folders = [tmp_path / str(number) for number in range(KILLS)]
-    with counted("Stream on Spark, killed in its first micro-batch after history") as tally:
+    with (
+        counted("Stream on Spark, killed while history is folded in batch") as folding,
+        counted("Stream on Spark, killed while its first micro-batch loads the state of history") as loading,
+    ):
         for folder in folders:
             folder.mkdir()
             (folder / "output").mkdir()
             # with rows that the stream gives as well
             pq.write_table(pa.concat_tables([*HISTORY, minute(PAST)]), folder / "past.parquet")
-            check_history(folder, tally)
-    with counted("Checkpoint being rescaled, process killed") as tally:
+            check_history(folder, folding, loading)
+    with counted("Checkpoint built from history being rescaled, process killed") as tally:
         for folder in folders:
             check_rescaling(folder, tally)
 
 
-def check_history(folder: Path, tally: Tally) -> None:
+def check_history(folder: Path, folding: Tally, loading: Tally) -> None:
+    """A job that is killed twice in its first micro-batch: before there is state, and while it is made."""
     write_input(folder, 0)
-    first = folder / "checkpoint" / "offsets" / "0"
-    with tally.attempt():
-        kill_job(folder, "the first micro-batch", first.exists)
+    reads, has_read = folder / "reads", folder / "has_read"
+    committed = folder / "checkpoint" / "commits" / "0"
+    with folding.attempt(), loading.attempt():
+        kill_job(folder, "reading history", reads.exists, is_over=has_read.exists)
+        assert not committed.exists()
+        has_read.unlink(missing_ok=True)
+        kill_job(folder, "loading state", has_read.exists, is_over=committed.exists)
         finish_job(folder)
         check_results(folder, 0)
 
@@ -117,15 +125,21 @@ def check_rescaling(folder: Path, tally: Tally) -> None:
         point = target
 
 
-def kill_job(folder: Path, what: str, has_begun: Callable[[], bool], *words: str) -> None:
-    """Start the job, and kill it at some moment after something has begun."""
+def kill_job(
+    folder: Path,
+    what: str,
+    has_begun: Callable[[], bool],
+    *words: str,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Start the job, and kill it at some moment after something has begun, and before it is over."""
     seen: list[bool] = []
 
     def begins() -> bool:
         seen.append(has_begun())
         return seen[-1]
 
-    kill_after(started(folder, chaos_job.__file__, str(folder), "local[2]", *words), what, begins)
+    kill_after(started(folder, chaos_job.__file__, str(folder), "local[2]", *words), what, begins, is_over)
     assert seen[-1], (folder / "log").read_text()[-3000:]
 
 
