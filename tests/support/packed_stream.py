@@ -67,7 +67,8 @@ class PackedStream:
     def begin_with(self, past: pa.Table, until: int = START_OF_TIME) -> None:
         """The state that history leads to, in Arrow batches of few rows."""
         payload, self.since = packed(self.query), until
-        batches = list(pack_batches(payload, self.schema, BUCKETS, past.to_batches(max_chunksize=3), 4))
+        few = past.to_batches(max_chunksize=3)
+        batches = list(pack_batches(payload, self.schema, BUCKETS, few, 4, never_late=True))
         self.histories = {bucket: History(payload, self.schema, until) for bucket in BUCKETS}
         for row in (row for batch in batches for row in batch.to_pylist()):
             clock = None if row["clock"] is None else round(row["clock"].timestamp() * 1e6)

@@ -142,6 +142,12 @@ class HeldSlices:
             raised.span = Span(int(self.keys[raised.front]), *raised.times(self.firsts, self.lasts))
             raise
 
+    def without_times(self, largest: int) -> HeldSlices:
+        """The same without the times of their rows, where nobody asks for them: each has a moment before its
+        end instead, at most ``largest``, after which there is no row. They are stored in a few bits."""
+        moments = np.minimum(self.ends - 1, largest)
+        return with_fields(self, firsts=moments, lasts=moments)
+
     def with_order(self, kinds: Sequence[Any]) -> HeldSlices:
         """The same with columns of nulls, of these types, that order rows of equal time."""
         return with_fields(self, order=tuple(pa.nulls(len(self), kind) for kind in kinds))
@@ -157,6 +163,8 @@ class KeyedSlices:
 
     keys: pa.Table
     slices: HeldSlices
+    #: the time of the first row of all; None: the slices know it
+    earliest: int | None = None
 
     def __len__(self) -> int:
         return len(self.slices)

@@ -34,17 +34,21 @@ def write_packed(writer: Writer, array: Any) -> bool:
     least, most = int(array.min()), int(array.max())
     if most - least >= _MOST:
         return False
-    parts, step, climbs = _parts(array, least, most)
-    width = _width(int(parts.max()))
-    if width > _WIDEST:
-        return False
+    if most == least:  # the same value throughout
+        data, step, climbs, width = bytes(-(-len(array) // 8)), 1, False, 0
+    else:
+        parts, step, climbs = _parts(array, least, most)
+        width = _width(int(parts.max()))
+        if width > _WIDEST:
+            return False
+        data = _packed(parts, width)
     writer.out += b"P"
     writer.write(least)
     writer.write(step)
     writer.write(climbs)
     writer.length(width)
     writer.length(len(array))
-    writer.blob(b"b", _packed(parts, width))
+    writer.blob(b"b", data)
     return True
 
 
@@ -86,6 +90,8 @@ def read_packed(reader: Reader) -> Any:
     data = reader.expect(bytes)
     if width not in _PLANES or len(data) != (width * count if width else -(-count // 8)):
         raise CorruptState(f"{len(data)} bytes for {count} numbers of {width} bytes each")
+    if width == 0 and step == 1 and not climbs and -_MOST <= least < _MOST and not data.strip(b"\0"):
+        return np.full(count, least, np.int64)
     parts = _unpacked(data, width, count)
     top = _sum(parts) if climbs else int(parts.max(initial=0)) * step
     if not (1 <= step < _MOST and least >= -_MOST and least + top < _MOST):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,6 +56,49 @@ KINDS = {name: _START.window(window) for name, window in WINDOWS.items()} | {
 def test_any_cut_goes_through_every_kind_of_window(kind: str, data: st.DataObject) -> None:
     query = KINDS[kind].agg(rows=wr.count(), total=wr.sum("n"), text=wr.concat("s"))
     check_history(query, data.draw(streams(min_size=6, span=25)), True, data)
+
+
+@pytest.mark.parametrize("kind", ["Tumbling", "Sliding", "Cumulative", "Fixed"])
+@settings(max_examples=examples(50))
+@given(st.data())
+def test_any_cut_goes_through_windows_whose_slices_travel_without_times(
+    kind: str, data: st.DataObject
+) -> None:
+    query = wr.query(time="ts", by="key", watermark=3).window(WINDOWS[kind])
+    query = query.agg(rows=wr.count(), total=wr.sum("n"), last=wr.last("n"))
+    check_history(query, data.draw(streams(min_size=6, span=25)), True, data)
+
+
+def test_a_window_that_is_added_after_history_sees_none_of_its_rows() -> None:
+    """The slice of the last rows of history reaches beyond them, and its times are not stored."""
+    row = dict.fromkeys(table_of([]).column_names)
+    past, live = (
+        table_of([row | {"ts": ts, "key": "a"} for ts in some]) for some in ([3, 12, 17], [18, 19, 40])
+    )
+    start = wr.query(time="ts", by="key", watermark=0)
+    few = start.window(long=wr.Sliding(20, slide=5)).agg(n=wr.count())
+    more = start.window(long=wr.Sliding(20, slide=5), short=wr.Tumbling(1)).agg(n=wr.count())
+    stream = PackedStream(few, past.schema)
+    stream.begin_with(past, 18)
+    assert stream.batch(live.slice(0, 0), 0) == []
+    stream.query = more
+    stream.batch(live, 0)
+    found = [(r["window"], r["window_end"], r["n"]) for r in stream.batch(live.slice(0, 0), 30)]
+    assert found == [("long", 20, 5), ("long", 25, 4), ("long", 30, 4), ("short", 19, 1), ("short", 20, 1)]
+
+
+def test_slices_of_history_are_stored_without_the_times_of_their_rows() -> None:
+    row = dict.fromkeys(table_of([]).column_names)
+    rows = table_of([row | {"ts": 7 * k % 50, "key": "a"} for k in range(50)])
+    stream = PackedStream(QUERY, rows.schema)
+    stream.begin_with(rows)
+    states = [history.settled()[1] for history in stream.histories.values()]
+    state = max(states, key=lambda state: state.slices)
+    assert (state.earliest, state.largest) == (0, 49)
+    assert state.time is not None
+    slices = list(state.time.store.all())
+    assert all((each.lasts == np.minimum(each.ends - 1, 49)).all() for each in slices)
+    assert all((each.firsts == each.lasts).all() for each in slices)
 
 
 @pytest.mark.parametrize("has_cut", [True, False])

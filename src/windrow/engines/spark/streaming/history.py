@@ -48,7 +48,8 @@ def history_blobs(
     payload, encoded = packed(query), bytes(arrow_schema(past).serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
-        return pack_batches(payload, pa.ipc.read_schema(pa.py_buffer(encoded)), buckets, batches)
+        schema = pa.ipc.read_schema(pa.py_buffer(encoded))
+        return pack_batches(payload, schema, buckets, batches, never_late=True)
 
     return mapped(past, pack, PACKED).selectExpr("bucket", "unix_micros(clock) AS clock", "blob")
 

@@ -19,6 +19,7 @@ from windrow.engines.spark.worker.streaming.step import take_blobs
 from windrow.engines.spark.worker.streaming.wire import begin
 from windrow.engines.stream.history import settled
 from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.prefolded import state_without_times
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import delay_ms, watermark_of
 
@@ -53,7 +54,8 @@ class History:
         """The plan and the state once all of it has come."""
         self._take()
         reached = max(self._watermark(), self._until)
-        return self._plan, settled(self._plan, self._state, reached, self._until)
+        state = settled(self._plan, self._state, reached, self._until)
+        return self._plan, state_without_times(self._plan, state)
 
     def _take(self) -> None:
         self._plan, self._state, _ = take_blobs(self._plan, self._state, self._blobs)

@@ -22,7 +22,7 @@ from windrow.engines.spark.worker.sorted_rows import named_by_time
 from windrow.engines.spark.worker.streaming.buckets import places_of
 from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write_folded, write_rows
 from windrow.engines.stream.plan import Plan
-from windrow.engines.stream.prefolded import fold
+from windrow.engines.stream.prefolded import fold, without_times
 from windrow.engines.stream.rejected import LeftOut
 from windrow.engines.stream.watermark import as_clock
 from windrow.rows.frame import build_frame
@@ -38,8 +38,9 @@ __all__ = ["AHEAD", "LEFT_OUT", "PACKED", "REJECTED", "pack_batches", "packed_ro
 AHEAD = "__windrow_ahead"
 #: integer times must be smaller
 LARGEST_INTEGER = 1 << 53
-#: rows that are folded at once
+#: rows that are folded at once; and where there are very many, which make fewer blobs, with fewer keys
 FOLD_ROWS = 1 << 18
+_MANY_ROWS = 1 << 20
 #: why rows stay here
 REJECTED = ("no_time", "out_of_reach", "in_history", "too_far_ahead")
 #: the column of rows that stay here, as a blob
@@ -61,16 +62,19 @@ def pack_batches(
     schema: pa.Schema,
     buckets: list[int],
     batches: Iterable[Any],
-    rows: int = FOLD_ROWS,
+    rows: int | None = None,
     *,
     since: int = START_OF_TIME,
     key_types: Sequence[Any] | None = None,
+    never_late: bool = False,
 ) -> Iterator[Any]:
     """What mapInArrow runs. ``buckets``: the numbers by which Spark spreads buckets evenly. ``since``: rows
     before this time were taken from history. ``key_types``: the types in which keys of rows are spread; None:
-    their own."""
+    their own. ``never_late``: rows are history, and not judged by when they were."""
     plan, state = begin(payload, schema)
     assert state.axis is not None
+    if rows is None:
+        rows = _MANY_ROWS if never_late and not sends_rows(plan.query) else FOLD_ROWS
     for table in chunked(batches, rows):
         table, largest, left = _accepted(plan, table, since)
         found: list[Any] = []
@@ -78,7 +82,7 @@ def pack_batches(
             if sends_rows(plan.query):
                 blobs = rows_by_bucket(table, plan.query.by, key_types, len(buckets))
             else:
-                blobs = _folded(plan, table, len(buckets))
+                blobs = _folded(plan, table, len(buckets), never_late)
             found = [(buckets[place], None, blob, *_NONE) for place, blob in blobs]
             clock = as_clock(largest, state.axis.is_integer)
             found += [(bucket, clock, None, *_NONE) for bucket in buckets]
@@ -144,14 +148,15 @@ def rows_by_bucket(
         yield place, write_rows(table.take(pa.array(rows)))
 
 
-def _folded(plan: Plan, table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
+def _folded(plan: Plan, table: pa.Table, buckets: int, never_late: bool) -> Iterator[tuple[int, bytes]]:
     frame = named_by_time(build_frame(plan.query, table), plan.query.time)
     folded = fold(plan, frame)
-    if not plan.query.by:
-        yield 0, write_folded(folded)
-        return
-    for place, keys in _by_place(places_of(folded.keys, buckets), buckets):
-        yield place, write_folded(folded.of_keys(keys))
+    places: Iterable[tuple[int, Ints | None]] = [(0, None)]
+    if plan.query.by:
+        places = _by_place(places_of(folded.keys, buckets), buckets)
+    for place, keys in places:
+        part = folded if keys is None else folded.of_keys(keys)
+        yield place, write_folded(without_times(plan, part) if never_late else part)
 
 
 def _by_place(places: Ints, count: int) -> Iterator[tuple[int, Ints]]:
