@@ -114,6 +114,8 @@ def _in_order(parts: list[HeldSlices], keys: int) -> HeldSlices:
     """Slices by key and time; of equal ones those of the first part come first. In each part, those of a key
     are in order, and together."""
     slices = concat(parts)
+    if len(parts) == 1 and (slices.keys[1:] >= slices.keys[:-1]).all():  # all parts have had the same keys
+        return slices
     cuts = np.cumsum([0, *map(len, parts)])
     runs = [
         begin + counting_sort(slices.keys[begin:end], max(keys, 1), None)
