@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from support.packed_stream import PackedStream, without_delay
+from windrow.engines.spark.worker.chunks import chunked
 from windrow.errors import ChangedQuery
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import pushes, stream_queries, streams, table_of
@@ -130,6 +132,13 @@ def check_history(query: Any, rows: list[Any], has_cut: bool, data: st.DataObjec
         expected += operator.advance(watermark).to_pylist() if watermark > 0 else []
         assert_same_results(final(found), final(expected))
         watermark += data.draw(st.integers(0, 12))
+
+
+def test_rows_of_history_are_folded_many_at_a_time() -> None:
+    batches = pa.table({"n": list(range(10))}).to_batches(max_chunksize=2)  # of 16 bytes each
+    assert [table.num_rows for table in chunked(batches, 3)] == [4, 4, 2]
+    assert [table.num_rows for table in chunked(batches, 3, 48)] == [6, 4]
+    assert [table.num_rows for table in chunked(batches, 3, 8)] == [4, 4, 2]
 
 
 def test_another_cut_than_before_is_refused() -> None:

@@ -13,18 +13,19 @@ __all__ = ["CHUNK_ROWS", "chunked", "conformed", "conformed_table"]
 CHUNK_ROWS = 1 << 16
 
 
-def chunked(batches: Iterable[Any], rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
-    """Tables of at least ``rows`` rows, but the last; nothing is copied."""
+def chunked(batches: Iterable[Any], rows: int = CHUNK_ROWS, nbytes: int = 0) -> Iterator[pa.Table]:
+    """Tables of at least ``rows`` rows and ``nbytes`` bytes, but the last; nothing is copied."""
     gathered: list[Any] = []
-    count = 0
+    count = size = 0
     for batch in batches:
         if not batch.num_rows:
             continue
         gathered.append(batch)
         count += batch.num_rows
-        if count >= rows:
+        size += batch.nbytes if nbytes else 0
+        if count >= rows and size >= nbytes:
             yield pa.Table.from_batches(gathered)
-            gathered, count = [], 0
+            gathered, count, size = [], 0, 0
     if gathered:
         yield pa.Table.from_batches(gathered)
 

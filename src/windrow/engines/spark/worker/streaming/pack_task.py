@@ -38,9 +38,9 @@ __all__ = ["AHEAD", "LEFT_OUT", "PACKED", "REJECTED", "pack_batches", "packed_ro
 AHEAD = "__windrow_ahead"
 #: integer times must be smaller
 LARGEST_INTEGER = 1 << 53
-#: rows that are folded at once; and where there are very many, which make fewer blobs, with fewer keys
+#: rows that are folded at once; and bytes of them where there are very many: larger blobs have fewer keys
 FOLD_ROWS = 1 << 18
-_MANY_ROWS = 1 << 20
+_MANY_BYTES = 24 << 20
 #: why rows stay here
 REJECTED = ("no_time", "out_of_reach", "in_history", "too_far_ahead")
 #: the column of rows that stay here, as a blob
@@ -73,9 +73,8 @@ def pack_batches(
     their own. ``never_late``: rows are history, and not judged by when they were."""
     plan, state = begin(payload, schema)
     assert state.axis is not None
-    if rows is None:
-        rows = _MANY_ROWS if never_late and not sends_rows(plan.query) else FOLD_ROWS
-    for table in chunked(batches, rows):
+    nbytes = _MANY_BYTES if rows is None and never_late and not sends_rows(plan.query) else 0
+    for table in chunked(batches, rows or FOLD_ROWS, nbytes):
         table, largest, left = _accepted(plan, table, since)
         found: list[Any] = []
         if largest is not None:
