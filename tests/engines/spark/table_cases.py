@@ -99,7 +99,8 @@ def conf(folder: Path, form: str) -> dict[str, str]:
     jars = fetched(JARS, f"{form}-{spark}", [(each.format(spark=spark), False) for each in PACKAGES[form]])
     found = {"spark.jars": joined_paths(jars), "spark.sql.extensions": EXTENSIONS[form]}
     if form == "delta":
-        return found | {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
+        found["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        return found | {"spark.databricks.delta.snapshotPartitions": "1"}  # 50 would take most of the time
     own = "spark.sql.catalog.own"
     catalog = {own: "org.apache.iceberg.spark.SparkCatalog", f"{own}.type": "hadoop"}
     return found | catalog | {f"{own}.warehouse": str(folder / "warehouse")}
