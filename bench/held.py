@@ -1,20 +1,19 @@
 """What a micro-batch costs where rows are held: rolling, and windows that data decide, without Spark.
 
 Run: ``python bench/held.py`` (``--keys``, ``--only steps`` or ``policies``). ``steps``: so many keys, then
-twice as many, have rows; micro-batches of ten rows of ten keys, and of a row for each key, the latter beside
-the same rows held as one log, in which no key can be read by itself. ``policies``: one key with a window of
-more and more rows. Bytes and entries are those of Spark's state, milliseconds those of the processor.
+twice as many, have rows; micro-batches of ten rows of ten keys, from the third on, and of a row for each key,
+the latter beside the same rows held as one log, in which no key can be read by itself. ``policies``: one key
+with a window of more and more rows. Bytes and entries are those of Spark's state, milliseconds those of the
+processor.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import time
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -23,34 +22,19 @@ from common import heading, machine, progress, table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import windrow as wr
+from support.held_queries import SCHEMA, START, keep, queries
 from support.packed_stream import DictEntries
-from windrow.engines.in_order import keyed
+from support.small_chunks import without_groups
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
 from windrow.engines.spark.worker.streaming.wire import write_rows
 
-FLAGS = [("ends", pa.bool_()), ("goes_on", pa.bool_())]
-SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("v", pa.int64()), *FLAGS])
-START = wr.query(time="t", by="k", watermark=0)
 #: micro-batches of all keys, then of few: their rows join the groups once among so many
 FULL, SMALL = 9, 110
 LENGTHS = (1 << 13, 1 << 15, 1 << 17)
 
 
-def keep(count: int) -> wr.Policy:
-    return wr.Policy(lambda total, old: total.n - old.n >= count)
-
-
-QUERIES: dict[str, Any] = {
-    "rolling by time": START.rolling(10**9),
-    "rolling by rows": START.rolling(rows=1_000),
-    "Rows": START.window(wr.Rows(1_000)),
-    "Delta": START.window(wr.Delta("t", size=10**9)),
-    "Punctuation": START.window(wr.Punctuation("ends")),
-    "Threshold": START.window(wr.Threshold("goes_on")),
-    "Policy": START.window(keep(20)),
-    "rolling by policy": START.rolling(keep(20)),
-}
+QUERIES = queries(size=10**9, rows=1_000, kept=20)
 
 
 class Entries(DictEntries):
@@ -92,15 +76,8 @@ def stepped(query: Any, keys: int, small: int = SMALL) -> tuple[Any, Any]:
     for _ in range(4):
         stream.step(np.arange(keys))
     full = [stream.step(np.arange(keys)) for _ in range(FULL)]
-    few = [stream.step(chance.choice(keys, 10, replace=False)) for _ in range(small + 1)]
-    return np.mean(full, axis=0), np.mean(few[1:], axis=0) if small else None
-
-
-@contextlib.contextmanager
-def one_log() -> Any:
-    """Rows are held without groups."""
-    with patch.object(keyed, "wanted_groups", lambda *_: 1):
-        yield
+    few = [stream.step(chance.choice(keys, 10, replace=False)) for _ in range(small + 2)]
+    return np.mean(full, axis=0), np.mean(few[2:], axis=0) if small else None
 
 
 def steps(keys: int) -> None:
@@ -113,7 +90,7 @@ def steps(keys: int) -> None:
         for count in (keys, 2 * keys):
             progress(f"{name}, {count:,} keys")
             full, few = stepped(query, count)
-            with one_log():
+            with without_groups():
                 alone, _ = stepped(query, count, 0)
             line = {"window": name, "keys": count, "read kB": few[1], "written kB": few[2], "ms": few[0]}
             lines.append(line | {"all keys: ms": full[0], "as one log: ms": alone[0]})

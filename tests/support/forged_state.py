@@ -19,8 +19,9 @@ import pyarrow as pa
 
 import windrow as wr
 from support.forgery import Forgery, Path, lie_in, run
+from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks
-from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
+from windrow.engines.stream.persistence.stored_state import _context, read_header
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, pack, unpack
 
@@ -168,8 +169,17 @@ class Operator:
         if not self.in_entries:
             return list(self.entries)
         header = self.place + b"h"
-        listed = sorted(_listed(read_header(self.entries[header], self.place)))
-        return [header, *(self.place + b"b" + name.encode() for name in listed)]
+        tree = read_header(self.entries[header], self.place)
+        return [header, *map(self.key_of, every_name(self.blocks(self.entries), self.place, tree))]
+
+    def key_of(self, name: str) -> bytes:
+        """Where an entry is in the store."""
+        return self.place + b"b" + name.encode()
+
+    def blocks(self, entries: dict[bytes, bytes]) -> dict[str, bytes]:
+        """All entries but the header, by their names."""
+        prefix = self.key_of("")
+        return {k.removeprefix(prefix).decode(): v for k, v in entries.items() if k.startswith(prefix)}
 
     def finished(self, entries: dict[bytes, bytes]) -> list[pa.Table]:
         """All that comes out when the operator goes on from these entries."""
@@ -221,7 +231,9 @@ def forged_entries(case: Operator, name: bytes, rng: random.Random) -> tuple[dic
         own = name.removeprefix(case.place + b"b").decode()
         entries[name], paths = forged(entries[name], _context(case.place, own), rng)
         tree = read_header(entries[header], case.place)
-        tree["sums"][sorted(_listed(tree)).index(own)] = checksum_of(entries[name])
+        blocks = case.blocks(entries)
+        sign(blocks, case.place, tree, own)
+        entries |= {case.key_of(each): data for each, data in blocks.items()}
         entries[header] = pack("header", tree, _context(case.place, "header"))
     fence = case.place + b"g"
     entries[fence] = entries[fence][:8] + checksum_of(entries[header]).to_bytes(4, "big")

@@ -14,7 +14,8 @@ import pyarrow as pa
 from support.forged_state import COUNTED, SCHEMA, check_form, forged, queries, rows
 from support.forgery import Forgery, Path
 from support.packed_stream import DictEntries, PackedStream
-from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
+from support.signed_entries import sign
+from windrow.engines.stream.persistence.stored_state import _context, read_header
 from windrow.state.codec import checksum_of, pack
 
 
@@ -60,7 +61,7 @@ def _forge(entries: DictEntries, name: str, rng: random.Random) -> list[Path]:
     else:
         entries.blocks[name], paths = forged(entries.blocks[name], _context(entries.place, name), rng)
         tree = read_header(entries.head, entries.place)
-        tree["sums"][sorted(_listed(tree)).index(name)] = checksum_of(entries.blocks[name])
+        sign(entries.blocks, entries.place, tree, name)
         entries.head = pack("header", tree, _context(entries.place, "header"))
     entries.guard = checksum_of(entries.head).to_bytes(4, "big")
     return paths

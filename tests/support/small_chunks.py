@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from windrow.engines.in_order import chunks, lookback
+from windrow.engines.in_order import chunks, grouped, lookback, rolling
 
 
 @contextmanager
@@ -17,5 +17,16 @@ def small_chunks(fewest: int = 2, most: int = 5) -> Iterator[None]:
         patch.object(chunks, "MOST_ROWS", most),
         patch.object(lookback, "PAYS", 0),
         patch.object(lookback, "FEW_ROWS", 0),
+        patch.object(rolling, "LONG", 1),
+    ):
+        yield
+
+
+@contextmanager
+def without_groups() -> Iterator[None]:
+    """Rows are stored as they were before there were groups: one log of all keys."""
+    with (
+        patch.object(grouped, "wanted_groups", lambda *_: 1),
+        patch.object(rolling, "groups_for", lambda _: 1),
     ):
         yield

@@ -1,4 +1,4 @@
-"""OrderedRows: however rows are cut into calls, results are those of query.run over all of them."""
+"""RollingRows: however rows are cut into calls, results are those of query.run over all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from support.small_chunks import small_chunks
 from windrow.engines.in_order.framed import FramedRows
 from windrow.engines.in_order.keyed import KeyedRows
 from windrow.engines.in_order.pending import Waiting
-from windrow.engines.in_order.rows import REVISION, OrderedRows
+from windrow.engines.in_order.rolling import RollingRows
+from windrow.engines.in_order.rows import REVISION
 from windrow.errors import AggregateError
 from windrow.rows.times import read_times
 from windrow.state.codec import pack, unpack
@@ -58,13 +59,13 @@ def window_queries(draw: st.DrawFn, clock: Any, kind: str) -> wr.Query:
     return start.window(*([] if named else [window]), **named).agg(**chosen)
 
 
-def opened(query: wr.Query, **options: Any) -> OrderedRows:
+def opened(query: wr.Query, **options: Any) -> RollingRows:
     if query.frames is not None:
         return FramedRows(query, query.rolling_over, **options)
     if query.rolling_over is not None:
         if query.rolling_over.policy is not None:
             return KeyedRows(query, "", query.rolling_over, **options)
-        return OrderedRows(query, query.rolling_over, **options)
+        return RollingRows(query, query.rolling_over, **options)
     (name, window) = query.windows[0]
     return KeyedRows(query, name, window, **options)
 
@@ -101,7 +102,7 @@ class Feed:
 
 
 def check_stream(
-    draw: st.DrawFn, query: wr.Query, clock: Any, watch: Callable[[OrderedRows, int], None] | None = None
+    draw: st.DrawFn, query: wr.Query, clock: Any, watch: Callable[[RollingRows, int], None] | None = None
 ) -> list[pa.Table]:
     """Feed rows in any cuts, with a snapshot somewhere, and compare with query.run."""
     feed, rows = Feed(draw, clock), opened(query)
@@ -206,7 +207,7 @@ def test_columns_that_results_do_not_read_may_have_any_name_and_type() -> None:
 # -- what is kept --------------------------------------------------------------------------------------------
 
 
-def held_by_key(rows: OrderedRows) -> dict[Any, int]:
+def held_by_key(rows: RollingRows) -> dict[Any, int]:
     if not len(rows.log):
         return {}
     counts = rows.log.all().table.group_by("key").aggregate([([], "count_all")])
@@ -219,7 +220,7 @@ def test_row_windows_keep_fewer_rows_than_a_window_has(data: st.DataObject, size
     slide = data.draw(st.integers(1, size))
     query = wr.query(time="ts", by="key").window(wr.Rows(size, slide=slide)).agg(all=CONCATENATION("s"))
 
-    def watch(rows: OrderedRows, _: int) -> None:
+    def watch(rows: RollingRows, _: int) -> None:
         assert max(held_by_key(rows).values(), default=0) < size
 
     check_stream(data.draw, query, "integer", watch)
@@ -230,7 +231,7 @@ def test_row_windows_keep_fewer_rows_than_a_window_has(data: st.DataObject, size
 def test_rolling_by_time_keeps_nothing_older_than_its_size(data: st.DataObject, size: int) -> None:
     query = wr.query(time="ts", by="key").rolling(size).agg(all=CONCATENATION("s"))
 
-    def watch(rows: OrderedRows, up_to: int) -> None:
+    def watch(rows: RollingRows, up_to: int) -> None:
         assert not len(rows.log) or rows.log.all().times.min() > up_to - size
 
     check_stream(data.draw, query, "integer", watch)
@@ -241,7 +242,7 @@ def test_rolling_by_time_keeps_nothing_older_than_its_size(data: st.DataObject, 
 def test_rolling_by_rows_keeps_one_row_less(data: st.DataObject, count: int) -> None:
     query = wr.query(time="ts", by="key").rolling(rows=count).agg(all=CONCATENATION("s"))
 
-    def watch(rows: OrderedRows, _: int) -> None:
+    def watch(rows: RollingRows, _: int) -> None:
         assert max(held_by_key(rows).values(), default=0) < count
 
     check_stream(data.draw, query, "integer", watch)
@@ -469,11 +470,11 @@ def test_revisions_are_part_of_the_state() -> None:
     assert again.due(3).to_pylist() == [{"ts": 1, "n": 1, "revision": 1}, {"ts": 2, "n": 2, "revision": 2}]
 
 
-def rows_by_key(size: int = 4) -> OrderedRows:
+def rows_by_key(size: int = 4) -> RollingRows:
     return opened(wr.query(time="ts", by="key").window(wr.Rows(size)).agg(total=wr.sum("n")))
 
 
-def with_rows(rows: OrderedRows, first: int, keys: list[Any]) -> list[Any]:
+def with_rows(rows: RollingRows, first: int, keys: list[Any]) -> list[Any]:
     """The totals that come out when rows of these keys have come."""
     times = np.arange(first, first + len(keys))
     table = {"ts": times, "key": pa.array(keys, pa.float64()), "n": np.ones(len(keys), np.int64)}

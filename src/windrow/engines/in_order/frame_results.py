@@ -164,7 +164,7 @@ def columns_of_last_rows(
     all of them may be read as partials."""
     reaches = [reach_by_rows(query, rows_needed([frame]) + 1, log, new) for frame in frames]
     if not any(reach.middle for reach in reaches):
-        widest = max(reaches, key=lambda reach: sum(map(len, reach.parts)))
+        widest = max(reaches, key=lambda reach: 0 if reach.rows is None else len(reach.rows))
         taken = framing(widest.rows)
         return columns_by_rows(query, frames, taken, _new_places(taken))
     pairs = zip(frames, reaches, strict=True)

@@ -60,6 +60,28 @@ class KeyCounts:
         found[mine] += self.counts
         return KeyCounts(keys, found)
 
+    def without_rows(self, by: tuple[str, ...], table: pa.Table) -> KeyCounts:
+        """With fewer rows; keys without any are left out.
+
+        >>> counts = KeyCounts.of(("k",), pa.table({"k": ["a", "b", "a"]}))
+        >>> counts.without_rows(("k",), pa.table({"k": ["b", "a"]})).keys["k"].to_pylist()
+        ['a']
+        """
+        if not by:
+            return KeyCounts(self.keys, np.array([self.counts.sum() - table.num_rows], np.int64))
+        keys, (mine, others) = shared_keys(by, [self.keys, table])
+        found = self.counts - np.bincount(others, minlength=keys.num_rows)[mine]
+        return KeyCounts(self.keys, found).where(found > 0)
+
+    def of_keys(self, by: tuple[str, ...], keys: pa.Table, count: int) -> Ints:
+        """How many rows each of so many distinct keys has."""
+        if not by:
+            return np.array([self.counts.sum()], np.int64)
+        _, (_, mine) = shared_keys(by, [keys, self.keys])
+        found = np.zeros(count, np.int64)
+        found[mine[mine < count]] = self.counts[mine < count]
+        return found
+
     def where(self, kept: Mask) -> KeyCounts:
         """Of some of the keys."""
         return self if kept.all() else KeyCounts(self.keys.filter(pa.array(kept)), self.counts[kept])

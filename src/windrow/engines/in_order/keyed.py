@@ -11,38 +11,36 @@ Threshold           rows of runs that have not ended
 Policy              rows that the policy left
 ==================  ======================================================================
 
-In memory the context is one log. Where it is stored it is in groups of keys once it is long
-(:mod:`windrow.engines.in_order.key_groups`), and the log has the rows that came lately, of any key: a step
-writes its rows into it, and reads the groups of those keys alone of which a window may be complete
-(:mod:`windrow.engines.in_order.quiet`). Of rows of groups that are over a mask is kept. Once the log is long,
-beside what a step brings, its rows join the groups.
+Where the context is in groups of keys (:mod:`windrow.engines.in_order.grouped`), a step reads the groups of
+those keys alone of which a window may be complete (:mod:`windrow.engines.in_order.quiet`). Of rows of groups
+that are over a mask is kept.
 
-Invariant: rows of a key that are in the log come after those in its group. A part of the rows of a key, its
-first or its last ones, completes no window, and is kept as it is.
-Cost: one pass over the rows that are due, those of the log, and those of the groups of keys whose windows may
-be complete. The log has at most so many rows as a full chunk, or _SHARE times as many as a step brought.
+Invariant: a part of the rows of a key, its first or its last ones, completes no window, and is kept as it is.
+Cost: one pass over the rows that are due, those that came lately, and those of the groups of keys whose
+windows may be complete; policies read less (:mod:`windrow.engines.in_order.policy_reach`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.in_order.chunks import Chunk, cut, fewest_rows
+from windrow.engines.in_order.chunks import fewest_rows
 from windrow.engines.in_order.context import Naming, Taken
+from windrow.engines.in_order.grouped import GroupedRows
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.key_counts import KeyCounts
-from windrow.engines.in_order.key_groups import KeyGroups, group_numbers, is_among, wanted_groups
+from windrow.engines.in_order.key_groups import KeyGroups, is_among
 from windrow.engines.in_order.log import RowLog
-from windrow.engines.in_order.policy_reach import policy_middle, policy_whole, reach_for_policy
+from windrow.engines.in_order.looked_at import BEHIND, LookedAt
+from windrow.engines.in_order.policy_reach import fold_for_policy, look_for_policy, policy_middle
 from windrow.engines.in_order.quiet import quiet_by_counts, quiet_by_flags
 from windrow.engines.in_order.results import completed_windows, last_rows, policy_columns
-from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.in_order.summaries import Whole
 from windrow.engines.kinds import Strategy, strategy_of
 from windrow.engines.kinds.policy import policy_results
@@ -51,20 +49,12 @@ from windrow.engines.kinds.strategy import Decided
 from windrow.rows.columns import plain_array
 from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
-from windrow.state.checks import check_column
 from windrow.windows import Window
 
 __all__ = ["KeyedRows"]
 
-#: rows join groups once there are so many times as many as a step has brought
-_SHARE = 8
-#: so many chunks are made of as many rows as a full one has, while they are in no group
-_PARTS = 4
-#: what is written for the group of such chunks
-_NO_GROUP = -1
 
-
-class KeyedRows(OrderedRows):
+class KeyedRows(GroupedRows):
     """One window of a query, or its rolling by policy.
 
     >>> import pyarrow as pa, windrow as wr
@@ -89,13 +79,6 @@ class KeyedRows(OrderedRows):
         #: None: rolling
         self._strategy: Strategy[Any] | None = None if isinstance(window, Rolling) else strategy_of(window)
         self._policy = window.policy if isinstance(window, Rolling) else strategy_of(window).policy
-        #: the context, without what is in groups
-        self._log = RowLog()
-        self._groups = KeyGroups()
-        #: the group that chunks of the log are from, while a step looks at them
-        self._owners: Mapping[Chunk, int] = {}
-        #: how many rows were taken since they were last made chunks
-        self._brought = 0
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
@@ -118,9 +101,8 @@ class KeyedRows(OrderedRows):
         new, pending = self._split(None if closing else up_to)
         after, result = self.copied(), None
         comes_out = closing and self._strategy is not None and self._strategy.closes_at_end
-        if comes_out and (new is not None or len(self.log)):
-            after._take_back(self._groups.logs)
-            result = after._look(new, closing)
+        if comes_out and (new is not None or self.rows > len(self.waiting)):
+            result = after._look(dict(self._groups.logs.items()), new, closing)
         elif new is not None:
             result = after._taken(new, closing)
         if closing:
@@ -135,97 +117,100 @@ class KeyedRows(OrderedRows):
         if not self._groups.logs:
             appended = self._appended(self._log, new)
             if appended is None:
-                return self._look(new, closing)
+                return self._look({}, new, closing)
             self._log = appended
             return None
         quiet = self._taken_quietly(new)
         if quiet.all():
             return None
         rest = new.where(~quiet)
-        numbers = set(group_numbers(self._query.by, rest.table, self._groups.count).tolist())
-        self._take_back({number: log for number, log in self._groups.logs.items() if number in numbers})
-        result = self._look(rest, closing)
-        self._put_back(rest)
-        return result
+        return self._look(self._groups.of_keys(self._query.by, rest.table), rest, closing)
 
-    def _take_back(self, logs: Mapping[int, RowLog]) -> None:
-        """Put groups into the log, before what it has."""
-        own = self._log
-        every = [*logs.values(), own]
-        chunks = tuple(chunk for log in every for chunk in log.chunks)
-        masks = tuple(mask for log in every for mask in log.masks)
-        self._owners = {chunk: number for number, log in logs.items() for chunk in log.chunks}
-        self._log = replace(own, chunks=chunks, masks=masks)
-        rest = {number: log for number, log in self._groups.logs.items() if number not in logs}
-        self._groups = replace(self._groups, logs=rest)
-
-    def _put_back(self, new: Held) -> None:
-        """The reverse, with what is known now of the keys of new rows."""
-        logs: dict[int | None, RowLog] = {}
-        for chunk, mask in zip(self._log.chunks, self._log.masks, strict=True):
-            number = self._owners.get(chunk)
-            log = logs.get(number, RowLog())
-            logs[number] = replace(log, chunks=(*log.chunks, chunk), masks=(*log.masks, mask))
-        rest, own = logs.pop(None, RowLog()), self._log
-        found = {number: log for number, log in logs.items() if number is not None}
-        self._groups, self._owners = replace(self._groups, logs={**self._groups.logs, **found}), {}
-        self._know(new.table, own.counts, own.lasts)
-        self._log = replace(own, chunks=rest.chunks, masks=rest.masks, counts=None, lasts=None)
-
-    def _know(self, keys: pa.Table, counts: KeyCounts | None, lasts: Held | None) -> None:
-        """What is known of the keys of a table, as far as these are in groups with full chunks."""
-        by, groups = self._query.by, self._groups
-        if counts is not None:
-            counts = counts.where(is_among(by, counts.keys, keys) & groups.of_full_chunks(by, counts.keys))
-        if lasts is not None:
-            lasts = lasts.where(is_among(by, lasts.table, keys) & groups.of_full_chunks(by, lasts.table))
-        self._groups = groups.knowing(by, keys, counts, lasts)
-
-    def _look(self, new: Held | None, closing: bool) -> pa.Table | None:
-        """The results of new rows, and of all that is in the log."""
-        log, is_read, decided = self._log, None, None
+    def _look(self, groups: Mapping[int, RowLog], new: Held | None, closing: bool) -> pa.Table | None:
+        """The results of new rows, and of all that is in some groups and behind them."""
+        logs, decided = {**groups, BEHIND: self._log}, None
         if self._policy is not None and new is not None:
-            taken, decided, is_read = self._by_policy(new)
+            taken, decided, looked = self._by_policy(logs, new)
         else:
-            taken = self._with_context(log.all(), new)
+            looked = LookedAt.all_of(logs)
+            taken = self._with_context(looked.reach.rows, new)
         if self._strategy is None:
             assert new is not None
             assert decided is not None
             columns, kept = policy_columns(taken, decided, taken.news)
-            self._log = log.with_only(taken.rows, kept, is_read)
-            return self._rolled(taken, new, taken.news, columns)
-        asked = (self._query, self._name, self._strategy, taken, closing, self._since)
-        result, kept = completed_windows(*asked, decided)
-        self._log = self._knowing(log.with_only(taken.rows, kept, is_read), taken, kept)
+            result: pa.Table | None = self._rolled(taken, new, taken.news, columns)
+        else:
+            asked = (self._query, self._name, self._strategy, taken, closing, self._since)
+            result, kept = completed_windows(*asked, decided)
+        found = looked.with_only(self._query.by, taken.rows, kept, self._policy is not None)
+        log = found.pop(BEHIND)
+        counts, lasts = self._known_after(taken, new, kept)
+        if not self._groups.logs and self._policy is not None:
+            self._log = replace(log, counts=counts)
+        elif not self._groups.logs:
+            self._log = log.with_counts(counts).with_lasts(lasts)
+        else:
+            self._log = replace(log, counts=None, lasts=None)
+            self._groups = replace(self._groups, logs=self._groups.logs.with_logs(found))
+            if new is not None:
+                self._know(new.table, counts, lasts)
         return result
 
-    def _by_policy(self, new: Held) -> tuple[Taken, Decided, list[bool]]:
-        """The windows of new rows; and which chunks of the log were read for it."""
+    def _by_policy(self, logs: Mapping[int, RowLog], new: Held) -> tuple[Taken, Decided, LookedAt]:
+        """The windows of new rows; and what was looked at for it."""
         assert self._policy is not None
-        least = 1 if self.folds else len(self._log.chunks)
+        least, is_grouped = 1, bool(self._groups.logs)
+        if not self.folds:
+            logs = {group: replace(log, counts=None) for group, log in logs.items()}
         while True:
-            is_read, reach = reach_for_policy(self._query, self._log, self._owners, new, least)
+            looked = look_for_policy(self._query, logs, new, least, is_grouped)
+            reach = looked.reach
             taken = self._with_context(reach.rows, new)
             if self._strategy is not None:
                 self._strategy.check(taken.frame.table)
             middle = policy_middle(self._query, taken, reach)
             try:
                 found = policy_results(self._query, taken.frame, self._policy, taken.leading, middle)
-                return taken, Decided(*found), is_read
+                return taken, Decided(*found), looked
             except FrontInMiddle:
-                least = 2 * least
+                least = max(2 * least, fewest_rows())
 
-    def _knowing(self, log: RowLog, taken: Taken, kept: Ints) -> RowLog:
-        """A log with what tells whether later rows complete a window."""
-        assert self._strategy is not None
+    def _known_after(
+        self, taken: Taken, new: Held | None, kept: Ints
+    ) -> tuple[KeyCounts | None, Held | None]:
+        """What tells whether later rows complete a window, and how far back policies look: of the keys of
+        what was looked at."""
         counts = lasts = None
-        if self._strategy.fewest_rows is not None:
+        if self._policy is not None:
+            counts = self._counts_for_policy(taken, new, kept)
+        elif self._strategy is not None and self._strategy.fewest_rows is not None:
             counts = KeyCounts.of_rows(taken.frame, kept)
-        if self._strategy.looks_at_last:
+        if self._strategy is not None and self._strategy.looks_at_last:
             lasts = taken.rows.take(last_rows(taken, 0, 1))
-        if self._owners:  # only some of the keys are in groups that ask for it
-            return replace(log, counts=counts, lasts=lasts)
-        return log.with_counts(counts).with_lasts(lasts)
+        return counts, lasts
+
+    def _counts_for_policy(self, taken: Taken, new: Held | None, kept: Ints) -> KeyCounts | None:
+        """How many rows of each key are needed of the log, where it is the only one."""
+        if self._groups.logs or not self.folds:
+            return None
+        by, known = self._query.by, self._log.counts
+        if known is None:
+            return KeyCounts.of_rows(taken.frame, kept)
+        over = np.ones(len(taken.rows), np.bool_)
+        over[kept] = False
+        known = known if new is None else known.with_rows(by, new.table)
+        return known.without_rows(by, taken.rows.where(over).table)
+
+    def _know(self, keys: pa.Table, counts: KeyCounts | None, lasts: Held | None) -> None:
+        """What is known of the keys of a table, as far as these are in groups with full chunks."""
+        by, groups = self._query.by, self._groups
+        if counts is not None:
+            counts = counts.where(is_among(by, counts.keys, keys))
+            counts = counts.where(groups.of_full_chunks(by, counts.keys))
+        if lasts is not None:
+            lasts = lasts.where(is_among(by, lasts.table, keys))
+            lasts = lasts.where(groups.of_full_chunks(by, lasts.table))
+        self._groups = groups.knowing(by, keys, counts, lasts)
 
     # -- rows that complete no window ------------------------------------------------------------------------
 
@@ -300,10 +285,8 @@ class KeyedRows(OrderedRows):
         return quiet, rows.where(is_among(by, rows.table, new.where(quiet).table))
 
     def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
-        reader = self.copied()
-        numbers = set(group_numbers(self._query.by, new.table, self._groups.count).tolist())
-        reader._take_back({number: log for number, log in self._groups.logs.items() if number in numbers})
-        taken, found, _ = reader._by_policy(new)
+        logs = {**self._groups.of_keys(self._query.by, new.table), BEHIND: self._log}
+        taken, found, _ = self._by_policy(logs, new)
         chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
         return taken, policy_columns(taken, found, chosen)[0]
 
@@ -315,81 +298,18 @@ class KeyedRows(OrderedRows):
         rows."""
         return self._policy is not None and not self._log.added_after
 
-    def levels(self, place: int, chunk: Chunk) -> int:
-        is_recent = bool(self._groups.logs) and chunk in self._log.chunks
-        return 1 if chunk.count >= fewest_rows() and not is_recent else 0
+    def levels(self, log: RowLog, number: int) -> int:
+        is_full = log.chunks[number - log.first].count >= fewest_rows()
+        return super().levels(log, number) if is_full else 0
 
-    def whole(self, place: int, level: int, chunk: Chunk) -> Whole:
-        return policy_whole(self._query, chunk)
+    def whole(self, log: RowLog, number: int, level: int) -> Whole:
+        return log.whole(self._query, number, level, lambda rows: fold_for_policy(self._query, rows))
 
-    @property
-    def log(self) -> RowLog:
-        """The context; of groups the chunks one after the other, then what is in none."""
-        log, groups = self._log, self._groups
-        if not groups.logs:
-            return log
-        chunks, masks = (*groups.chunks, *log.chunks), (*groups.masks, *log.masks)
-        return replace(log, chunks=chunks, masks=masks, counts=groups.counts, lasts=groups.lasts)
-
-    def chunked(self) -> Self:
-        """Another with the same rows, in chunks but for a few; and in groups, if these are many keys."""
-        clone = super().chunked()
-        clone._brought = 0
-        if self._groups.logs and self._log.needed_rows <= max(fewest_rows(), _SHARE * self._brought):
-            clone._log = _in_parts(self._log)
-            return clone
-        for chunk in self._log.chunks if self._groups.logs else ():
-            _ = chunk.rows
-        count = wanted_groups(self._query.by, self._groups, self._log)
-        if count > 1:
-            clone._regroup(count)
-        return clone
-
-    def _regroup(self, count: int) -> None:
-        """Put all rows into so many groups."""
+    def _join_groups(self, count: int) -> None:
         log, is_first = self._log, not self._groups.logs
-        self._groups = self._groups.with_rows(self._query.by, count, log, folds=self.folds)
-        self._log = RowLog(added_after=log.added_after)
-        if is_first and log.counts is not None:
-            self._know(log.counts.keys, log.counts, None)
-        elif is_first and log.lasts is not None:
-            self._know(log.lasts.table, None, log.lasts)
-
-    def state(self, with_chunks: bool = True) -> dict[str, Any]:
-        found, groups = super().state(with_chunks), self._groups
-        if not groups.logs:
-            return found
-        if with_chunks:  # without what is known of some keys only
-            return {name: value for name, value in found.items() if name not in ("counts", "last_rows")}
-        numbers = np.append(groups.numbers, np.full(len(self._log.chunks), _NO_GROUP))
-        return found | {"groups": {"count": groups.count, "numbers": numbers}}
-
-    def _set_log(self, log: RowLog, state: dict[str, Any]) -> None:
-        counts, lasts, groups = state.get("counts"), state.get("last_rows"), state.get("groups")
-        if lasts is not None:
-            lasts = self.reads_rows(False)(lasts)
-            lasts.check_invariants()
-        if groups is None:
-            super()._set_log(log, state)
-            if counts is not None:
-                counts = KeyCounts.restored(self._query.by, counts, log.needed_rows)
-            self._log = self._log.with_counts(counts).with_lasts(lasts)
-            return
-        if counts is not None:
-            counts = KeyCounts.restored(self._query.by, counts)
-        check_column("groups of chunks", groups["numbers"], len(log.chunks))
-        recent = int(np.count_nonzero(groups["numbers"] == _NO_GROUP))
-        count = len(log.chunks) - recent
-        grouped = groups["numbers"][:count], log.chunks[:count], log.masks[:count]
-        found = KeyGroups.restored(groups["count"], *grouped)
-        self._groups = replace(found, counts=counts, lasts=lasts)
-        self._log = replace(log, chunks=log.chunks[count:], masks=log.masks[count:])
-        self._log.check_invariants()
-
-
-def _in_parts(log: RowLog) -> RowLog:
-    """With the tail as chunks, unless it is short."""
-    if log.tail is None or len(log.tail) < max(fewest_rows() // _PARTS, 1):
-        return log
-    new = tuple(cut(log.tail))
-    return replace(log, chunks=(*log.chunks, *new), masks=(*log.masks, *(None for _ in new)), tail=None)
+        super()._join_groups(count)
+        if is_first and self._policy is None:
+            if log.counts is not None:
+                self._know(log.counts.keys, log.counts, None)
+            elif log.lasts is not None:
+                self._know(log.lasts.table, None, log.lasts)

@@ -10,7 +10,8 @@ of chunks, O(log chunks), since a whole of level l stands for FANOUT**l chunks w
 is a [MTA] of chunks whose nodes are found by arithmetic and not by pointers.
 
 Where windows take rows key by key, rows in the middle of a log may be over: chunks then have a mask of those
-that are not. Once more are over than not, the log is written anew.
+that are not. Once more are over than not, the log is written anew. Rows of a key that are over come before
+all that are not.
 
 Invariant: rows lie in order of time, chunks before the tail; numbers of chunks follow one another, and a
 number is never used for other rows. Logs are values.
@@ -19,7 +20,7 @@ number is never used for other rows. Logs are values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,9 +35,10 @@ from windrow.engines.in_order.summaries import Whole, combined
 from windrow.spec import Spec
 from windrow.state.checks import check_column, require, whole
 
-__all__ = ["FANOUT", "RowLog", "needed_of", "packed_masks", "unpacked_masks"]
+__all__ = ["FANOUT", "Fold", "RowLog", "needed_of", "packed_masks", "unpacked_masks"]
 
-
+#: folds rows by key
+Fold = Callable[[Held], Whole]
 #: chunks, or wholes of one level, that a whole of the next level stands for
 FANOUT = 4
 #: chunks that the rows of one step become, where they are enough: edges of windows lie in chunks, and whole
@@ -102,6 +104,14 @@ class RowLog:
         chunks = (*self.chunks, *new)
         return replace(self, chunks=chunks, tail=None, masks=masks, counts=None, lasts=None)
 
+    def without_tail(self) -> RowLog:
+        """With the tail as chunks behind the others, however short it is."""
+        if self.tail is None or not len(self.tail):
+            return replace(self, tail=None)
+        new = tuple(cut(self.tail))
+        masks = (*self.masks, *(None for _ in new))
+        return replace(self, chunks=(*self.chunks, *new), masks=masks, tail=None)
+
     def with_rows(self, rows: Held) -> RowLog:
         """With more rows behind the others."""
         return self.with_tail(rows if self.tail is None else joined([self.tail, rows]))
@@ -136,26 +146,33 @@ class RowLog:
         O(1) times."""
         return self.chunk_rows > 2 * (needed + fewest_rows())
 
-    def with_only(self, rows: Held, places: Ints, is_read: Sequence[bool] | None = None) -> RowLog:
-        """Of ``rows``, those of this log and new ones behind them, the ones at these places, which are
-        sorted. ``is_read`` says which chunks are among them (None: all); the others stay."""
-        is_read = [True] * len(self.chunks) if is_read is None else is_read
-        pairs = list(zip(self.chunks, self.masks, strict=True))
-        lengths = [needed_of(*pair) if reads else 0 for pair, reads in zip(pairs, is_read, strict=True)]
-        edges = np.cumsum([0, *lengths])
-        cuts = np.searchsorted(places, edges)
-        if all(is_read) and self.is_worth_rewriting(int(cuts[-1])):
-            return self.rewritten(rows.take(places).by_time())
-        chunks, masks = [], []
-        for number, (chunk, mask) in enumerate(pairs):
-            mine = places[cuts[number] : cuts[number + 1]] - edges[number]
-            if len(mine) or not is_read[number]:
-                chunks.append(chunk)
-                masks.append(mask if len(mine) == lengths[number] else _only(chunk.count, mask, mine))
-        log = replace(self, chunks=tuple(chunks), tail=None, masks=tuple(masks))
-        return log.with_tail(rows.take(places[cuts[-1] :]).by_time())
+    def live(self, place: int) -> Ints:
+        """Where the rows that are needed lie in the chunk of that place; reads nothing."""
+        mask = self.masks[place]
+        return np.arange(self.chunks[place].count) if mask is None else np.flatnonzero(mask)
+
+    def without(self, over: Mapping[int, Ints]) -> RowLog:
+        """Without rows that are over: for places of chunks, where these rows lie in the chunk. Chunks before
+        the first that is needed are dropped; one behind it keeps its number, though none of its rows is."""
+        masks = list(self.masks)
+        for place, rows in over.items():
+            mask, count = masks[place], self.chunks[place].count
+            if len(rows):
+                needed = np.ones(count, np.bool_) if mask is None else mask.copy()
+                needed[rows] = False
+                masks[place] = needed
+        dead = 0
+        for found in masks:
+            if found is None or found.any():
+                break
+            dead += 1
+        return replace(self, masks=tuple(masks)).without_first(dead)
 
     # -- rows by key -----------------------------------------------------------------------------------------
+
+    @property
+    def has_full_chunk(self) -> bool:
+        return any(chunk.count >= fewest_rows() for chunk in self.chunks)
 
     @property
     def needed_rows(self) -> int:
@@ -201,15 +218,16 @@ class RowLog:
             begin += FANOUT**level
             yield begin - 1, level
 
-    def whole(self, query: Spec, number: int, level: int) -> Whole:
-        """The chunks up to one, as many as the level says, folded by key."""
+    def whole(self, query: Spec, number: int, level: int, fold: Fold | None = None) -> Whole:
+        """The chunks up to one, as many as the level says, folded by key; ``fold``: how rows are, where that
+        is not as rolling does."""
         chunk = self.chunks[number - self.first]
 
         def make() -> Whole:
             if not level:
-                return Whole.of(query, chunk.rows, self.added_after)
+                return Whole.of(query, chunk.rows, self.added_after) if fold is None else fold(chunk.rows)
             step = FANOUT ** (level - 1)
-            below = [self.whole(query, number - k * step, level - 1) for k in reversed(range(FANOUT))]
+            below = [self.whole(query, number - k * step, level - 1, fold) for k in reversed(range(FANOUT))]
             return combined(query.by, below)
 
         found: Whole = chunk.whole(level, make)
@@ -219,13 +237,6 @@ class RowLog:
 def needed_of(chunk: Chunk, mask: Mask | None) -> int:
     """How many rows of a chunk are needed."""
     return chunk.count if mask is None else int(mask.sum())
-
-
-def _only(count: int, mask: Mask | None, places: Ints) -> Mask:
-    """The mask of those at some places among the rows that a mask has."""
-    found = np.zeros(count, np.bool_)
-    found[places if mask is None else np.flatnonzero(mask)[places]] = True
-    return found
 
 
 def packed_masks(masks: Sequence[Any]) -> list[Any] | None:

@@ -17,16 +17,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from windrow.arrays import Mask
+from windrow.arrays import Ints, Mask
 from windrow.engines.in_order.chunks import Chunk
 from windrow.engines.in_order.held_rows import Held, joined
-from windrow.engines.in_order.log import FANOUT, RowLog
+from windrow.engines.in_order.log import FANOUT, Fold, RowLog
 from windrow.engines.in_order.summaries import Whole, numbered
 from windrow.rows.keys import shared_keys
 from windrow.spec import Spec
 
-__all__ = ["Reach", "Span", "everything", "reach_by_rows", "reach_by_time", "rows_between"]
+__all__ = ["Asked", "Reach", "Span", "Walk", "everything", "reach_by_rows", "reach_by_time", "rows_between"]
 
 #: chunks in memory are read as wholes if they have so many times as many rows as there are beside them
 PAYS = 2
@@ -46,17 +47,32 @@ class Span:
 
 @dataclass(frozen=True)
 class Reach:
-    """Rows of a log, in order; the first ``edge`` of them lie before the middle, the others behind it."""
+    """Rows of logs, in order: those before the middle, and those behind it."""
 
-    parts: tuple[Held, ...]
-    edge: int = 0
+    before: tuple[Held, ...] = ()
+    behind: tuple[Held, ...] = ()
     #: the middle, in order; the masks say of which keys (None: of all)
     middle: tuple[tuple[Whole, Mask | None], ...] = ()
+
+    @property
+    def edge(self) -> int:
+        """How many rows lie before the middle."""
+        return sum(map(len, self.before))
 
     @cached_property
     def rows(self) -> Held | None:
         """The rows as one; None: there are none."""
-        return joined(self.parts) if self.parts else None
+        parts = (*self.before, *self.behind)
+        return joined(parts) if parts else None
+
+    @classmethod
+    def of_all(cls, parts: Sequence[Reach]) -> Reach:
+        """Of several logs, which have different keys or come one after the other."""
+        return cls(
+            tuple(rows for part in parts for rows in part.before),
+            tuple(rows for part in parts for rows in part.behind),
+            tuple(each for part in parts for each in part.middle),
+        )
 
 
 def everything(log: RowLog) -> Reach:
@@ -65,7 +81,7 @@ def everything(log: RowLog) -> Reach:
 
 
 def _reach(edge: list[Held], rest: list[Held], middle: list[tuple[Whole, Mask | None]]) -> Reach:
-    return Reach((*edge, *rest), sum(map(len, edge)), tuple(middle))
+    return Reach(tuple(edge), tuple(rest), tuple(middle))
 
 
 # -- by time -------------------------------------------------------------------------------------------------
@@ -120,56 +136,82 @@ def _between(rows: Held, span: Span) -> Held:
 
 
 def _pays(chunks: Sequence[Chunk], others: int) -> bool:
-    """Whether chunks are better read as wholes: if they are not in memory, or are many rows."""
+    """Whether chunks are better read as wholes: if these are at hand where rows are not, or are many rows."""
     return bool(chunks) and (
-        sum(chunk.count for chunk in chunks) > PAYS * others or not all(chunk.is_loaded for chunk in chunks)
+        any(chunk.levels and not chunk.is_loaded for chunk in chunks)
+        or sum(chunk.count for chunk in chunks) > PAYS * others
     )
 
 
 # -- by rows -------------------------------------------------------------------------------------------------
 
 
-def reach_by_rows(query: Spec, count: int, log: RowLog, new: Held) -> Reach:
-    """For new rows, all after those of the log, and their last ``count`` rows by key."""
+def reach_by_rows(query: Spec, count: int, log: RowLog, new: Held, lately: Held | None = None) -> Reach:
+    """For new rows, all after those of the log, and their last ``count`` rows by key; ``lately``: rows
+    between these, which are not in the log."""
     if not log.chunks:
         return _reach([], _tail(log), [])
-    walk = _Walk(query, log, new, count)
-    if count <= FEW_ROWS and walk.keys > len(log.chunks) // 4:
+    asked = Asked.of(query, new)
+    if count <= FEW_ROWS and asked.count > len(log.chunks) // 4:
         return everything(log)
+    behind = asked.counts_in(log.tail) + asked.counts_in(lately)
+    walk = Walk(asked, log, behind, count - asked.counts_in(new), np.full(asked.count, count - 1))
     walk.run()
-    return _reach(walk.edge[::-1], _tail(log), walk.middle[::-1])
+    edge = [log.chunks[place].rows.take(rows) for place, rows in walk.edge[::-1]]
+    return _reach(edge, _tail(log), walk.middle[::-1])
 
 
 def _tail(log: RowLog) -> list[Held]:
     return [] if log.tail is None else [log.tail]
 
 
-class _Walk:
-    """From the newest chunk back, until each key of the new rows has what it needs."""
+@dataclass(frozen=True)
+class Asked:
+    """The keys of new rows: ``keys``, each once."""
 
-    def __init__(self, query: Spec, log: RowLog, new: Held, count: int) -> None:
-        self._query, self._log = query, log
-        parts = [new] if log.tail is None else [new, log.tail]
-        keys, (mine, *tail) = shared_keys(query.by, [part.table for part in parts])
-        behind = tail[0] if tail else mine[:0]
-        found = int(mine.max()) + 1
-        self._key_values = keys.slice(0, found)
+    query: Spec
+    keys: pa.Table
+    count: int
+
+    @classmethod
+    def of(cls, query: Spec, new: Held) -> Asked:
+        keys, (numbers,) = shared_keys(query.by, [new.table])
+        return cls(query, keys, int(numbers.max()) + 1)
+
+    def codes(self, rows: Held) -> Ints:
+        """The number of each row's key; ``count`` and more: it is not asked for."""
+        if not self.query.by:
+            return np.zeros(len(rows), np.int64)
+        return shared_keys(self.query.by, [self.keys, rows.table])[1][1]
+
+    def counts_in(self, rows: Held | None) -> Ints:
+        """How many rows each key has among some."""
+        if rows is None:
+            return np.zeros(self.count, np.int64)
+        codes = self.codes(rows)
+        return np.bincount(codes[codes < self.count], minlength=self.count).astype(np.int64)
+
+
+class Walk:
+    """From the newest chunk back, until so many rows of each key were found as are in some windows; wholes
+    are taken while what they have lies within as many as are in all."""
+
+    def __init__(
+        self, asked: Asked, log: RowLog, behind: Ints, in_all: Ints, in_some: Ints, fold: Fold | None = None
+    ) -> None:
+        self._asked, self._log, self._fold = asked, log, fold
         #: rows of each key that are behind what has been looked at
-        self._behind = np.bincount(behind[behind < found], minlength=found)
-        self._in_all = count - np.bincount(mine, minlength=found)
-        self._in_some = count - 1
-        self.edge: list[Held] = []
+        self._behind, self._in_all, self._in_some = behind, in_all, in_some
+        #: chunks at the edge, by place, and which of their rows are asked for
+        self.edge: list[tuple[int, Ints]] = []
         self.middle: list[tuple[Whole, Mask | None]] = []
 
-    @property
-    def keys(self) -> int:
-        """How many keys the new rows have."""
-        return len(self._behind)
-
-    def run(self) -> None:
+    def run(self, last: int | None = None) -> None:
+        """Up to the chunk before a place (None: all)."""
         log = self._log
-        every = np.ones(len(self._behind), np.bool_)
-        stack = [(*node, every) for node in log.cover(log.first, log.end)]
+        every = np.ones(self._asked.count, np.bool_)
+        end = log.end if last is None else log.first + last
+        stack = [(*node, every) for node in log.cover(log.first, end)]
         while stack:
             number, level, asked = stack.pop()
             asked = asked & (self._behind < self._in_some)
@@ -181,8 +223,8 @@ class _Walk:
 
     def _look(self, number: int, level: int, asked: Mask) -> Mask | None:
         """Take from a whole what all windows hold; the keys for which it must be looked at more closely."""
-        whole = self._log.whole(self._query, number, level)
-        (codes,) = numbered(self._query.by, self._key_values, [whole])
+        whole = self._log.whole(self._asked.query, number, level, self._fold)
+        (codes,) = numbered(self._asked.query.by, self._asked.keys, [whole])
         wanted = np.append(asked, False)[np.minimum(codes, len(asked))]
         keys, counts = codes[wanted], whole.counts[wanted]
         fits = self._behind[keys] + counts <= self._in_all[keys]
@@ -198,11 +240,11 @@ class _Walk:
         if level:
             return rest
         self._behind[keys[~fits]] += counts[~fits]
-        self.edge.append(self._of_keys(self._log.chunks[number - self._log.first].rows, rest))
+        self._read(number - self._log.first, rest)
         return None
 
-    def _of_keys(self, rows: Held, wanted: Mask) -> Held:
-        if not self._query.by:
-            return rows
-        _, (_, codes) = shared_keys(self._query.by, [self._key_values, rows.table])
-        return rows.where(np.append(wanted, False)[np.minimum(codes, len(wanted))])
+    def _read(self, place: int, wanted: Mask) -> None:
+        """The rows of a chunk that are needed, of some keys."""
+        live = self._log.live(place)
+        codes = self._asked.codes(self._log.chunks[place].rows)[live]
+        self.edge.append((place, live[np.append(wanted, False)[np.minimum(codes, len(wanted))]]))

@@ -1,117 +1,80 @@
 """What policies must see of the rows that are held: the oldest one by one, the others as partials by key.
 
-A policy lets go of the oldest rows of a key. So of a log the first chunks are read, and of those behind them
-only their wholes (:mod:`windrow.engines.in_order.summaries`), one partial for each key; the rows of the tail
-are at hand. Chunks that have rows which are over are read, too, since their wholes are of all their rows, and
-so is what comes before them; and of each key that is asked for the first rows are.
+A policy lets go of the oldest rows of a key. Of a log with full chunks it is known how many rows of each key
+are needed. So it is walked from its newest chunk back (:mod:`windrow.engines.in_order.lookback`): partials
+are taken (:mod:`windrow.engines.in_order.summaries`) up to the chunk that has the oldest row of the key, and
+of that chunk its rows. Rows in short chunks, in the tail, and in logs of few rows are at hand.
 
-Cost: the first chunk of each group of keys, and one whole for each other chunk. Once windows begin behind
-what was read, more is read, twice as much each time.
+Cost: for each key a chunk, and O(log chunks) wholes. Once windows begin behind what was read, more is read,
+twice as much each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from windrow.engines.in_order.chunks import Chunk
+from windrow.arrays import Ints
+from windrow.engines.in_order.chunks import fewest_rows
 from windrow.engines.in_order.context import Taken, arrived
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.log import RowLog
-from windrow.engines.in_order.lookback import Reach
+from windrow.engines.in_order.lookback import Asked, Reach, Walk
+from windrow.engines.in_order.looked_at import BEHIND, LookedAt, Part, parts_of
 from windrow.engines.in_order.middle import by_key
-from windrow.engines.in_order.summaries import Whole, numbered
+from windrow.engines.in_order.summaries import Whole
 from windrow.engines.kinds.policy import folded_runs
 from windrow.engines.kinds.policy_middle import PolicyMiddle
 from windrow.monoids.together import record_of
 from windrow.rows.frame import build_frame
-from windrow.rows.keys import shared_keys
 from windrow.spec import Spec
 
-__all__ = ["PolicyReach", "policy_middle", "policy_whole", "reach_for_policy"]
-
-#: which chunks are read, and what is read of all
-PolicyReach = tuple[list[bool], Reach]
+__all__ = ["fold_for_policy", "look_for_policy", "policy_middle"]
 
 
-def policy_whole(query: Spec, chunk: Chunk) -> Whole:
-    """The rows of a chunk folded by key, as policies see them."""
-
-    def make() -> Whole:
-        rows = chunk.rows
-        frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
-        return Whole(frame.key_table(), folded_runs(query, frame))
-
-    found: Whole = chunk.whole(0, make)
-    return found
+def fold_for_policy(query: Spec, rows: Held) -> Whole:
+    """Rows folded by key, as policies see them."""
+    frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
+    return Whole(frame.key_table(), folded_runs(query, frame))
 
 
-def reach_for_policy(
-    query: Spec, log: RowLog, owners: Mapping[Chunk, int], new: Held, least: int
-) -> PolicyReach:
-    """For new rows; of each group of keys at least so many chunks are read. Chunks of no group, where others
-    have one, lie behind these, as the tail does."""
-    groups: dict[int | None, list[int]] = {}
-    for place, chunk in enumerate(log.chunks):
-        groups.setdefault(owners.get(chunk), []).append(place)
-    behind = groups.pop(None, []) if owners else []
-    is_read = [log.is_worth_rewriting(log.needed_rows)] * len(log.chunks)
-    asked = _Asked(query, log, new)
-    for places in groups.values():
-        for place in places[: asked.reads_first(places, least)]:
-            is_read[place] = True
-    rows = [asked.rows(place) for place, reads in enumerate(is_read) if reads and place not in behind]
-    rest = [asked.rows(place) for place in behind] + ([] if log.tail is None else [log.tail])
-    for place in behind:
-        is_read[place] = True
-    unread = [chunk for chunk, reads in zip(log.chunks, is_read, strict=True) if not reads]
-    middle = tuple((policy_whole(query, chunk), None) for chunk in unread)
-    return is_read, Reach((*rows, *rest), sum(map(len, rows)), middle)
+def look_for_policy(
+    query: Spec, logs: Mapping[int, RowLog], new: Held, least: int, is_grouped: bool
+) -> LookedAt:
+    """For new rows; of each key at least so many of the oldest rows are read, and one for each new row.
+    ``is_grouped``: the log that is in no group lies behind the others, as its tail does."""
+    asked = Asked.of(query, new)
+    many = least + asked.counts_in(new)  # a policy often lets go of as many rows as come
+    found = LookedAt(logs, ())
+    rest: tuple[Part, ...] = ()
+    for group, log in logs.items():
+        if group == BEHIND and is_grouped:
+            rest = tuple(parts_of(group, log))
+        else:
+            mine = _of_log(asked, group, log, many)
+            found = replace(
+                found,
+                before=found.before + mine.before,
+                behind=found.behind + mine.behind,
+                middle=found.middle + mine.middle,
+            )
+    return replace(found, behind=found.behind + rest)
 
 
-class _Asked:
-    """The keys of new rows, among those of a log."""
-
-    def __init__(self, query: Spec, log: RowLog, new: Held) -> None:
-        self._query, self._log = query, log
-        self._keys, (numbers,) = shared_keys(query.by, [new.table])
-        self._count = int(numbers.max()) + 1
-
-    def rows(self, place: int) -> Held:
-        """The rows of a chunk that are needed."""
-        chunk, mask = self._log.chunks[place], self._log.masks[place]
-        return chunk.rows if mask is None else chunk.rows.where(mask)
-
-    def reads_first(self, places: Sequence[int], least: int) -> int:
-        """How many chunks of a group must be read: so many, those up to the last with rows that are over, and
-        the first of each key."""
-        over = [k for k, place in enumerate(places) if self._log.masks[place] is not None]
-        edge = found = min(len(places), max([least, *(k + 1 for k in over)]))
-        if found == len(places):
-            return found
-        seen = set[int]().union(*(self._of_rows(place) for place in places[:edge]))
-        passed = set[int]()
-        for k in range(edge, len(places)):
-            mine = self._of_whole(places[k])
-            passed |= mine
-            if not mine <= seen:
-                found = k + 1
-                seen |= passed
-        return found
-
-    def _of_rows(self, place: int) -> set[int]:
-        table = self.rows(place).table
-        if not self._query.by:
-            return {0}
-        _, (_, codes) = shared_keys(self._query.by, [self._keys, table])
-        return set(np.unique(codes[codes < self._count]).tolist())
-
-    def _of_whole(self, place: int) -> set[int]:
-        whole = policy_whole(self._query, self._log.chunks[place])
-        (codes,) = numbered(self._query.by, self._keys, [whole])
-        return set(codes[codes < self._count].tolist())
+def _of_log(asked: Asked, group: int, log: RowLog, least: Ints) -> LookedAt:
+    places = [place for place, chunk in enumerate(log.chunks) if chunk.count >= fewest_rows()]
+    if log.counts is None or not places or log.is_worth_rewriting(log.needed_rows):
+        return LookedAt({}, tuple(parts_of(group, log)))
+    last = places[-1] + 1
+    short = parts_of(group, log, range(last, len(log.chunks)))
+    held = log.counts.of_keys(asked.query.by, asked.keys, asked.count) - asked.counts_in(log.tail)
+    behind = sum((asked.counts_in(part.rows) for part in short), np.zeros(asked.count, np.int64))
+    walk = Walk(asked, log, behind, held - least, held, lambda rows: fold_for_policy(asked.query, rows))
+    walk.run(last)
+    before = (Part(group, place, rows, log.chunks[place].rows.take(rows)) for place, rows in walk.edge[::-1])
+    return LookedAt({}, tuple(before), tuple(short), tuple(walk.middle[::-1]))
 
 
 def policy_middle(query: Spec, taken: Taken, reach: Reach) -> PolicyMiddle | None:

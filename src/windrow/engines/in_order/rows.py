@@ -1,24 +1,22 @@
-"""Rolling over endless input: rows are taken in order, once nothing can come before them.
+"""Rows of endless input that are taken in order, once nothing can come before them: what rolling and windows
+that data decide have in common.
 
 Rows that are not due wait (*pending*). Those that are become a frame, together with the rows before them that
 they share windows with (the *context*), and go through what serves finite tables; the results of the rows
 taken now come out. Then the context is cut to what later rows will need:
 
 ==================  ======================================================================
-rolling(size)       chunks with rows after ``up_to - size``
-rolling(rows=n)     chunks with one of the last n - 1 rows of some key
+rolling             see :mod:`windrow.engines.in_order.rolling`
 rolling frames      the same, for the widest frame (:mod:`windrow.engines.in_order.framed`)
 others              what windows still need, key by key (:mod:`windrow.engines.in_order.keyed`)
 ==================  ======================================================================
 
 Pending rows wait in :mod:`windrow.engines.in_order.pending`, the context is a log
-(:mod:`windrow.engines.in_order.log`); both are in chunks once they are many. Of its context rolling reads the
-rows at the far edge of windows, and partials by key of what lies between
-(:mod:`windrow.engines.in_order.lookback`).
+(:mod:`windrow.engines.in_order.log`); both are in chunks once they are many.
 
 Invariant: context rows come before every pending row; results do not depend on how rows were cut into calls.
-What raises leaves everything as it was. Cost: one pass over rows that are due, as many at the edge of their
-windows, and O(log context) partials of each key. None over rows that are not due.
+What raises leaves everything as it was. Cost: one pass over rows that are due, and none over rows that are
+not.
 """
 
 from __future__ import annotations
@@ -38,13 +36,9 @@ from windrow.engines.in_order.context import Naming, Taken, take
 from windrow.engines.in_order.held_columns import HeldColumns
 from windrow.engines.in_order.held_rows import Held, joined
 from windrow.engines.in_order.log import RowLog, packed_masks, unpacked_masks
-from windrow.engines.in_order.lookback import Reach, Span, everything, reach_by_rows, reach_by_time
 from windrow.engines.in_order.pending import Waiting
-from windrow.engines.in_order.results import last_rows, rolling_columns
 from windrow.engines.in_order.summaries import Whole
-from windrow.engines.in_order.trimming import after_time, without_dead_chunks
 from windrow.engines.result_tables import with_results
-from windrow.errors import AggregateError
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import build_frame
 from windrow.rows.times import read_times
@@ -62,15 +56,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 class OrderedRows:
-    """The rolling of a query, by time or by rows; the operator calls it with rows that are not late.
-
-    >>> import pyarrow as pa, windrow as wr
-    >>> query = wr.query(time="t").rolling(rows=2).agg(total=wr.sum("v"))
-    >>> rows = OrderedRows(query, query.rolling_over)
-    >>> rows.push(pa.table({"t": [3, 1, 2], "v": [30, 10, 20]}), [0, 1, 2])
-    >>> rows.due(3).to_pylist(), rows.rows
-    ([{'t': 1, 'v': 10, 'total': 10}, {'t': 2, 'v': 20, 'total': 30}], 2)
-    """
+    """One window of a query, or its rolling; the operator calls it with rows that are not late."""
 
     def __init__(
         self,
@@ -122,19 +108,7 @@ class OrderedRows:
         """Take the rows before ``up_to``; the results that are final now, or None.
 
         With ``closing`` all rows are taken, and nothing comes after."""
-        new, pending = self._split(None if closing else up_to)
-        result, log, over = None, self._log, self._window
-        assert isinstance(over, Rolling)
-        if new is not None:
-            taken, columns, reach = self._rolling(over, new, None)
-            result = self._rolled(taken, new, taken.news, columns)
-            log = self._trimmed(over, taken, reach, up_to)
-        elif over.size is not None:
-            log = after_time(log, log.tail, up_to - over.size.units)
-        self._log = log.without_rows() if closing else log
-        self._pending = pending
-        self._passed = max(self._passed, up_to)
-        return result if result is not None and result.num_rows else None
+        raise NotImplementedError
 
     def _split(self, up_to: int | None) -> tuple[Held | None, Waiting]:
         """The pending rows before a time (None: all) in order, and the rest."""
@@ -149,45 +123,6 @@ class OrderedRows:
         order = build_frame(replace(self._query, by=()), table).permutation
         places = arrived if order is None else arrived[order]
         return held if (places[1:] > places[:-1]).all() else held.take(places)
-
-    def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
-        """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
-        reach = self._reach(over, new)
-        try:
-            return self._results_over(over, reach, new, wanted)
-        except (AggregateError, TypeError):
-            if not reach.middle:
-                raise
-            # over the rows themselves it works, or raises again and can name the row
-            return self._results_over(over, everything(self._log), new, wanted)
-
-    def _reach(self, over: Rolling, new: Held) -> Reach:
-        if over.size is not None:
-            first, last, size = int(new.times[0]), int(new.times[-1]), over.size.units
-            span = Span(first - size + 1, last - size + 1, first + 1, last + 1)
-            return reach_by_time(self._query, span, self._log, len(new))
-        assert over.rows is not None
-        return reach_by_rows(self._query, over.rows, self._log, new)
-
-    def _results_over(
-        self, over: Rolling, reach: Reach, new: Held, wanted: Any
-    ) -> tuple[Taken, list[Any], Reach]:
-        taken = self._with_context(reach.rows, new)
-        chosen = taken.news
-        if wanted is not None:
-            chosen = chosen[wanted[taken.places(chosen) - taken.context]]
-        return taken, rolling_columns(self._query, over, taken, chosen, reach), reach
-
-    def _trimmed(self, over: Rolling, taken: Taken, reach: Reach, up_to: int) -> RowLog:
-        """The log with new rows, and without those that no later row needs."""
-        if over.size is not None:
-            # copied, since a slice would keep the rows at the edge in memory
-            tail = taken.rows.take(np.arange(reach.edge, len(taken.rows))) if reach.edge else taken.rows
-            return after_time(self._log, tail, up_to - over.size.units)
-        assert over.rows is not None
-        tail = taken.rows.take(last_rows(taken, reach.edge, over.rows - 1))
-        log = self._log.with_tail(tail)
-        return log if log.end == self._log.end else without_dead_chunks(self._query, over.rows - 1, log)
 
     def _with_context(self, context: Held | None, new: Held | None) -> Taken:
         needed = None if new is None else new.select(self._columns)
@@ -238,8 +173,8 @@ class OrderedRows:
             self._pending = earlier.with_rows(replace(rows, revisions=rows.revisions + came_out))
 
     def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
-        taken, columns, _ = self._rolling(over, new, wanted)
-        return taken, columns
+        """The results of those of new rows that a mask names."""
+        raise NotImplementedError
 
     def _earliest(self, pending: Held, touched: pa.Table) -> Ints:
         """For each pending row the earliest touched time of its key."""
@@ -270,6 +205,16 @@ class OrderedRows:
         return self._log
 
     @property
+    def recent(self) -> RowLog:
+        """The context, as far as it is one log."""
+        return self._log
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The key columns of the query."""
+        return self._query.by
+
+    @property
     def waiting(self) -> Waiting:
         """Rows whose results are not out: the pending ones."""
         return self._pending
@@ -293,7 +238,10 @@ class OrderedRows:
     def state(self, with_chunks: bool = True) -> dict[str, Any]:
         """All that is held, as plain values, arrays and tables; without the rows in chunks for a caller
         that keeps them elsewhere."""
-        log, pending = self.log, self.waiting
+        return self._state_of(self.log, with_chunks)
+
+    def _state_of(self, log: RowLog, with_chunks: bool) -> dict[str, Any]:
+        pending = self.waiting
         found: dict[str, Any] = {"passed": self._passed, "since": self._since, "added": self._added()}
         if with_chunks:
             context, waiting = log.all(), pending.all()
@@ -363,10 +311,10 @@ class OrderedRows:
         """Whether chunks of the context are read as wholes."""
         return True
 
-    def levels(self, place: int, chunk: Chunk) -> int:
-        """How many wholes go with a chunk of the context, which has this number in its log."""
-        return self._log.levels(place)
+    def levels(self, log: RowLog, number: int) -> int:
+        """How many wholes go with the chunk of that number, in a log of the context."""
+        return log.levels(number)
 
-    def whole(self, place: int, level: int, chunk: Chunk) -> Whole:
+    def whole(self, log: RowLog, number: int, level: int) -> Whole:
         """One of them."""
-        return self._log.whole(self._query, place, level)
+        return log.whole(self._query, number, level)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from windrow.arrays import Ints
 from windrow.engines.in_order.context import Taken
 from windrow.engines.in_order.held_rows import Held
 from windrow.engines.in_order.log import RowLog
@@ -14,7 +16,46 @@ from windrow.engines.in_order.summaries import distinct_keys, numbered
 from windrow.rows.frame import build_frame
 from windrow.spec import Spec
 
-__all__ = ["after_time", "without_dead_chunks"]
+__all__ = ["AfterTime", "LastRows", "Trim", "after_time", "without_dead_chunks"]
+
+
+class Trim(Protocol):
+    """Which rows of a group of keys are over."""
+
+    def rows(self, rows: Held) -> Held:
+        """Of all rows of a group those that are not."""
+        ...
+
+    def log(self, log: RowLog) -> RowLog:
+        """The log of a group without chunks that are."""
+        ...
+
+
+@dataclass(frozen=True)
+class AfterTime:
+    """Rows up to a time are over."""
+
+    bound: int
+
+    def rows(self, rows: Held) -> Held:
+        return rows.where(rows.times > self.bound)
+
+    def log(self, log: RowLog) -> RowLog:
+        return log.without_first(bisect_right(log.chunks, self.bound, key=lambda chunk: chunk.last))
+
+
+@dataclass(frozen=True)
+class LastRows:
+    """All but the last ``count`` rows of each key are over."""
+
+    query: Spec
+    count: int
+
+    def rows(self, rows: Held) -> Held:
+        return rows.take(_last_places(self.query, self.count, rows))
+
+    def log(self, log: RowLog) -> RowLog:
+        return without_dead_chunks(self.query, self.count, log).without_tail()
 
 
 def after_time(log: RowLog, tail: Held | None, bound: int) -> RowLog:
@@ -49,7 +90,11 @@ def without_dead_chunks(query: Spec, count: int, log: RowLog) -> RowLog:
 def _last_of_each_key(query: Spec, count: int, log: RowLog) -> RowLog:
     rows = log.all()
     assert rows is not None
+    return log.rewritten(rows.take(_last_places(query, count, rows)))
+
+
+def _last_places(query: Spec, count: int, rows: Held) -> Ints:
+    """Where the last rows of each key lie, in order of time."""
     taken = Taken(build_frame(replace(query, order=()), rows.table), rows, 0)
     runs = taken.frame.run_starts
-    places = taken.from_each(np.maximum(runs[:-1], runs[1:] - count))
-    return log.rewritten(rows.take(places))
+    return taken.from_each(np.maximum(runs[:-1], runs[1:] - count))

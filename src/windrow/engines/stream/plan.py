@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.engines.in_order.framed import FramedRows
 from windrow.engines.in_order.keyed import KeyedRows
+from windrow.engines.in_order.rolling import RollingRows
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling
@@ -223,5 +224,5 @@ class Plan:
         if is_rolling and window.frames is not None:
             return FramedRows(self.query, window, counts_revisions=counts)
         if is_rolling and window.policy is None:
-            return OrderedRows(self.query, window, counts_revisions=counts)
+            return RollingRows(self.query, window, counts_revisions=counts)
         return KeyedRows(self.query, name, window, counts_revisions=counts)

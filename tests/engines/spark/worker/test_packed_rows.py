@@ -172,7 +172,7 @@ def test_the_middle_is_read_as_partials_and_not_as_rows(monkeypatch: pytest.Monk
         seen.append((len(reach.middle), 0 if reach.rows is None else len(reach.rows)))
         return original(query, over, taken, chosen, reach)
 
-    monkeypatch.setattr("windrow.engines.in_order.rows.rolling_columns", spied)
+    monkeypatch.setattr("windrow.engines.in_order.rolling.rolling_columns", spied)
     query = wr.query(time="t", watermark=0).rolling(2000).agg(text=wr.concat("s"))
     rows = rows_of(4000, 1, 0, seed=5)
     with small_chunks(16, 64):

@@ -11,47 +11,35 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from support.packed_stream import DictEntries
+from support.held_queries import SCHEMA, START, queries
+from support.packed_stream import DictEntries, PackedStream
+from support.small_chunks import small_chunks
 from windrow.engines.in_order.chunks import FEWEST_ROWS
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
 from windrow.engines.spark.worker.streaming.wire import write_rows
 
-FLAGS = [("ends", pa.bool_()), ("goes_on", pa.bool_())]
-SCHEMA = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("v", pa.int64()), *FLAGS])
-START = wr.query(time="t", by="k", watermark=0)
 #: rows of a step, of as many keys
 ROWS = 10
 #: what a row takes, at most, with what is known of its chunk
 ROW_BYTES = 40
 
 
-def keep(count: int) -> wr.Policy:
-    return wr.Policy(lambda total, old: total.n - old.n >= count)
-
-
-QUERIES: dict[str, Any] = {
-    "rolling by time": START.rolling(10**9),
-    "rolling by rows": START.rolling(rows=1_000),
-    "Rows": START.window(wr.Rows(7)),
-    "Delta": START.window(wr.Delta("t", size=10**6)),
-    "Punctuation": START.window(wr.Punctuation("ends")),
-    "Threshold": START.window(wr.Threshold("goes_on")),
-    "Policy": START.window(keep(5)),
-    "rolling by policy": START.rolling(keep(5)),
-}
+QUERIES = queries(size=10**9, rows=7, kept=5)
 
 
 @dataclass
 class CountingEntries(DictEntries):
-    """Counts the bytes that are read and written, without the header."""
+    """Counts the bytes that are read and written, without the header, and the entries that are read."""
 
     bytes_read: int = 0
     bytes_written: int = 0
+    reads: int = 0
 
     def block(self, name: str) -> bytes:
         found = super().block(name)
         self.bytes_read += len(found)
+        self.reads += 1
         return found
 
     def set_block(self, name: str, data: bytes) -> None:
@@ -71,7 +59,7 @@ class Stream:
         times, entries = np.arange(self._now, self._now + len(keys)), self.entries
         flags = np.broadcast_to(ends, len(keys))
         table = pa.table([times, keys, times % 11, flags, ~flags], schema=SCHEMA)
-        entries.bytes_read = entries.bytes_written = 0
+        entries.bytes_read = entries.bytes_written = entries.reads = 0
         found = step(self._payload, SCHEMA, entries, [write_rows(table)], self._now, {}, 1)
         self._now += len(keys)
         fired = dict(zip(COUNTED, found.counts, strict=True))["windows_fired"]
@@ -96,8 +84,7 @@ def test_twice_as_many_keys_cost_a_small_step_nothing(name: str) -> None:
     for place, what in enumerate(("read", "written")):
         before, after = np.median(few[:, place]), np.median(many[:, place])
         assert after <= 1.15 * before + 2_000, f"bytes {what}: {before}, and {after} with twice as many keys"
-    # the header has some facts of each chunk, and a group of a few hundred rows has one or two
-    assert many_header - few_header <= 4 * 3_000 // (FEWEST_ROWS // 4) * 100
+    assert many_header <= few_header + 1_000
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -123,14 +110,37 @@ def test_only_the_groups_of_keys_whose_windows_end_are_read(name: str) -> None:
     assert 0 < read <= FEWEST_ROWS * ROW_BYTES
 
 
-def test_policies_read_the_oldest_chunk_and_a_partial_for_each_other() -> None:
-    chunk, found = 1_500 * ROW_BYTES, []
-    for chunks in (8, 16):
-        stream = Stream(START.window(keep(10**6)))
+@pytest.mark.parametrize("name", ["Policy", "rolling by policy"])
+def test_policies_read_the_oldest_chunk_and_partials_of_ever_longer_stretches(name: str) -> None:
+    found = []
+    for chunks in (8, 64):
+        stream = Stream(queries(10**9, 7, 10**6)[name])
         for _ in range(chunks):
             stream.step(np.repeat([1, 2], 1_024))
         for _ in range(3):
             stream.step(np.array([1]))
-        found.append(stream.step(np.array([1]))[0])
-    assert found[1] - found[0] <= 8 * 1_000
-    assert found[1] <= chunk + 16 * 1_000
+        read, _, _ = stream.step(np.array([1]))
+        found.append((stream.entries.reads, read))
+    (few, _), (many, read) = found
+    # eight times as long: three entries more for each time that it is four times as long
+    assert many <= few + 9
+    assert read <= (1_500 + ROWS) * ROW_BYTES + many * 1_000
+
+
+def test_a_policy_that_lets_go_of_much_at_once_reads_what_it_lets_go_of() -> None:
+    last = wr.Policy(lambda total, old: total.last - old.last > 1_000)
+    query = START.window(last).agg(n=wr.count(), last=wr.max("t"))
+    stream, now, found = PackedStream(query, SCHEMA), 1, []
+    with small_chunks(16, 32):
+        for times in [
+            np.arange(1, 901),
+            np.arange(950, 960),
+            np.arange(1_700, 1_703),
+            np.arange(9_000, 9_002),
+        ]:
+            flags = np.zeros(len(times), np.bool_)
+            columns = [times, np.repeat([1, 2], [len(times) - 1, 1]), times % 11, flags, ~flags]
+            found += stream.batch(pa.table(columns, schema=SCHEMA), now)
+            now = int(times[-1]) + 1
+        found += stream.batch(SCHEMA.empty_table(), now)
+    assert [row["n"] for row in found if row["k"] == 1 and row["window_end"] >= 1_700] == [210, 210, 1]

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks
-from windrow.engines.stream.persistence.stored_state import _context, _listed, read_header
+from windrow.engines.stream.persistence.stored_state import _context, read_header
 from windrow.errors import CorruptState
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, pack, unpack
@@ -66,14 +67,17 @@ def test_held_rows_of_other_columns_in_a_chunk_are_refused(name: str, change: st
         operator.push(rows(7))
         place = operator._saved.entries.place
         header = read_header(store.values[place + b"h"], place)
-        listed = sorted(_listed(header))
-        for number, own in enumerate(listed):
-            if "w" not in own:
+        blocks = {k.removeprefix(place + b"b").decode(): v for k, v in store.values.items()}
+        for own in every_name(blocks, place, header):
+            if own.removeprefix("c").isdecimal():
                 key = place + b"b" + own.encode()
                 chunk = unpack("rows", store.values[key], _context(place, own))
                 chunk["table"] = lie(chunk["table"])
-                store.values[key] = pack("rows", chunk, _context(place, own))
-                header["sums"][number] = checksum_of(store.values[key])
+                store.values[key] = blocks[own] = pack("rows", chunk, _context(place, own))
+        sign(blocks, place, header, "")
+        store.values |= {
+            place + b"b" + own.encode(): blocks[own] for own in every_name(blocks, place, header)
+        }
         _put_header(store, place, header)
         again = QUERIES[name].open(store=store, name="op")
         with pytest.raises(CorruptState, match=message):

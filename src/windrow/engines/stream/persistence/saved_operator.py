@@ -275,7 +275,7 @@ class SavedOperator:
         self.entries.fence.take_over()
         if self.entries.header() != header:
             found = self._load(plan)
-        self.entries.delete_unknown(self._state.names)
+        self.entries.delete_unknown(self._state.all_names())
         if self._windows is not None:
             part = None if found is None else found[1].ordered.get(ROLLING)
             known = part.numbers if isinstance(part, StoredRolling) else ()

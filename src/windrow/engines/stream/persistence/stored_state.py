@@ -7,8 +7,8 @@ that are due, writes the blocks it changed, and deletes those that nobody needs.
 windows that data decide, are in chunks (:mod:`windrow.engines.stream.persistence.stored_rows`).
 
 Every entry is bound to its place: the operator or bucket and the entry's name go into its checksum. And the
-header lists the checksums of all others, so that an entry that was exchanged, or put back as it once was, is
-an error and never other numbers. That costs 4 bytes an entry and no call.
+header lists the checksums of all others, or of pages that do, so that an entry that was exchanged, or put
+back as it once was, is an error and never other numbers. That costs 4 bytes an entry and no call.
 
 Invariant: what is written is what the operator would snapshot; the codec is the same.
 """
@@ -23,7 +23,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.stream.persistence.stored_rows import StoredRows, highest_number, is_of_rows, listed_rows
+from windrow.engines.stream.persistence.chunk_entries import is_of_rows
+from windrow.engines.stream.persistence.stored_rows import (
+    StoredRows,
+    highest_number,
+    listed_rows,
+    walk_pages,
+)
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_order,
@@ -76,10 +82,13 @@ def check_entries(header: bytes, place: bytes, entries: Mapping[str, bytes]) -> 
     stored = read_header(header, place)
     with making_sense("the header"):
         sums = dict(zip(sorted(_listed(stored)), stored["sums"].tolist(), strict=True))
-    for name, checksum in sums.items():
-        if name not in entries:
-            raise CorruptState(f"entry {name!r} of {place.decode()} is missing: it was deleted, or lost")
-        _verified(_ROWS if is_of_rows(name) else _BLOCK, name, entries[name], place, checksum)
+    checked = _CheckedEntries(place, entries, sums)
+    for name in sums:
+        checked.read_page(name)
+    with making_sense("the pages"):
+        for part in stored["state"]["ordered"].values():
+            for name in walk_pages(part, checked):
+                checked.read_page(name)
 
 
 def _verified(kind: str, name: str, data: bytes, place: bytes, checksum: int) -> dict[str, Any]:
@@ -90,6 +99,24 @@ def _verified(kind: str, name: str, data: bytes, place: bytes, checksum: int) ->
             f"older state, or exchanged. Put back all entries together"
         )
     return value
+
+
+@dataclass(frozen=True)
+class _CheckedEntries:
+    """Entries that are verified when they are read."""
+
+    place: bytes
+    entries: Mapping[str, bytes]
+    sums: dict[str, int]
+
+    def expect(self, sums: Mapping[str, int]) -> None:
+        self.sums.update(sums)
+
+    def read_page(self, name: str) -> dict[str, Any]:
+        if name not in self.entries:
+            raise CorruptState(f"entry {name!r} of {self.place.decode()} is missing: it was deleted, or lost")
+        kind = _ROWS if is_of_rows(name) else _BLOCK
+        return _verified(kind, name, self.entries[name], self.place, self.sums[name])
 
 
 class Entries(Protocol):
@@ -239,6 +266,10 @@ class StoredState:
         self._check_marks(marks)
         self._check_owner(self._loaded_header.get("owner"))
         self._orphans = set(self._sums) - self.names
+        with making_sense("the header"):
+            for number, part in self._loaded_header["state"]["ordered"].items():
+                if number not in found[1].ordered:
+                    self._orphans.update(walk_pages(part, self))
         self._loaded_header = {}
         self._version = 1 + max(versions, default=0)
         return found
@@ -283,8 +314,13 @@ class StoredState:
 
     @property
     def names(self) -> set[str]:
-        """The entries of all blocks and chunks."""
+        """The entries of all blocks and chunks, as far as pages are loaded that list them."""
         return self._block_names | self._rows.names | self._orphans
+
+    def all_names(self) -> set[str]:
+        """The entries of all blocks and chunks; reads all pages."""
+        self._rows.load_pages()
+        return self.names
 
     @property
     def _block_names(self) -> set[str]:
@@ -349,8 +385,25 @@ class StoredState:
     def write(self, name: str, value: Any) -> None:
         self._write(_ROWS, name, value, value.state())
 
+    def read_page(self, name: str) -> dict[str, Any]:
+        data = self.entries.block(name)
+        self.bytes_read += len(data)
+        return self._unpacked(_ROWS, name, data)
+
+    def write_page(self, name: str, page: dict[str, Any]) -> None:
+        data = pack(_ROWS, page, _context(self.entries.place, name))
+        self._sums[name] = checksum_of(data)
+        self.bytes_written += len(data)
+        self.entries.set_block(name, data)
+
     def delete(self, name: str) -> None:
         self.entries.delete_block(name)
+
+    def sums_of(self, names: Sequence[str]) -> Any:
+        return np.array([self._sums[name] for name in names], np.uint32)
+
+    def expect(self, sums: Mapping[str, int]) -> None:
+        self._sums.update(sums)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -372,12 +425,12 @@ class StoredState:
         chunks = self._rows.save(self._ordered)
         value = snapshot_value(plan, replace(state, ordered=self._ordered), whole=False)
         for number, rows in value["state"]["ordered"].items():
-            rows["chunks"] = chunks[number]
+            rows |= chunks[number]
         facts = {number: entry.facts for number, entry in self._saved.items()}
         beside = {"blocks": facts, "following": self._rows.following, "marks": dict(self.marks)}
         beside |= {} if self.owner is None else {"owner": self.owner}
         names = sorted(_listed(value | beside))
-        beside["sums"] = np.array([self._sums[name] for name in names], np.uint32)
+        beside["sums"] = self.sums_of(names)
         data = pack(_HEADER, value | beside, _context(self.entries.place, _HEADER))
         if data != self._written:
             self.bytes_written += len(data)
