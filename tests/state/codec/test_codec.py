@@ -327,7 +327,7 @@ def test_errors_say_which() -> None:
         unpack("query", pack("rows", 1))
     data = bytearray(pack("query", 1))
     data[4] = 9
-    with pytest.raises(UnsupportedVersion, match="format 9; this windrow reads formats 4 to 6"):
+    with pytest.raises(UnsupportedVersion, match="format 9; this windrow reads formats 4 to 7"):
         unpack("query", data)
     with pytest.raises(CorruptState, match="windrow's mark"):
         unpack("query", pickle.dumps(Bomb()))

@@ -40,9 +40,10 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 6
-#: formats that are read: in 4, no partials are values that are kept; up to 5, integers are packed otherwise
-READS = (4, 5, VERSION)
+VERSION = 7
+#: formats that are read: in 4, no partials are values that are kept; up to 5, integers are packed otherwise;
+#: up to 6, the header lists the chunks of all groups of keys
+READS = (4, 5, 6, VERSION)
 _TAIL = struct.Struct("<QI")
 
 
