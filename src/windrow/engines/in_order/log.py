@@ -231,6 +231,10 @@ class RowLog:
             return combined(query.by, below)
 
         found: Whole = chunk.whole(level, make)
+        place = number - self.first
+        held = sum(each.count for each in self.chunks[place + 1 - FANOUT**level : place + 1])
+        rows = int(found.counts.sum())
+        require(rows == held, f"partials of {rows} rows, and their chunks have {held}")
         return found
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import windrow as wr
 from support.packed_stream import DictEntries, PackedStream
+from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks, without_groups
 from windrow.engines.in_order.key_groups import group_numbers
 from windrow.engines.spark.shipping import packed
@@ -21,7 +22,7 @@ from windrow.engines.spark.worker.streaming.wire import write_rows
 from windrow.engines.stream.persistence.stored_state import check_entries, read_header
 from windrow.engines.stream.plan import Plan
 from windrow.errors import CorruptState
-from windrow.state.codec import pack
+from windrow.state.codec import pack, unpack
 from windrow.testing import assert_same_results
 
 FLAGS = [("ends", pa.bool_()), ("goes_on", pa.bool_())]
@@ -235,6 +236,28 @@ def test_totals_that_are_not_those_of_a_page_are_corrupt_state(what: str) -> Non
             entries.guard = None
         with pytest.raises(CorruptState, match="the page above says"):
             all_groups_read(stream)
+
+
+@pytest.mark.parametrize("name", ["rolling by time", "Policy"])
+def test_partials_of_more_rows_than_their_chunks_have_are_corrupt_state(name: str) -> None:
+    query = {"rolling by time": START.rolling(10**6), "Policy": START.window(keep(10**6))}[name]
+    stream, times = PackedStream(query.agg(n=wr.count(), total=wr.sum("v")), SCHEMA), np.arange(1, 400)
+    with small_chunks(8, 16):
+        for some in np.split(times, range(40, 400, 40)):
+            stream.batch(rows_of(some, np.where(some % 20, 1, some), False), int(some[0]))
+        for entries in stream.entries.values():
+            header = read_header(entries.head or b"", entries.place)
+            for own in every_name(entries.blocks, entries.place, header):
+                if "w" in own:
+                    context = entries.place + b"\0" + own.encode()
+                    forged = unpack("rows", entries.blocks[own], context)
+                    forged["partials"]["rows"] = forged["partials"]["rows"] + 1
+                    entries.blocks[own] = pack("rows", forged, context)
+            sign(entries.blocks, entries.place, header, "")
+            entries.head = pack("header", header, entries.place + b"\0header")
+            entries.guard = None
+        with pytest.raises(CorruptState, match="partials of"):  # of the last rows
+            stream.batch(SCHEMA.empty_table(), 600)
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 64, 100])
