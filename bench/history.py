@@ -9,7 +9,7 @@ warm the JVM and load kernels. What the two say about the last days is compared.
 
 The floor is what Spark takes for the same plan over the same rows, with blobs and entries of as many bytes,
 where nothing is computed (:mod:`sections.history_floor`). Before it, what parts of it take by themselves: the
-scan, and rows crossing to Python tasks that drop them.
+scan, rows crossing to Python tasks that drop them, and a first micro-batch beyond a steady one.
 """
 
 from __future__ import annotations
@@ -165,6 +165,9 @@ def floor(bench: Bench, given: Given, built: Ran, replay: float | None) -> Itera
     progress("the floor: rows to Python")
     crossing = past.mapInArrow(dropped, "key long")
     yield {"what": "scan, and rows to Python, s", "figure": seconds_of(crossing)}
+    progress("the floor: no history")
+    begun_alone = bench.run(given.query.run, given.live).beginning
+    yield {"what": "the first micro-batch without history, s", "figure": begun_alone}
     sizes = sizes_of(bench, given, built)
     progress(
         f"the floor: {sizes.blobs} blobs of {sizes.blob_bytes:,} bytes in all, {sizes.entries} entries of "
