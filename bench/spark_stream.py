@@ -238,19 +238,19 @@ def state(bench: Bench, rows: int) -> Iterator[Row]:
 
 
 def _entries(spark: Any, ran: Ran) -> Any:
-    """What is in the state of a stream of windrow's."""
+    """What is in the state of a windrow stream."""
     return spark.read.format("statestore").option("stateVarName", "entries").load(str(ran.checkpoint))
 
 
 def shared(bench: Bench, rows: int) -> Iterator[Row]:
-    """Ten windows in one query, against ten queries of Spark's that run at once."""
+    """Ten windows in one query, against ten Spark queries that run at once."""
     sizes = (5, 10, 15, 20, 30, 40, 45, 50, 60, 90)
     given = Input(rows, 6, 1_000)
     progress("ten windows")
     mine = bench.run(given, windrow_windows(*(wr.Sliding(f"{m}m", slide="1m") for m in sizes)))
     begun = time.perf_counter()
     peers = bench.run_all(given, [spark_windows(f"{m} minutes", "1 minute") for m in sizes])
-    progress(f"ten queries of Spark's took {time.perf_counter() - begun:.0f} s")
+    progress(f"ten Spark queries took {time.perf_counter() - begun:.0f} s")
     # they share the machine, so that a micro-batch of each takes as long as one of all
     together = statistics.mean(peer.steady(2) for peer in peers)
     yield _line("ten windows in one query, against ten queries", 1_000, rows, mine.steady(2), together)

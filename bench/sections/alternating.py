@@ -131,7 +131,7 @@ class Part:
     def add(
         self, what: str, rows: int, seconds: Mapping[str, list[float]], pairs: Mapping[str, tuple[str, ...]]
     ) -> None:
-        """``pairs``: to a side of windrow's the peers that it is compared with, as far as they ran."""
+        """``pairs``: to a windrow side the peers that it is compared with, as far as they ran."""
         for ours, peers in pairs.items():
             for peer in peers:
                 if peer in seconds:

@@ -9,7 +9,7 @@ __all__ = ["LINES", "Line"]
 
 @dataclass(frozen=True)
 class Line:
-    """A line of README's table; ``figures``: question, side of windrow's, peer."""
+    """A line of README's table; ``figures``: question, windrow side, peer."""
 
     title: str
     part: str
@@ -74,12 +74,12 @@ LINES = (
         tuple((name, _OPERATOR, "Flink") for name in ("q5", "q6", "q7", "q11", "q12")),
     ),
     Line(
-        "24 h sliding by 1 min, a DataFrame of Spark's",
+        "24 h sliding by 1 min, a Spark DataFrame",
         "spark",
         _against("windows of 24 h sliding by 1 min, 10 keys", "window()", ours=_ON_SPARK),
     ),
     Line(
-        "rolling stddev over 1,000 rows, 10 keys, a DataFrame of Spark's",
+        "rolling stddev over 1,000 rows, 10 keys, a Spark DataFrame",
         "spark",
         _against(
             "rolling stddev, 1,000 rows, 10 keys",
@@ -89,7 +89,7 @@ LINES = (
         ),
     ),
     Line(
-        "an aggregate of your own over 1,000 rows, a DataFrame of Spark's",
+        "an aggregate of your own over 1,000 rows, a Spark DataFrame",
         "spark",
         _against(
             "own aggregate: fall over 1,000 rows, 10 keys", "pandas function over a window", ours=_ON_SPARK

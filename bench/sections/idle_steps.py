@@ -1,4 +1,4 @@
-"""A stream of windrow's whose steps do nothing: the same plan, crossings, timers and commits."""
+"""A windrow stream whose steps do nothing: the same plan, crossings, timers and commits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Scotty's own operator for benchmarks: compiled from a checkout of its public source, into ``.cache``.
 
 Scotty is not on Maven Central, and nothing here fetches source: who has a checkout names its folder. What its
-core imports of other projects (a class of Flink's, an annotation) comes with ``bench/flink/pom.xml``.
+core imports of other projects (a Flink class, an annotation) comes with ``bench/flink/pom.xml``.
 """
 
 from __future__ import annotations

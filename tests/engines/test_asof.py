@@ -373,7 +373,7 @@ def test_two_results_of_one_name_are_refused() -> None:
 
 
 class DataFrame:
-    """What passes for a DataFrame of Spark's: no session is needed to be refused."""
+    """What passes for a Spark DataFrame: no session is needed to be refused."""
 
     __module__ = "pyspark.sql.dataframe"
 

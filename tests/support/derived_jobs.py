@@ -45,7 +45,7 @@ AVRO = """{"type": "record", "name": "Call", "fields": [
 
 
 def avro_job(schema: str) -> str:
-    """The job of Kafka's with values of Avro: a schema, or the name of its file."""
+    """The Kafka job with values of Avro: a schema, or the name of its file."""
     return kafka_job().replace('format = "json"', f"format = \"avro\"\nschema = '''{schema}'''", 1)
 
 

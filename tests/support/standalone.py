@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark's on this machine: a master and two workers, each a process."""
+"""A standalone Spark cluster on this machine: a master and two workers, each a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream of Spark's in tests: files in a folder, one a micro-batch, and what a query gives for them."""
+"""A Spark stream in tests: files in a folder, one a micro-batch, and what a query gives for them."""
 
 from __future__ import annotations
 

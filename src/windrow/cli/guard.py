@@ -1,7 +1,7 @@
 """Around every command: however it ends, one line says so, and the exit code is one of the four.
 
 SIGTERM ends a command as Ctrl-C does, so that what it must clean up (a file of secrets, an unfinished file of
-results) is cleaned up. An error that nobody foresaw is a bug of windrow's: its traceback goes to a file,
+results) is cleaned up. An error that nobody foresaw is a bug in windrow: its traceback goes to a file,
 which the line names. Tracebacks hold no secrets.
 """
 
@@ -74,7 +74,7 @@ def _of_the_machine(error: OSError) -> str:
 
 def _bug(error: Exception, verbose: bool) -> int:
     whole = "".join(traceback.format_exception(error))
-    text = f"this is a bug of windrow's: {type(error).__name__}: {error}"
+    text = f"this is a bug in windrow: {type(error).__name__}: {error}"
     if verbose:
         say(whole, sys.stderr)
     else:
@@ -113,7 +113,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Warnings of windrow's are notes of the job, and not about a line of code."""
+    """windrow's warnings are notes of the job, and not about a line of code."""
 
     def note(
         message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None

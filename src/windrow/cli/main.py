@@ -76,7 +76,7 @@ def _state(command: argparse.ArgumentParser) -> None:
     def action(name: str, about: str) -> argparse.ArgumentParser:
         found = actions.add_parser(name, help=about, description=about)
         found.add_argument("checkpoint", help="the folder that the job names as its checkpoint")
-        _conf(found, "a setting of Spark's; NAME=env:VARIABLE for a secret")
+        _conf(found, "a Spark setting; NAME=env:VARIABLE for a secret")
         return found
 
     show = action("show", "show the slices that a stream keeps (ACTION may be left out)")
@@ -99,7 +99,7 @@ def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--at", default=":8080", metavar="HOST:PORT", help="where (default: :8080, this machine alone)"
     )
-    _conf(command, "for a checkpoint: a setting of Spark's; NAME=env:VARIABLE for a secret")
+    _conf(command, "for a checkpoint: a Spark setting; NAME=env:VARIABLE for a secret")
 
 
 def _bench(command: argparse.ArgumentParser) -> None:
@@ -128,7 +128,7 @@ def _job(command: argparse.ArgumentParser) -> None:
         metavar="FILE.py",
         help="run this Python file and let the job use the monoids it defines",
     )
-    _conf(command, "a setting of Spark's, before the job's; NAME=env:VARIABLE for a secret")
+    _conf(command, "a Spark setting, before the job's; NAME=env:VARIABLE for a secret")
 
 
 def _conf(command: argparse.ArgumentParser, about: str) -> None:

@@ -34,7 +34,7 @@ _MOVED = (ImportError, AttributeError, TypeError)
 
 
 class Kernel(Source):
-    """A function of windrow's that Python calls, and other kernels do."""
+    """A windrow function that Python calls, and other kernels do."""
 
     def __init__(
         self, function: Any, make: Callable[..., Any], jit: Any = None, is_whole: bool = False
@@ -57,7 +57,7 @@ class Kernel(Source):
 
 
 def kernel(function: Any) -> Any:
-    """A function of windrow's, compiled by Numba without the GIL and kept on disk; interpreted where that
+    """A windrow function, compiled by Numba without the GIL and kept on disk; interpreted where that
     takes less.
 
     >>> @kernel

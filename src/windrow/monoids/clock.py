@@ -63,7 +63,7 @@ def microseconds_in(duration: timedelta | str, name: str) -> int:
 
 
 def is_moment(when: Any) -> bool:
-    """Whether this is a moment, a date or a duration of Python's.
+    """Whether this is a Python moment, date or duration.
 
     >>> is_moment(date(1970, 1, 2)), is_moment(3)
     (True, False)

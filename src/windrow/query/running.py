@@ -13,7 +13,7 @@ __all__ = ["Running"]
 
 
 class Running(Spec):
-    """A query that is evaluated on a table, on a DataFrame of Spark's, or on a stream of it."""
+    """A query that is evaluated on a table, on a Spark DataFrame, or on a stream of it."""
 
     def run(
         self,
@@ -45,7 +45,7 @@ class Running(Spec):
         in their order, and the aggregates. A label without events has null (a count: 0), one without a time
         null, with a warning.
 
-        For a stream of Spark's, ``history`` is a DataFrame of the rows before: the stream begins with the
+        For a Spark stream, ``history`` is a DataFrame of the rows before: the stream begins with the
         state that they lead to, computed in batch. ``history_until`` is as in :meth:`open`.
         """
         check_complete(self)
@@ -107,12 +107,12 @@ def _check_history(query: Spec, data: Any, history: Any) -> None:
         raise TypeError("history= is for windows: give all events of an as-of query as events")
     if not (is_spark_frame(data) and is_streaming(data)):
         raise TypeError(
-            "history= and history_until= are for endless input, streams of Spark's and open(): a "
+            "history= and history_until= are for endless input, Spark streams and open(): a "
             "table is taken whole, so put the rows before into it, or leave them out"
         )
     if history is not None and not is_spark_frame(history):
         raise TypeError(
-            f"history of a stream of Spark's is a DataFrame of Spark's, and not a "
+            f"history of a Spark stream is a Spark DataFrame, and not a "
             f"{type(history).__name__}: make one with spark.createDataFrame(...)"
         )
 

@@ -162,7 +162,7 @@ def test_state_takes_settings_of_spark_from_the_command_line(
 def test_state_names_a_wrong_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "state").mkdir()
     assert main(["state", str(tmp_path), "--conf", "executor.memory=4g"]) == 2
-    assert capsys.readouterr().err.startswith("error: --conf executor.memory: give a setting of Spark's")
+    assert capsys.readouterr().err.startswith("error: --conf executor.memory: give a Spark setting")
 
 
 def test_replay_at_full_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

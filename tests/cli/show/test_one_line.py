@@ -242,9 +242,7 @@ def test_a_bug_is_one_line_that_names_the_file_with_all_of_it(
     assert main(["run", str(write_job(tmp_path, text)), "--engine", "local", *more]) == 1
     errors = capsys.readouterr().err
     line = errors.splitlines()[-1]
-    assert line.startswith(
-        "failed: this is a bug of windrow's: ZeroDivisionError: no *** here nor \\x1b there"
-    )
+    assert line.startswith("failed: this is a bug in windrow: ZeroDivisionError: no *** here nor \\x1b there")
     assert ("Traceback" in errors) == verbose
     written = "".join(file.read_text() for file in tmp_path.glob("windrow-error-*"))
     assert ("ZeroDivisionError" in written) != verbose

@@ -1,4 +1,4 @@
-"""A stream of Spark's that begins with history: the state is computed in batch, and goes on as one stream."""
+"""A Spark stream that begins with history: the state is computed in batch, and goes on as one stream."""
 
 from __future__ import annotations
 
@@ -130,9 +130,7 @@ def test_what_is_not_a_history(spark: Any, source: Source) -> None:
     live = spark.readStream.schema(SCHEMA).parquet(str(source.input))
     with pytest.raises(ValueError, match="history is a stream"):
         query.run(live, history=live)
-    with pytest.raises(
-        TypeError, match="history of a stream of Spark's is a DataFrame of Spark's, and not a Table"
-    ):
+    with pytest.raises(TypeError, match="history of a Spark stream is a Spark DataFrame, and not a Table"):
         query.run(live, history=PAST)
     with pytest.raises(TypeError, match=r"column 'ts' is of type .* in history and of type .* in the stream"):
         query.run(live, history=spark.range(3).selectExpr("id AS ts", "'a' AS key"))

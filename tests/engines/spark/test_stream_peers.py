@@ -1,7 +1,7 @@
 """Streams on Spark against Spark's own windows, late rows included; and what must not stop a stream.
 
 A key is a random stream of its own: rows in and out of order, alone and in crowds, on edges and beside them.
-So one stream of Spark's tries many.
+So one Spark stream tries many.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ JOB = """\
 # Every key is explained in docs/cli.md. Paths are relative to this file.
 
 [source]
-format = "csv"              # any format of Spark's: parquet, json, csv, kafka, delta, rate, ...
+format = "csv"              # any Spark format: parquet, json, csv, kafka, delta, rate, ...
 path = "data"
 stream = true               # false: a finite table, computed at once
 # where = "len > 0"         # an expression (Spark SQL): rows for which it is not true are left out
@@ -81,7 +81,7 @@ calls = "count()"
 # spread = "spread(len)"    # your own: windrow run job.toml --monoids monoids.py
 
 [sink]
-format = "json"             # any format of Spark's; parquet, csv, json and console also without Spark
+format = "json"             # any Spark format; parquet, csv, json and console also without Spark
 path = "results"
 checkpoint = "checkpoint"   # progress and state of the stream; delete it, and the results, to start again
 trigger = "available_now"   # take what is there and end; "continuously", or a pause such as "10s"
@@ -96,7 +96,7 @@ trigger = "available_now"   # take what is there and end; "continuously", or a p
 [spark]
 master = "local[2]"
 
-[spark.conf]                # settings of Spark's
+[spark.conf]                # Spark settings
 "spark.sql.shuffle.partitions" = 2
 """
 

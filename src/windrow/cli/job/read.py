@@ -71,7 +71,7 @@ _TRANSIENT = ("console", "memory", "noop")
 
 
 def read_job(path: str | Path, own: Mapping[str, Monoid] | None = None, conf: Sequence[Setting] = ()) -> Job:
-    """The job in a file. ``own``: the user's monoids, which the file may name; ``conf``: settings of Spark's
+    """The job in a file. ``own``: the user's monoids, which the file may name; ``conf``: Spark settings
     from the command line, which may be any."""
     file = Path(path)
     text = _text(file)

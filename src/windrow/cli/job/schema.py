@@ -105,7 +105,7 @@ _KEYS: dict[str, Schema] = {
     "master": _described(_TEXT | {"examples": ["local[2]"]}, "Where Spark runs."),
     "remote": _described(_TEXT, "An address of Spark Connect."),
     "app_name": _TEXT,
-    "conf": _described(_SETTINGS, "Settings of Spark's."),
+    "conf": _described(_SETTINGS, "Spark settings."),
     **{name: _words(words) for name, words in CHOICES.items()},
 }
 _ARGUMENTS: dict[str, Schema] = {

@@ -1,4 +1,4 @@
-"""Settings of Spark's: which of them a job file may have, and those that the command line adds.
+"""Spark settings: which of them a job file may have, and those that the command line adds.
 
 Many settings make Spark load or run what they name: jars and packages, plug-ins, listeners, options of the
 JVM, the Python of its workers. A job file is data, so that it may have those alone that do not: how much
@@ -121,7 +121,7 @@ def _master(fields: Fields) -> str | None:
 def _refuse_master(fields: Fields, master: str) -> NoReturn:
     if not _FOREIGN_MASTER.fullmatch(master):
         known = "local[*], local[2], yarn; or spark://host:7077, k8s://... on the command line"
-        fields.refuse("master", f"{master!r} is not a master of Spark's: give {known}")
+        fields.refuse("master", f"{master!r} is not a Spark master: give {known}")
     fields.refuse(
         "master",
         f"a job file cannot choose the cluster {master!r}: if you trust it, add --conf {_MASTER}={master} "
@@ -187,7 +187,7 @@ def given_conf(texts: Sequence[str]) -> tuple[Setting, ...]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not _NAME.fullmatch(name):
-            raise JobError(f"--conf {name}: give a setting of Spark's, as in --conf spark.executor.memory=4g")
+            raise JobError(f"--conf {name}: give a Spark setting, as in --conf spark.executor.memory=4g")
         found[name] = _given(name, value)
     return tuple(found.values())
 

@@ -1,4 +1,4 @@
-"""Values of Arrow's as Python's, where Python has them.
+"""Arrow values as Python values, where Python has them.
 
 Arrow's times reach 290,000 years to both sides of 1970, Python's the years 1 to 9999. A time beyond is text,
 as Arrow writes it, so that it can be shown and written, if not computed with.

@@ -41,7 +41,7 @@ class LocalTables:
             )
         if (Path(str(sink.path)) / "_spark_metadata").exists():
             raise JobError(
-                f"{place} path: a stream of Spark's keeps a log of which files there count, which only "
+                f"{place} path: a Spark stream keeps a log of which files there count, which only "
                 f"Spark reads: leave out --engine local"
             )
         source = Source(sink.format, sink.path, False, sink.options, ())

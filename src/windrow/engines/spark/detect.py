@@ -1,4 +1,4 @@
-"""Whether a value is a Spark DataFrame, and whether this is a task of Spark's. pyspark is not imported for
+"""Whether a value is a Spark DataFrame, and whether this is a Spark task. pyspark is not imported for
 that: where there is either, it has been loaded already."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def is_spark_frame(data: Any) -> bool:
 
 
 def is_in_spark_task() -> bool:
-    """Whether this process works on a task of Spark's, which runs one for each core.
+    """Whether this process works on a Spark task, which runs one for each core.
 
     >>> is_in_spark_task()
     False

@@ -32,7 +32,7 @@ def _by_name(monoid: Monoid) -> Monoid | str:
 
 def shipped(task: Task) -> Task:
     """A task for ``mapInArrow``. Workers without windrow cannot read it; they can read this function, which
-    names nothing of windrow's, and it says what to do."""
+    names nothing of windrow, and it says what to do."""
     from pyspark import cloudpickle
 
     dumps: Any = cloudpickle.dumps

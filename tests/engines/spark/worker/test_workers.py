@@ -1,4 +1,4 @@
-"""What workers of Spark's do between tasks."""
+"""What Spark workers do between tasks."""
 
 from __future__ import annotations
 

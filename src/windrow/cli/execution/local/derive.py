@@ -14,7 +14,7 @@ from windrow.cli.job import Job, Source
 
 __all__ = ["DerivedRows", "check_settings", "derivation_of", "derived_table"]
 
-#: settings of Spark's that change what expressions mean, and the only values under which results agree
+#: Spark settings that change what expressions mean, and the only values under which results agree
 _SETTINGS = {
     "spark.sql.session.timezone": ("utc", "etc/utc", "gmt", "z"),
     "spark.sql.ansi.enabled": ("true",),

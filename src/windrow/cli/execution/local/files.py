@@ -20,7 +20,7 @@ from windrow.cli.job.column_types import arrow_type
 
 __all__ = ["check_readable", "ignored_options", "list_files", "read_batches", "read_micro_batches"]
 
-#: options of Spark's that mean something here
+#: Spark options that mean something here
 _KNOWN = ("header", "sep", "delimiter", "multiline", "inferschema", *LIMITS)
 #: options that only say how Spark goes about it
 _HARMLESS = ("cleansource", "mergeschema", "maxfileage", "maxcachedfiles", "discardcachedinputratio")

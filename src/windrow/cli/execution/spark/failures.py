@@ -1,6 +1,6 @@
 """What Spark and windrow refuse, in one line.
 
-An error that was raised in a Python worker reaches the driver as text: pages of Spark's, with the worker's
+An error that was raised in a Python worker reaches the driver as text: pages by Spark, with the worker's
 traceback inside. What the traceback ends in is what went wrong, whatever the class is called; an error of
 windrow's own is a sentence that needs no name before it.
 """
@@ -19,7 +19,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 #: an exception as Python writes it: its class, with the module unless it is built in, and what it says
 _RAISED = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 _OWN = re.compile(r"(?:.*: )?(windrow(?:\.\w+)+): (.*)$")
-#: where an error of Python's ends and Spark goes on
+#: where a Python error ends and Spark goes on
 _END = re.compile(
     r"\s*$|\s*SQLSTATE:|\s+at |\s*\.\.\. \d+ more|Driver stacktrace:|=== |The above exception|During handling"
 )
@@ -57,7 +57,7 @@ def first_line(error: BaseException) -> str:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and what it came of: PySpark keeps the causes of Java's beside those of Python's.
+    """An error, and what it came of: PySpark keeps Java's causes beside Python's.
 
     >>> try:
     ...     raise ValueError("outside") from OSError("inside")
@@ -75,7 +75,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _raised(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What tracebacks in a text end in, and errors of windrow's without one: (class, message)."""
+    """What tracebacks in a text end in, and windrow errors without one: (class, message)."""
     in_trace = False
     for number, line in enumerate(lines):
         if line.rstrip().endswith(_TRACEBACK):

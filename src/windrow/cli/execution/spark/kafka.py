@@ -23,7 +23,7 @@ __all__ = ["ID", "read_kafka_results", "with_kafka_values"]
 ID = "result_id"
 #: what tells a result from others, as far as results have it
 _IDENTITY = ("window", "window_start", "window_end", "revision", "retracted", "is_final")
-#: rows of Kafka's are told from others by where they lie
+#: Kafka rows are told from others by where they lie
 _PLACE = ("kafka_topic", "kafka_partition", "kafka_offset")
 _JSON = {
     "ignoreNullFields": "false",

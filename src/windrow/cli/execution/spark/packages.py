@@ -1,6 +1,6 @@
 """Formats that Spark does not bring along: whether the job says where they come from.
 
-Without its package, a format is an error of Spark's after it has started. What is given can be seen before:
+Without its package, a format is a Spark error after it has started. What is given can be seen before:
 in the job, in the environment, among Spark's own jars. Jars that are only known by their paths may hold
 anything, and so may a session or server that runs already: there nothing is refused.
 """

@@ -113,6 +113,6 @@ def _here(path: str | None) -> Path | None:
 
 
 def _latest(log: Path) -> int:
-    """The last number in a log of Spark's, of which each entry is a file; -1: there is none."""
+    """The last number in a Spark log, of which each entry is a file; -1: there is none."""
     names = [file.name.removesuffix(".compact") for file in log.iterdir()] if log.is_dir() else []
     return max((int(name) for name in names if name.isdigit()), default=-1)

@@ -53,7 +53,7 @@ def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = 
     spark = running_session(spark)
     compared = [_compared(query, checkpoint, spark, number) for number in operators_of(checkpoint, spark)]
     fitting = [found for found in compared if isinstance(found, list)]
-    if compared and not fitting:  # of a stream with several queries of windrow's, it fits none
+    if compared and not fitting:  # of a stream with several windrow queries, it fits none
         refusal = compared[0]
         assert isinstance(refusal, ChangedQuery)
         raise refusal

@@ -143,7 +143,7 @@ def check_stream(query: Spec, frame: DataFrame) -> None:
         raise ValueError("a stream needs a watermark: say how late rows may be, as in watermark='10 minutes'")
     if query.max_ahead is not None and query.max_ahead.kind == "integer":
         raise ValueError(
-            "max_ahead on streams of Spark's is held against the clock, and integer times have none: use a "
+            "max_ahead on Spark streams is held against the clock, and integer times have none: use a "
             "column of timestamps, or filter rows before"
         )
     if query.idle_timeout is not None:

@@ -4,7 +4,7 @@ Spark's own grouping, by key and slice, needs no crossing to Python for rows; wh
 that :mod:`windrow.engines.spark.worker.windows.fold_task` would, in the same columns, and the rest of the
 plan is the same. NaN is in every extreme that it takes part in, as everywhere in windrow. Integers of 64 bits
 are added up in two halves, so that no sum of fewer than 2**31 rows overflows, with ANSI rules or without.
-Expressions are SQL text: as objects of Spark's, each of their parts would cost a call to the JVM."""
+Expressions are SQL text: as Spark objects, each of their parts would cost a call to the JVM."""
 
 from __future__ import annotations
 

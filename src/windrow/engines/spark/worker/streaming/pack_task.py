@@ -34,7 +34,7 @@ from windrow.rows.times import TimeAxis
 __all__ = ["AHEAD", "LEFT_OUT", "PACKED", "REJECTED", "pack_batches", "packed_rows", "rows_by_bucket"]
 
 
-#: the column of Spark's that says whether a row is too far ahead of the clock; only where the query asks
+#: the Spark column that says whether a row is too far ahead of the clock; only where the query asks
 AHEAD = "__windrow_ahead"
 #: integer times must be smaller
 LARGEST_INTEGER = 1 << 53

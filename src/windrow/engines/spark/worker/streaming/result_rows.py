@@ -1,7 +1,7 @@
 """What a step gives, as Spark takes it: results, and rows that are handed back, as a list for each column;
 Spark puts them together again, row by row.
 
-Spark makes Arrow of what a stateful function gives, value by value. An array of NumPy's it copies as a whole,
+Spark makes Arrow of what a stateful function gives, value by value. It copies a NumPy array as a whole,
 so that a list of ten thousand numbers costs what a few values cost, and no Python is needed behind the step;
 a list of ten thousand structs would be taken apart, struct by struct. What NumPy has no array for (decimals,
 dates, lists, structs) is: each value goes as the one member of a struct, in which Arrow takes any; numbers of

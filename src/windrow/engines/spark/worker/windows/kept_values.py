@@ -1,6 +1,6 @@
 """Values that are kept of slices, as columns of the tables that are shuffled.
 
-Numbers go as the bytes that they are, those of a slice in one value of Spark's: Spark copies them as a whole,
+Numbers go as the bytes that they are, those of a slice in one Spark value: Spark copies them as a whole,
 where it would take lists apart. Other values go as lists.
 """
 
