@@ -2,9 +2,9 @@
 
 Run: ``python bench/held.py`` (``--keys``, ``--only steps`` or ``policies``). ``steps``: so many keys, then
 twice as many, have rows; micro-batches of ten rows of ten keys, from the third on, and of a row for each key,
-the latter beside the same rows held as one log, in which no key can be read by itself. ``policies``: one key
-with a window of more and more rows. Bytes and entries are those of Spark's state, milliseconds those of the
-processor.
+before the small ones and again behind them, the former beside the same rows held as one log, in which no key
+can be read by itself. ``policies``: one key with a window of more and more rows. Bytes and entries are those
+of Spark's state, milliseconds those of the processor.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from windrow.engines.spark.worker.streaming.wire import write_rows
 
 #: micro-batches of all keys, then of few: their rows join the groups once among so many
 FULL, SMALL = 9, 110
+#: micro-batches of all keys behind small ones that are not measured: they bring rows back to where they were
+AGAIN = 11
 LENGTHS = (1 << 13, 1 << 15, 1 << 17)
 
 
@@ -70,14 +72,17 @@ class Stream:
         return np.array([took, *moved, self.entries.reads])
 
 
-def stepped(query: Any, keys: int, small: int = SMALL) -> tuple[Any, Any]:
-    """Full micro-batches and small ones, on average."""
+def stepped(query: Any, keys: int, small: int = SMALL) -> tuple[Any, Any, Any]:
+    """Full micro-batches, small ones, and full ones again, on average."""
     stream, chance = Stream(query), np.random.default_rng(keys)
     for _ in range(4):
         stream.step(np.arange(keys))
     full = [stream.step(np.arange(keys)) for _ in range(FULL)]
+    if not small:
+        return np.mean(full, axis=0), None, None
     few = [stream.step(chance.choice(keys, 10, replace=False)) for _ in range(small + 2)]
-    return np.mean(full, axis=0), np.mean(few[2:], axis=0) if small else None
+    again = [stream.step(np.arange(keys)) for _ in range(AGAIN + FULL)]
+    return np.mean(full, axis=0), np.mean(few[2:], axis=0), np.mean(again[AGAIN:], axis=0)
 
 
 def steps(keys: int) -> None:
@@ -89,12 +94,13 @@ def steps(keys: int) -> None:
         stepped(query, keys // 10, 2)  # kernels are loaded
         for count in (keys, 2 * keys):
             progress(f"{name}, {count:,} keys")
-            full, few = stepped(query, count)
+            full, few, again = stepped(query, count)
             with without_groups():
-                alone, _ = stepped(query, count, 0)
+                alone, _, _ = stepped(query, count, 0)
             line = {"window": name, "keys": count, "read kB": few[1], "written kB": few[2], "ms": few[0]}
-            lines.append(line | {"all keys: ms": full[0], "as one log: ms": alone[0]})
-    formats = dict.fromkeys(("read kB", "written kB", "ms", "all keys: ms", "as one log: ms"), ".0f")
+            every = {"all keys: ms": full[0], "again: ms": again[0], "as one log: ms": alone[0]}
+            lines.append(line | every)
+    formats = dict.fromkeys(("read kB", "written kB", "ms", *every), ".0f")
     table(lines, keys=",", **formats)
 
 

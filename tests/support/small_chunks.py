@@ -11,13 +11,14 @@ from windrow.engines.in_order import chunks, grouped, lookback, rolling
 
 @contextmanager
 def small_chunks(fewest: int = 2, most: int = 5) -> Iterator[None]:
-    """Rows become chunks of so many, and whole chunks are always read as partials."""
+    """Rows become chunks of so many, whole chunks are always read as partials, and groups are never left."""
     with (
         patch.object(chunks, "FEWEST_ROWS", fewest),
         patch.object(chunks, "MOST_ROWS", most),
         patch.object(lookback, "PAYS", 0),
         patch.object(lookback, "FEW_ROWS", 0),
         patch.object(rolling, "LONG", 1),
+        patch.object(rolling, "SHORT", 0),
     ):
         yield
 

@@ -3,7 +3,7 @@
 In memory the context is one log. Where it is stored it is in groups of keys once it is long
 (:mod:`windrow.engines.in_order.key_groups`), and the log has the rows that came lately, of any key: a step
 writes its rows into it, and no group. Once the log is long, beside what a step brings, its rows join the
-groups.
+groups; or all rows go back into one log, where steps have become so large that they read most groups.
 
 Invariant: rows of a key that are in the log come after those in its group.
 Cost: the log has at most so many rows as a full chunk, or _SHARE times as many as a step brought.
@@ -11,6 +11,7 @@ Cost: the log has at most so many rows as a full chunk, or _SHARE times as many 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Self
 
@@ -67,6 +68,9 @@ class GroupedRows(OrderedRows):
         elif self._log.needed_rows <= max(fewest_rows(), _SHARE * self._brought):
             clone._log = _in_parts(self._log)
             return clone
+        elif self._wants_one_log():
+            clone._leave_groups()
+            return clone
         else:
             for chunk in self._log.chunks:
                 _ = chunk.rows
@@ -79,6 +83,10 @@ class GroupedRows(OrderedRows):
         """How many groups the rows of the log should be in; 1: they stay."""
         return wanted_groups(self._query.by, self._groups, self._log)
 
+    def _wants_one_log(self) -> bool:
+        """Whether steps have become so large that rows are better off in no group."""
+        return False
+
     def _trim(self) -> Trim | None:
         """Which rows of groups are over; None: that was settled when windows ended."""
         return None
@@ -88,6 +96,14 @@ class GroupedRows(OrderedRows):
         log = self._log
         self._groups = self._groups.with_rows(self._query.by, count, log, folds=self.folds, trim=self._trim())
         self._log = RowLog(added_after=log.added_after)
+
+    def _leave_groups(self) -> None:
+        """Put all rows into one log, in order of time; reads all groups."""
+        rows, trim = self.log.all(), self._trim()
+        assert rows is not None
+        rows = rows.by_time() if trim is None else trim.rows(rows.by_time())
+        self._log = RowLog(added_after=self._log.added_after).with_tail(rows, math.isqrt(len(rows)))
+        self._groups = KeyGroups()
 
     # -- state -----------------------------------------------------------------------------------------------
 

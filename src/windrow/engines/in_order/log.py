@@ -93,13 +93,13 @@ class RowLog:
 
     # -- rows in, rows out -----------------------------------------------------------------------------------
 
-    def with_tail(self, tail: Held | None) -> RowLog:
-        """With another tail, which becomes chunks if it is long enough."""
+    def with_tail(self, tail: Held | None, pieces: int = _PIECES) -> RowLog:
+        """With another tail, which becomes chunks if it is long enough, at most so many."""
         if tail is None or not len(tail):
             return replace(self, tail=None, counts=None, lasts=None)
         if len(tail) < max(fewest_rows(), math.isqrt(len(self))):
             return replace(self, tail=tail, counts=None, lasts=None)
-        new = tuple(cut(tail, _PIECES))
+        new = tuple(cut(tail, pieces))
         masks = (*self.masks, *(None for _ in new))
         chunks = (*self.chunks, *new)
         return replace(self, chunks=chunks, tail=None, masks=masks, counts=None, lasts=None)

@@ -12,7 +12,8 @@ In memory the context is one log. Where it is stored, partials of many keys are 
 is in groups of keys (:mod:`windrow.engines.in_order.grouped`) once it is long beside what a step brings, and
 half as many keys are in a chunk as rows, or more: then a step reads the groups of its keys, and rows that
 came lately. Groups of a few hundred rows are read row by row; those with full chunks have wholes. Chunks of
-groups leave when all their rows are over; the totals of pages tell where there are any.
+groups leave when all their rows are over; the totals of pages tell where there are any. Steps that bring a
+larger share of what is held again, some of them one after the other, put it back into one log.
 
 Cost: one pass over rows that are due, as many at the edge of their windows, and O(log context) partials of
 each key; in groups a few hundred rows for each key, and O(log context) partials.
@@ -42,6 +43,9 @@ __all__ = ["RollingRows"]
 
 #: rows are put into groups if there are so many times as many as a step brings
 LONG = 64
+#: they go back into one log if there are at most so many times as many: fewer, so that steps of one size do
+#: not move them to and fro
+SHORT = 32
 
 
 class RollingRows(GroupedRows):
@@ -165,3 +169,6 @@ class RollingRows(GroupedRows):
         except (AggregateError, TypeError):  # what does not combine is read row by row
             return 1
         return groups_for(len(log)) if 2 * keys > fewest_rows() else 1
+
+    def _wants_one_log(self) -> bool:
+        return self._groups.logs.totals.rows + len(self._log) <= SHORT * self._brought

@@ -4,8 +4,10 @@ own keys, however many others are held."""
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,7 @@ import windrow as wr
 from support.packed_stream import DictEntries, PackedStream
 from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks, without_groups
+from windrow.engines.in_order import rolling
 from windrow.engines.in_order.key_groups import group_numbers
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
@@ -152,6 +155,30 @@ def test_results_in_advance_read_the_groups_of_their_keys() -> None:
     assert_same_results(found, expected)
     assert any(not row["is_final"] for row in found)
     assert min(groups_of(stream)) > 5
+
+
+@pytest.mark.parametrize("rolling_over", [START.rolling(6_000), START.rolling(rows=5)])
+def test_rows_of_rolling_go_back_into_one_log_when_steps_become_large(rolling_over: Any) -> None:
+    query, rows = rolling_over.agg(n=wr.count(), text=wr.concat("s"), last=wr.last("v")), mixed_rows(3_000)
+    times, edges = rows["t"].to_numpy(), [*range(0, 900, 20), *range(900, 3_000, 150)]
+
+    def run() -> tuple[list[Any], list[list[int]], PackedStream]:
+        stream, found, groups = PackedStream(query, SCHEMA), [], []
+        for start, end in itertools.pairwise([*edges, 3_000]):
+            found += stream.batch(rows.slice(start, end - start), int(times[start]))
+            groups.append(groups_of(stream))
+        return found, groups, stream
+
+    with small_chunks(16, 64), patch.object(rolling, "LONG", 16), patch.object(rolling, "SHORT", 15):
+        found, groups, stream = run()
+        with without_groups():
+            expected, _, _ = run()
+    assert_same_results(found, expected)
+    assert min(groups[edges.index(900)]) > 5
+    assert groups[-1] == [1, 1]
+    for entries in stream.entries.values():
+        header = read_header(entries.head or b"", entries.place)
+        assert sorted(entries.blocks) == sorted(every_name(entries.blocks, entries.place, header))
 
 
 def test_rows_of_groups_leave_when_no_window_holds_them() -> None:
