@@ -21,7 +21,7 @@ import windrow as wr
 from support.forgery import Forgery, Path, lie_in, run
 from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks
-from windrow.engines.stream.persistence.stored_state import _context, read_header
+from windrow.engines.stream.persistence.bound_entries import context_of, read_header
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, pack, unpack
 
@@ -226,15 +226,15 @@ def forged_entries(case: Operator, name: bytes, rng: random.Random) -> tuple[dic
         return entries, paths
     header = case.place + b"h"
     if name == header:
-        entries[header], paths = forged(entries[header], _context(case.place, "header"), rng)
+        entries[header], paths = forged(entries[header], context_of(case.place, "header"), rng)
     else:
         own = name.removeprefix(case.place + b"b").decode()
-        entries[name], paths = forged(entries[name], _context(case.place, own), rng)
+        entries[name], paths = forged(entries[name], context_of(case.place, own), rng)
         tree = read_header(entries[header], case.place)
         blocks = case.blocks(entries)
         sign(blocks, case.place, tree, own)
         entries |= {case.key_of(each): data for each, data in blocks.items()}
-        entries[header] = pack("header", tree, _context(case.place, "header"))
+        entries[header] = pack("header", tree, context_of(case.place, "header"))
     fence = case.place + b"g"
     entries[fence] = entries[fence][:8] + checksum_of(entries[header]).to_bytes(4, "big")
     return entries, paths

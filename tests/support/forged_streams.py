@@ -15,7 +15,7 @@ from support.forged_state import COUNTED, SCHEMA, check_form, forged, queries, r
 from support.forgery import Forgery, Path
 from support.packed_stream import DictEntries, PackedStream
 from support.signed_entries import sign
-from windrow.engines.stream.persistence.stored_state import _context, read_header
+from windrow.engines.stream.persistence.bound_entries import context_of, read_header
 from windrow.state.codec import checksum_of, pack
 
 
@@ -57,12 +57,12 @@ class Stream:
 def _forge(entries: DictEntries, name: str, rng: random.Random) -> list[Path]:
     assert entries.head is not None
     if name == "header":
-        entries.head, paths = forged(entries.head, _context(entries.place, "header"), rng)
+        entries.head, paths = forged(entries.head, context_of(entries.place, "header"), rng)
     else:
-        entries.blocks[name], paths = forged(entries.blocks[name], _context(entries.place, name), rng)
+        entries.blocks[name], paths = forged(entries.blocks[name], context_of(entries.place, name), rng)
         tree = read_header(entries.head, entries.place)
         sign(entries.blocks, entries.place, tree, name)
-        entries.head = pack("header", tree, _context(entries.place, "header"))
+        entries.head = pack("header", tree, context_of(entries.place, "header"))
     entries.guard = checksum_of(entries.head).to_bytes(4, "big")
     return paths
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import windrow as wr
 from support.forged_state import check_form, forged, rows
 from support.forgery import Forgery, Path, lie_in
-from windrow.engines.stream.persistence.stored_state import _context
+from windrow.engines.stream.persistence.bound_entries import context_of
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, frame, unframe
 from windrow.state.levels.blocks import BlockCodec
@@ -197,7 +197,7 @@ class RollingInStore:
         name = header if rng.random() < 0.4 else rng.choice(windows)
         entries = dict(self.entries)
         if name == header:
-            entries[name], paths = forged(entries[name], _context(self.place, "header"), rng)
+            entries[name], paths = forged(entries[name], context_of(self.place, "header"), rng)
             fence = self.place + b"g"
             entries[fence] = entries[fence][:8] + checksum_of(entries[name]).to_bytes(4, "big")
         else:

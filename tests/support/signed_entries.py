@@ -8,19 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from windrow.engines.stream.persistence.bound_entries import context_of, listed_entries
 from windrow.engines.stream.persistence.stored_pages import listed_in_pages
-from windrow.engines.stream.persistence.stored_state import _context, _listed
 from windrow.state.codec import checksum_of, pack, unpack
 
 
 def every_name(blocks: dict[str, bytes], place: bytes, header: dict[str, Any]) -> list[str]:
     """The names of all entries that a header lists, or a page that it vouches for."""
-    found = sorted(_listed(header))
+    found = sorted(listed_entries(header))
     pages = list(_roots(header))
     while pages:
         names = list(listed_in_pages(pages.pop()))
         found += names
-        pages += [unpack("rows", blocks[name], _context(place, name)) for name in names if name.endswith("p")]
+        pages += [
+            unpack("rows", blocks[name], context_of(place, name)) for name in names if name.endswith("p")
+        ]
     return found
 
 
@@ -29,7 +31,7 @@ def sign(blocks: dict[str, bytes], place: bytes, header: dict[str, Any], changed
     into."""
     for root in _roots(header):
         _sign_page(blocks, place, root, changed)
-    header["sums"] = _sums(blocks, sorted(_listed(header)))
+    header["sums"] = _sums(blocks, sorted(listed_entries(header)))
 
 
 def _roots(header: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -42,9 +44,9 @@ def _sign_page(blocks: dict[str, bytes], place: bytes, page: dict[str, Any], cha
     names = list(listed_in_pages(page))
     for name in names:
         if name.endswith("p") and name != changed:
-            below = unpack("rows", blocks[name], _context(place, name))
+            below = unpack("rows", blocks[name], context_of(place, name))
             _sign_page(blocks, place, below, changed)
-            blocks[name] = pack("rows", below, _context(place, name))
+            blocks[name] = pack("rows", below, context_of(place, name))
     page["sums"] = _sums(blocks, names)
 
 

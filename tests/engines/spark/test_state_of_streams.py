@@ -14,7 +14,7 @@ from support.stream_source import Source
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of
 from windrow.engines.spark.streaming.processor import FENCE, HEADER
 from windrow.engines.spark.worker.streaming.step import bucket_place
-from windrow.engines.stream.persistence.stored_state import read_header
+from windrow.engines.stream.persistence.bound_entries import read_header
 from windrow.state.codec import checksum_of
 
 QUERY = wr.query(time="ts", by="key", watermark=5).window(wr.Session(3)).agg(s=wr.sum("v"))

@@ -112,11 +112,6 @@ class GroupedRows(OrderedRows):
         return self._groups
 
     @property
-    def recent(self) -> RowLog:
-        """The context, without what is in groups."""
-        return self._log
-
-    @property
     def log(self) -> RowLog:
         """The context; of groups the chunks one after the other, then what is in none. Reads all pages."""
         log, groups = self._log, self._groups

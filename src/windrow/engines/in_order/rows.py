@@ -206,7 +206,7 @@ class OrderedRows:
 
     @property
     def recent(self) -> RowLog:
-        """The context, as far as it is one log."""
+        """The context, without what is in groups of keys."""
         return self._log
 
     @property

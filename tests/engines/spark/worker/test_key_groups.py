@@ -22,7 +22,7 @@ from windrow.engines.in_order.key_groups import group_numbers
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
 from windrow.engines.spark.worker.streaming.wire import write_rows
-from windrow.engines.stream.persistence.stored_state import check_entries, read_header
+from windrow.engines.stream.persistence.bound_entries import check_entries, read_header
 from windrow.engines.stream.plan import Plan
 from windrow.errors import CorruptState
 from windrow.state.codec import pack, unpack

@@ -10,7 +10,7 @@ import pytest
 import windrow as wr
 from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks
-from windrow.engines.stream.persistence.stored_state import _context, read_header
+from windrow.engines.stream.persistence.bound_entries import context_of, read_header
 from windrow.errors import CorruptState
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, pack, unpack
@@ -71,9 +71,9 @@ def test_held_rows_of_other_columns_in_a_chunk_are_refused(name: str, change: st
         for own in every_name(blocks, place, header):
             if own.removeprefix("c").isdecimal():
                 key = place + b"b" + own.encode()
-                chunk = unpack("rows", store.values[key], _context(place, own))
+                chunk = unpack("rows", store.values[key], context_of(place, own))
                 chunk["table"] = lie(chunk["table"])
-                store.values[key] = blocks[own] = pack("rows", chunk, _context(place, own))
+                store.values[key] = blocks[own] = pack("rows", chunk, context_of(place, own))
         sign(blocks, place, header, "")
         store.values |= {
             place + b"b" + own.encode(): blocks[own] for own in every_name(blocks, place, header)
@@ -103,7 +103,7 @@ def test_keys_of_another_type_are_refused(part: str) -> None:
 
 
 def _put_header(store: MemoryStore, place: bytes, header: dict[str, Any]) -> None:
-    data = store.values[place + b"h"] = pack("header", header, _context(place, "header"))
+    data = store.values[place + b"h"] = pack("header", header, context_of(place, "header"))
     store.values[place + b"g"] = store.values[place + b"g"][:8] + checksum_of(data).to_bytes(4, "big")
 
 

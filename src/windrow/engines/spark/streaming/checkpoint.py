@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from windrow.engines.spark.compat import condition_of, setting
 from windrow.engines.spark.worker.streaming.step import BUCKETS, bucket_place, kept_by
 from windrow.engines.spark.worker.streaming.wire import on_spark
-from windrow.engines.stream.persistence.stored_state import read_header
+from windrow.engines.stream.persistence.bound_entries import read_header
 from windrow.engines.stream.plan import Plan
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.rows.times import TimeAxis

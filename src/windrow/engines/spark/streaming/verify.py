@@ -10,7 +10,7 @@ from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of,
 from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.engines.spark.worker.streaming.fenced import header_checksum
 from windrow.engines.spark.worker.streaming.step import bucket_place
-from windrow.engines.stream.persistence.stored_state import check_entries
+from windrow.engines.stream.persistence.bound_entries import check_entries
 from windrow.errors import CorruptState
 
 if TYPE_CHECKING:

@@ -24,9 +24,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from windrow.engines.kinds.rolling_in_store import StoredFold
+from windrow.engines.stream.persistence.bound_entries import read_header
 from windrow.engines.stream.persistence.fence import Fence
 from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling, delete_key_windows
-from windrow.engines.stream.persistence.stored_state import StoredState, read_header
+from windrow.engines.stream.persistence.stored_state import StoredState
 from windrow.engines.stream.plan import ROLLING, Plan
 from windrow.engines.stream.state import State
 from windrow.errors import ChangedQuery, CorruptState

@@ -6,16 +6,15 @@ partials of the whole block: a step reads the blocks that its rows fall into and
 that are due, writes the blocks it changed, and deletes those that nobody needs. Rows for rolling, and for
 windows that data decide, are in chunks (:mod:`windrow.engines.stream.persistence.stored_rows`).
 
-Every entry is bound to its place: the operator or bucket and the entry's name go into its checksum. And the
-header lists the checksums of all others, or of pages that do, so that an entry that was exchanged, or put
-back as it once was, is an error and never other numbers. That costs 4 bytes an entry and no call.
+Entries are bound to their place and to their header
+(:mod:`windrow.engines.stream.persistence.bound_entries`).
 
 Invariant: what is written is what the operator would snapshot; the codec is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -23,13 +22,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from windrow.engines.in_order.rows import OrderedRows
-from windrow.engines.stream.persistence.chunk_entries import is_of_rows
-from windrow.engines.stream.persistence.stored_rows import (
-    StoredRows,
-    highest_number,
-    listed_rows,
-    walk_pages,
+from windrow.engines.stream.persistence.bound_entries import (
+    BLOCK,
+    HEADER,
+    ROWS,
+    context_of,
+    listed_entries,
+    listed_sums,
+    read_header,
+    verified,
 )
+from windrow.engines.stream.persistence.stored_rows import StoredRows, highest_number, walk_pages
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_order,
@@ -44,79 +47,9 @@ from windrow.errors import ChangedQuery, CorruptState
 from windrow.slicing.blocks import Block, check_block
 from windrow.slicing.slices import HeldSlices
 from windrow.state.checks import check_sorted, making_sense, require, whole
-from windrow.state.codec import checksum_of, pack, unpack
+from windrow.state.codec import checksum_of, pack
 
-__all__ = [
-    "Cache",
-    "Entries",
-    "StoredState",
-    "check_entries",
-    "is_of_rows",
-    "lineage",
-    "read_block",
-    "read_header",
-]
-
-_HEADER = "header"
-_BLOCK = "block"
-_ROWS = "rows"
-
-
-def read_header(data: bytes, place: bytes) -> dict[str, Any]:
-    """A header as plain values, for reports on state."""
-    return dict(unpack(_HEADER, data, _context(place, _HEADER)))
-
-
-def read_block(data: bytes, place: bytes, name: str) -> dict[str, Any]:
-    """A block of slices as plain values."""
-    return dict(unpack(_BLOCK, data, _context(place, name)))
-
-
-def _context(place: bytes, name: str) -> bytes:
-    """What an entry is bound to."""
-    return b"%b\0%b" % (place, name.encode())
-
-
-def check_entries(header: bytes, place: bytes, entries: Mapping[str, bytes]) -> None:
-    """Raise unless the entries that a header lists are there, whole, and those that belong to it."""
-    stored = read_header(header, place)
-    with making_sense("the header"):
-        sums = dict(zip(sorted(_listed(stored)), stored["sums"].tolist(), strict=True))
-    checked = _CheckedEntries(place, entries, sums)
-    for name in sums:
-        checked.read_page(name)
-    with making_sense("the pages"):
-        for part in stored["state"]["ordered"].values():
-            for name in walk_pages(part, checked):
-                checked.read_page(name)
-
-
-def _verified(kind: str, name: str, data: bytes, place: bytes, checksum: int) -> dict[str, Any]:
-    value: dict[str, Any] = unpack(kind, data, _context(place, name))
-    if checksum_of(data) != checksum:
-        raise CorruptState(
-            f"{kind} {name} is not the one that belongs to its header: one of them was put back to an "
-            f"older state, or exchanged. Put back all entries together"
-        )
-    return value
-
-
-@dataclass(frozen=True)
-class _CheckedEntries:
-    """Entries that are verified when they are read."""
-
-    place: bytes
-    entries: Mapping[str, bytes]
-    sums: dict[str, int]
-
-    def expect(self, sums: Mapping[str, int]) -> None:
-        self.sums.update(sums)
-
-    def read_page(self, name: str) -> dict[str, Any]:
-        if name not in self.entries:
-            raise CorruptState(f"entry {name!r} of {self.place.decode()} is missing: it was deleted, or lost")
-        kind = _ROWS if is_of_rows(name) else _BLOCK
-        return _verified(kind, name, self.entries[name], self.place, self.sums[name])
+__all__ = ["Cache", "Entries", "StoredState", "lineage"]
 
 
 class Entries(Protocol):
@@ -252,9 +185,7 @@ class StoredState:
         if check is not None:
             check(data)
         with making_sense("the header"):
-            self._sums = dict(
-                zip(sorted(_listed(self._loaded_header)), self._loaded_header["sums"].tolist(), strict=True)
-            )
+            self._sums = listed_sums(self._loaded_header)
             least = 1 + highest_number(self._loaded_header["state"]["ordered"].values())
             following = self._loaded_header.get("following", 0)
             self._rows.following = whole("number of the next chunk", following, least, 2**62)
@@ -360,7 +291,7 @@ class StoredState:
                 check_order(plan, slices)
             return slices
 
-        found: HeldSlices = self._read(_BLOCK, f"{bounds.name}w" if is_whole else bounds.name, make)
+        found: HeldSlices = self._read(BLOCK, f"{bounds.name}w" if is_whole else bounds.name, make)
         return found
 
     def _read(self, kind: str, name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
@@ -375,23 +306,23 @@ class StoredState:
         return found
 
     def _unpacked(self, kind: str, name: str, data: bytes) -> dict[str, Any]:
-        return _verified(kind, name, data, self.entries.place, self._sums[name])
+        return verified(kind, name, data, self.entries.place, self._sums[name])
 
     # -- entries of rows -------------------------------------------------------------------------------------
 
     def read(self, name: str, make: Callable[[dict[str, Any]], Any]) -> Any:
-        return self._read(_ROWS, name, make)
+        return self._read(ROWS, name, make)
 
     def write(self, name: str, value: Any) -> None:
-        self._write(_ROWS, name, value, value.state())
+        self._write(ROWS, name, value, value.state())
 
     def read_page(self, name: str) -> dict[str, Any]:
         data = self.entries.block(name)
         self.bytes_read += len(data)
-        return self._unpacked(_ROWS, name, data)
+        return self._unpacked(ROWS, name, data)
 
     def write_page(self, name: str, page: dict[str, Any]) -> None:
-        data = pack(_ROWS, page, _context(self.entries.place, name))
+        data = pack(ROWS, page, context_of(self.entries.place, name))
         self._sums[name] = checksum_of(data)
         self.bytes_written += len(data)
         self.entries.set_block(name, data)
@@ -429,9 +360,9 @@ class StoredState:
         facts = {number: entry.facts for number, entry in self._saved.items()}
         beside = {"blocks": facts, "following": self._rows.following, "marks": dict(self.marks)}
         beside |= {} if self.owner is None else {"owner": self.owner}
-        names = sorted(_listed(value | beside))
+        names = sorted(listed_entries(value | beside))
         beside["sums"] = self.sums_of(names)
-        data = pack(_HEADER, value | beside, _context(self.entries.place, _HEADER))
+        data = pack(HEADER, value | beside, context_of(self.entries.place, HEADER))
         if data != self._written:
             self.bytes_written += len(data)
             self.entries.set_header(data)
@@ -452,14 +383,14 @@ class StoredState:
     def _put(self, plan: Plan, number: int, block: Block, eager: bool) -> _Entry:
         name = str(number) if self.cache is None else f"{number}.{self._version}"
         slices, folded = block.slices, block.whole() if eager else None
-        self._write(_BLOCK, name, slices, slices_state(slices))
+        self._write(BLOCK, name, slices, slices_state(slices))
         if folded is not None:
-            self._write(_BLOCK, f"{name}w", folded, slices_state(folded))
+            self._write(BLOCK, f"{name}w", folded, slices_state(folded))
         facts = (block.is_settled, folded is not None, len(slices), slices.nbytes, name)
         return self._entry(plan, range(len(plan.aggregates)), number, *facts)
 
     def _write(self, kind: str, name: str, value: Any, state: dict[str, Any]) -> None:
-        data = pack(kind, state, _context(self.entries.place, name))
+        data = pack(kind, state, context_of(self.entries.place, name))
         self._sums[name] = checksum_of(data)
         self.bytes_written += len(data)
         self.entries.set_block(name, data)
@@ -474,14 +405,6 @@ def lineage(owner: str) -> str:
     '60d7fbc8-c2c9-4f8e-a0b5'
     """
     return owner.rpartition("-")[0] or owner
-
-
-def _listed(header: dict[str, Any]) -> Iterator[str]:
-    """The names of all entries that a header lists."""
-    for _, has_whole, *_, name in header["blocks"].values():
-        yield from (name, f"{name}w") if has_whole else (name,)
-    for rows in header["state"]["ordered"].values():
-        yield from listed_rows(rows.get("chunks", ()))
 
 
 def _same(block: Block) -> Block:
