@@ -1,7 +1,7 @@
 """Write the golden state of the present format: ``python tests/golden/make.py``.
 
 Needs a Redis server and Java, as the tests do. Takes a minute. What it writes replaces tests/golden/format-N,
-N being the format of this version's codec; folders of other formats stay. Tokens and epochs are drawn from a
+N being the format of this version's codec. Tokens and epochs are drawn from a
 seed, so that snapshots and the entries of Redis are the same bytes in every run; the files of RocksDB and of
 Spark hold times and identifiers of their own.
 """
@@ -35,7 +35,7 @@ _CHECKSUMS = (".*.crc",)
 
 
 def main() -> None:
-    target = golden.folder_of(VERSION)
+    target = golden.FOLDER
     shutil.rmtree(target, ignore_errors=True)
     (target / "snapshots").mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,43 +1,21 @@
-"""State that was written once and is kept in tests/golden: it is read, and goes on as if never stopped.
-
-State of the present format must be read; that of any other is read, or refused with its format.
-"""
+"""State that was written once and is kept in tests/golden is read, and goes on as if never stopped."""
 
 from __future__ import annotations
 
 import gzip
 import json
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from support import golden_state as golden
 from support.redis_server import RedisServer
-from windrow.errors import ChangedQuery, StateError, UnsupportedVersion
 from windrow.state import RedisStore, RocksDBStore, Store
-from windrow.state.codec import READS, VERSION
 
-T = TypeVar("T")
-FORMATS = golden.formats()
 STORES = ["rocksdb-closed", "rocksdb-killed", "redis"]
-
-
-def read(number: int, opened: Callable[[], T]) -> T | None:
-    """What is opened; None: it is refused, as state of another format may be."""
-    try:
-        return opened()
-    except (ChangedQuery, StateError) as error:
-        refusal = error
-    if isinstance(refusal, UnsupportedVersion):
-        assert number not in READS, refusal
-        assert f"state of format {number}; this windrow reads formats" in str(refusal)
-    else:  # quantiles of format 4 were sketches
-        assert number == 4, refusal
-        assert "quantile(" in str(refusal)
-    return None
 
 
 def check(operator: Any, name: str) -> None:
@@ -48,36 +26,26 @@ def check(operator: Any, name: str) -> None:
         assert found == expected
 
 
-def test_there_is_golden_state_of_the_present_format() -> None:
-    assert VERSION in FORMATS, "the format has changed: run tests/golden/make.py"
+def test_there_is_golden_state_of_the_format() -> None:
+    assert golden.FOLDER.exists(), "the format has changed: run tests/golden/make.py"
+    assert [*golden.GOLDEN.glob("format-*")] == [golden.FOLDER], "only one format is read"
 
 
-@pytest.mark.parametrize("name", golden.BEGUN)
-def test_snapshots_of_the_present_format_go_on(name: str) -> None:
-    data = (golden.folder_of(VERSION) / "snapshots" / f"{name}.state").read_bytes()
+@pytest.mark.parametrize("name", [*golden.QUERIES, *golden.BEGUN])
+def test_snapshots_go_on(name: str) -> None:
+    data = (golden.FOLDER / "snapshots" / f"{name}.state").read_bytes()
     check(golden.plain(name).query.restore(data), name)
 
 
-@pytest.mark.parametrize("name", golden.QUERIES)
-@pytest.mark.parametrize("number", FORMATS)
-def test_snapshots_go_on(number: int, name: str) -> None:
-    data = (golden.folder_of(number) / "snapshots" / f"{name}.state").read_bytes()
-    operator = read(number, lambda: golden.QUERIES[name].restore(data))
-    if operator is not None:
-        check(operator, name)
-
-
-@pytest.fixture(params=[(number, kind) for number in FORMATS for kind in STORES], ids=str)
-def golden_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[int, Store]]:
-    number, kind = request.param
-    folder = golden.folder_of(number)
-    if kind == "redis":
+@pytest.fixture(params=STORES)
+def golden_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "redis":
         server = request.getfixturevalue("redis_server")
-        put_in_redis(server, json.loads(gzip.decompress((folder / "redis.json.gz").read_bytes())))
+        put_in_redis(server, json.loads(gzip.decompress((golden.FOLDER / "redis.json.gz").read_bytes())))
         store: Store = RedisStore(server.url, namespace="golden", wait=300)
     else:
-        store = RocksDBStore(golden.unzip(folder / f"{kind}.zip", tmp_path / "db"))
-    yield number, store
+        store = RocksDBStore(golden.unzip(golden.FOLDER / f"{request.param}.zip", tmp_path / "db"))
+    yield store
     store.close()
 
 
@@ -93,20 +61,14 @@ def put_in_redis(server: RedisServer, entries: dict[str, str]) -> None:
     client.close()
 
 
-def test_operators_in_stores_go_on(golden_store: tuple[int, Store]) -> None:
-    number, store = golden_store
+def test_operators_in_stores_go_on(golden_store: Store) -> None:
     for name in golden.IN_STORES:
-        operator = read(number, lambda name=name: golden.opened_in(store, name))  # type: ignore[misc]
-        if operator is not None:
-            check(operator, name)
+        check(golden.opened_in(golden_store, name), name)
 
 
-def test_windows_in_stores_go_on(golden_store: tuple[int, Store]) -> None:
-    number, store = golden_store
+def test_windows_in_stores_go_on(golden_store: Store) -> None:
     for name in golden.WINDOWS:
-        window = read(number, lambda name=name: golden.window_in(store, name))  # type: ignore[misc]
-        if window is None:
-            continue
+        window = golden.window_in(golden_store, name)
         plain, half = golden.window_without_store(name), golden.WRITTEN * 40
         golden.slide(plain, name, 0, half)
         assert (len(window), window.query()) == (len(plain), plain.query())

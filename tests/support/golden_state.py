@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 import windrow as wr
+from windrow.state.codec import VERSION
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 #: steps before the state is written, and steps in all
@@ -150,7 +151,7 @@ def _with_frames() -> Any:
     return query.agg(n=wr.count(), top=wr.max("x"), joined=joined("word")).open()
 
 
-#: operators that are kept as snapshots alone, of the formats that know of them
+#: operators that are kept as snapshots only
 BEGUN: dict[str, Callable[[], Any]] = {"history": _with_history, "frames": _with_frames}
 
 # -- operators -----------------------------------------------------------------------------------------------
@@ -266,13 +267,7 @@ def move_checkpoint(checkpoint: Path, before: str, after: str) -> None:
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def formats() -> list[int]:
-    """The formats of which there is golden state."""
-    return sorted(int(path.name.removeprefix("format-")) for path in GOLDEN.glob("format-*"))
-
-
-def folder_of(number: int) -> Path:
-    return GOLDEN / f"format-{number}"
+FOLDER = GOLDEN / f"format-{VERSION}"
 
 
 def zip_folder(folder: Path, target: Path, leave: Sequence[str] = ()) -> None:

@@ -22,7 +22,6 @@ from windrow.partials.column import Column
 from windrow.partials.inputs import without_values
 from windrow.partials.kept.bags import Bag, shortened
 from windrow.partials.kept.column import KeptColumn, joined
-from windrow.partials.kept.families import FAMILIES
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
 from windrow.partials.plain_column import PlainColumn, codec_of
@@ -311,11 +310,12 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
     if state["form"] == "plain":
         objects = codec_of(aggregate.monoid).value(memoryview(state["objects"]))
         return PlainColumn(aggregate, skipped, list(objects))
-    if state["form"] in ("kept", "coded"):
+    if state["form"] == "kept":
         if aggregate.monoid.keeps is None:
             raise StateError(f"aggregate {aggregate!r} kept values when it was stored, and keeps none now")
-        values = FAMILIES[aggregate.monoid.keeps].restored(aggregate.monoid, state["values"])
-        return KeptColumn(aggregate, skipped, Bag(values, shortened(state["counts"])), state["offsets"])
+        return KeptColumn(
+            aggregate, skipped, Bag(state["values"], shortened(state["counts"])), state["offsets"]
+        )
     monoid = aggregate.monoid if state["form"] == "native" else timed(aggregate.monoid)
     form = native(monoid, tuple(np.dtype(kind) for kind in state["dtypes"]))
     if form is None:

@@ -77,7 +77,7 @@ class HeldSlices:
 
         ``by``: the times that the slices of a key are sorted by; where order counts for more than time, or
         slices are those of sessions, several may have the same. ``by_moment``: slices of sessions, told apart
-        by the moment of their first row; one from before moments were told apart may hold later rows."""
+        by the moment of their first row."""
         count = len(self.keys)
         for name in ("keys", "firsts", "lasts", "ends"):
             check_column(f"{name} of slices", getattr(self, name), count)

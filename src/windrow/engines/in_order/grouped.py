@@ -15,18 +15,14 @@ import math
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-
 from windrow.engines.in_order.chunks import fewest_rows
 from windrow.engines.in_order.context import Naming
-from windrow.engines.in_order.group_logs import GroupLogs
 from windrow.engines.in_order.key_counts import KeyCounts
 from windrow.engines.in_order.key_groups import KeyGroups, check_count, wanted_groups
 from windrow.engines.in_order.log import RowLog
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.in_order.trimming import Trim
 from windrow.spec import Rolling, Spec
-from windrow.state.checks import check_column, check_numbers
 from windrow.windows import Window
 
 __all__ = ["GroupedRows"]
@@ -35,8 +31,6 @@ __all__ = ["GroupedRows"]
 _SHARE = 8
 #: so many chunks are made of as many rows as a full one has, while they are in no group
 _PARTS = 4
-#: what earlier versions wrote for the group of such chunks
-_NO_GROUP = -1
 
 
 class GroupedRows(OrderedRows):
@@ -161,29 +155,9 @@ class GroupedRows(OrderedRows):
         if counts is not None:
             counts = KeyCounts.restored(self._query.by, counts)
         count = check_count(groups["count"])
-        if "numbers" in groups:
-            logs, log = _apart(log, groups["numbers"], count)
-        else:
-            logs = groups["logs"]
-        self._groups = KeyGroups(count, logs, counts, lasts)
+        self._groups = KeyGroups(count, groups["logs"], counts, lasts)
         self._log = log
         self._log.check_invariants()
-
-
-def _apart(log: RowLog, numbers: Any, count: int) -> tuple[GroupLogs, RowLog]:
-    """The chunks of each group, and the log of what is in none, as earlier versions listed them."""
-    check_column("groups of chunks", numbers, len(log.chunks))
-    grouped = len(log.chunks) - int(np.count_nonzero(numbers == _NO_GROUP))
-    check_numbers("groups of chunks", numbers[:grouped], 0, count - 1)
-    found: dict[int, RowLog] = {}
-    for place, number in enumerate(numbers[:grouped].tolist()):
-        each = found.get(number, RowLog())
-        chunks, masks = (*each.chunks, log.chunks[place]), (*each.masks, log.masks[place])
-        found[number] = replace(each, chunks=chunks, masks=masks)
-    for each in found.values():
-        each.check_invariants()
-    rest = replace(log, chunks=log.chunks[grouped:], masks=log.masks[grouped:])
-    return GroupLogs().with_logs(found), rest
 
 
 def _in_parts(log: RowLog) -> RowLog:

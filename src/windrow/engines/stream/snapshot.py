@@ -275,8 +275,7 @@ class _Reader:
             watermark=whole("watermark", stored["watermark"], START_OF_TIME, END_OF_TIME),
             earliest=whole("earliest time", stored["earliest"], START_OF_TIME, END_OF_TIME),
             largest=whole("largest time", stored["largest"], START_OF_TIME, END_OF_TIME),
-            # states that were written before there was one are looked through by the next step
-            reach=stored.get("reach", 1.0),
+            reach=stored["reach"],
             advanced_by_integer=stored["advanced_by_integer"],
             late=LateRows(tuple(stored["late"])),
             rejected=RejectedTables(tuple(stored.get("rejected", ()))),

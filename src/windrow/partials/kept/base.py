@@ -50,15 +50,6 @@ class Family(ABC):
         to 63; it covers those with the same number and no higher level. And how many numbers there are."""
         raise NotImplementedError
 
-    def form_of(self, monoid: Monoid) -> str:
-        """What the form of values is called in stored state; what has changed it has another name, so that it
-        is not taken for the one before."""
-        return "kept"
-
-    def restored(self, monoid: Monoid, values: Any) -> Any:
-        """What is kept now, of values from stored state, which may have been kept in another type."""
-        return values
-
     def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
         """Each value as the Python partial that it stands for."""
         counts = itertools.repeat(1) if bag.counts is None else bag.counts.tolist()

@@ -88,7 +88,7 @@ class KeptColumn(Column):
 
     def state(self) -> dict[str, Any]:
         return {
-            "form": self.family.form_of(self.aggregate.monoid),
+            "form": "kept",
             "values": self.bag.values,
             "counts": self.bag.tallies,
             "offsets": self.offsets,

@@ -39,9 +39,6 @@ class Counters(RowSketch):
     def _keeps_values(self, monoid: Monoid) -> bool:
         return self._size(monoid) + _width(monoid) ** 2 <= _LIMIT
 
-    def form_of(self, monoid: Monoid) -> str:
-        return "coded" if self._keeps_values(monoid) else super().form_of(monoid)
-
     def _cells(self, monoid: Monoid, codes: Any) -> Any:
         depth, width = _depth(monoid), _width(monoid)
         if self._keeps_values(monoid):

@@ -67,14 +67,6 @@ class Ranks(Family):
         accuracy = monoid.parameters.get("accuracy")
         return pa.array(numbers if accuracy is None else _coded(rounded(numbers, accuracy), monoid))
 
-    def form_of(self, monoid: Monoid) -> str:
-        return "coded" if _is_coded(monoid) else super().form_of(monoid)
-
-    def restored(self, monoid: Monoid, values: Any) -> Any:
-        """They were floats always."""
-        is_older = isinstance(values, pa.Array) and values.type == pa.float64() and not values.null_count
-        return pa.array(_coded(values.to_numpy(), monoid)) if is_older and _is_coded(monoid) else values
-
     def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
         kind = pa.int32() if _is_coded(monoid) else pa.float64()
         require(bag.values.type == kind, f"values of {name} of type {bag.values.type}")

@@ -36,8 +36,6 @@ __all__ = ["Bits", "Registers", "RowSketch", "copy_row", "fill_cells", "numbered
 #: of a column of bytes
 _MOST = 2**31 - 1
 _RANKS = 64
-#: of cells in stored state
-_OLDER_KINDS = (pa.int16(), pa.int32())
 #: sketches with more cells are combined in Python: counting cells would take more memory than they do
 _LARGEST = 1 << 24
 #: a table by number has at most so many places for each cell that is looked up in it, or few
@@ -56,14 +54,6 @@ class _Sketch(Family):
 
     def kept(self, monoid: Monoid, values: Any) -> Any:
         return pa.array(self._cells(monoid, hash_codes(values)))
-
-    def restored(self, monoid: Monoid, values: Any) -> Any:
-        """Cells were of 32 bits always, and those of counters of 16. What does not fit is left for
-        :meth:`check` to refuse."""
-        kind = pa.from_numpy_dtype(self._kind(monoid))
-        is_older = isinstance(values, pa.Array) and values.type in _OLDER_KINDS and values.type != kind
-        fits = is_older and not values.null_count and self._fit(monoid, values)
-        return values.cast(kind) if fits else values
 
     def _kind(self, monoid: Monoid) -> Any:
         """The type of cells: the shorter the less is held."""
@@ -88,7 +78,7 @@ class _Sketch(Family):
 
     def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
         kind = pa.from_numpy_dtype(self._kind(monoid))
-        require(bag.values.type in (kind, pa.int32()), f"cells of {name} of type {bag.values.type}")
+        require(bag.values.type == kind, f"cells of {name} of type {bag.values.type}")
         require(self._fit(monoid, bag.values), f"cells of {name} outside of its sketch")
 
     def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:

@@ -1,7 +1,6 @@
 """The one binary form of all state: versioned, checksummed, the same bytes for the same value, no pickle."""
 
 from windrow.state.codec.form import (
-    READS,
     VERSION,
     Codec,
     checksum_of,
@@ -14,7 +13,6 @@ from windrow.state.codec.form import (
 )
 
 __all__ = [
-    "READS",
     "VERSION",
     "Codec",
     "checksum_of",

@@ -15,7 +15,7 @@ from windrow.errors import CorruptState, UnstorableValue
 from windrow.state.codec.reading import Reader
 from windrow.state.codec.writing import Writer
 
-__all__ = ["read_array", "read_arrow", "read_narrow", "read_scalar", "write"]
+__all__ = ["read_array", "read_arrow", "read_scalar", "write"]
 
 #: shorter columns are left as they are
 _FEWEST = 16
@@ -110,19 +110,6 @@ def read_array(reader: Reader) -> Any:
     if data:
         array.reshape(-1).view(np.uint8)[:] = np.frombuffer(data, np.uint8)
     return array
-
-
-def read_narrow(reader: Reader) -> Any:
-    """Packed integers as they were up to format 5."""
-    import numpy as np
-
-    least, width, data = reader.expect(int), reader.length(), reader.expect(bytes)
-    if width not in (1, 2, 4) or len(data) % width:
-        raise CorruptState(f"{len(data)} bytes for numbers of {width} bytes each")
-    above: Any = np.frombuffer(data, f"<u{width}").astype(np.int64)
-    if not -(1 << 63) <= least < (1 << 63) - int(above.max(initial=0)):
-        raise CorruptState(f"numbers from {least} on are not 64-bit integers")
-    return above + least
 
 
 def read_scalar(reader: Reader) -> Any:

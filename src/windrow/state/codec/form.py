@@ -27,7 +27,6 @@ from windrow.state.codec.specials import register
 from windrow.state.codec.writing import Writer
 
 __all__ = [
-    "READS",
     "VERSION",
     "Codec",
     "checksum_of",
@@ -40,10 +39,8 @@ __all__ = [
 ]
 
 MAGIC = b"WRST"
-VERSION = 7
-#: formats that are read: in 4, no partials are values that are kept; up to 5, integers are packed otherwise;
-#: up to 6, the header lists the chunks of all groups of keys
-READS = (4, 5, 6, VERSION)
+#: the one format that is written and read
+VERSION = 8
 _TAIL = struct.Struct("<QI")
 
 
@@ -67,9 +64,9 @@ def unframe(kind: str, data: Any, context: bytes = b"") -> memoryview:
     if len(view) < len(MAGIC) + 2 or view[:4] != MAGIC:
         what = "is cut short" if MAGIC.startswith(bytes(view[:4])) else "does not begin with windrow's mark"
         raise CorruptState(f"{kind}: {len(view)} bytes that are not windrow state: the frame {what}")
-    if view[4] not in READS:
+    if view[4] != VERSION:
         raise UnsupportedVersion(
-            f"{kind}: state of format {view[4]}; this windrow reads formats {READS[0]} to {VERSION}: "
+            f"{kind}: state of format {view[4]}; this windrow reads format {VERSION} only: "
             f"use the version that wrote it, or start from the data again"
         )
     start = 6 + view[5] + _TAIL.size

@@ -191,7 +191,6 @@ _BY_TAG: dict[bytes, Callable[[Reader], Any]] = {
     b"R": _read_record,
     b"@": _read_special,
     b"A": _read_array("read_array"),
-    b"N": _read_array("read_narrow"),
     b"P": _read_packed,
     b"S": _read_array("read_scalar"),
     b"W": _read_array("read_arrow"),
