@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from windrow.compile.entry import Entry, interpret
 
 #: names of the kernels that were compared
 compared: set[str] = set()
+_one_at_a_time = threading.RLock()
 _call, _kernel_call = Entry.__call__, Kernel.__call__
 
 
@@ -40,13 +42,14 @@ def _call_both(self: Entry, *arguments: Any) -> Any:
     checked = getattr(getattr(source, "_jit", None), "is_checked", False)
     if self._is_whole or checked:
         return _call(self, *arguments)
-    others = copy.deepcopy(arguments)
     name = f"{source.function.__module__}.{source.function.__qualname__}"
-    result = self.buy()(*arguments)
-    other = interpret(self._forms, others)
-    assert_same(name, result, other)
-    assert_same(name, arguments, others)
-    compared.add(name)
+    with _one_at_a_time:  # other threads may write into the same arrays
+        others = copy.deepcopy(arguments)
+        result = self.buy()(*arguments)
+        other = interpret(self._forms, others)
+        assert_same(name, result, other)
+        assert_same(name, arguments, others)
+        compared.add(name)
     return result
 
 
