@@ -20,7 +20,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup chromium screens demo demo-kafka test test-fast test-thorough chaos soak compat package docs lint types imports bench field papers format constraints clean
+.PHONY: help setup chromium screens demo demo-kafka test test-fast test-rest test-all test-thorough chaos soak compat package docs lint types imports bench field papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,14 +49,21 @@ demo: $(READY) ## Stream five days of phone calls through Spark; ends with a sum
 demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, and kill it now and then
 	$(BIN)/python examples/kafka/demo.py
 
-test: $(READY) chromium ## Run tests and doctests (PYTEST_ARGS="-k daba" to choose)
-	$(PYTEST) -n 5 $(PYTEST_ARGS)
+test: $(READY) ## Run the tests and doctests that a change to anything needs (PYTEST_ARGS="-k daba" to choose)
+	$(PYTEST) -n 4 -m "not rest" $(PYTEST_ARGS)
 
-test-fast: $(READY) ## The same without Spark, Redis and chaos, with fewer random examples
-	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (spark or redis or chaos)" $(PYTEST_ARGS)
+test-fast: $(READY) ## Run the tests that need no Spark, no Redis and no killed processes, with the fewest random examples
+	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (rest or spark or redis or chaos)" $(PYTEST_ARGS)
 
-test-thorough: $(READY) chromium ## The same as test, with all random examples
-	$(PYTEST) -n 5 --hypothesis-profile=thorough $(PYTEST_ARGS)
+test-rest: $(READY) chromium ## Run what make test leaves out, and other random examples with kernels compiled
+	WINDROW_COMPILE=always $(PYTEST) -n 5 --hypothesis-profile=rest $(if $(CI),--hypothesis-seed=1) -m "rest or random" $(PYTEST_ARGS)
+
+test-all: ## Run all tests: make test, then make test-rest
+	$(MAKE) test
+	$(MAKE) test-rest
+
+test-thorough: $(READY) chromium ## Run all tests in one go, with all random examples and kernels compiled
+	WINDROW_COMPILE=always $(PYTEST) -n 5 --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 chaos: $(READY) ## Kill, damage, fill disks and forge state many times; ends with a table (half an hour)
 	$(BIN)/python tests/chaos.py $(CHAOS_ARGS)

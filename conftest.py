@@ -19,14 +19,13 @@ from support import both_forms
 from support.budget import SHARES, examples
 from support.redis_server import redis_program
 from support.scopes import SHARED, scope_of
+from support.tiers import is_rest
 
 ROOT = Path(__file__).resolve().parent
 
 # Compiled kernels stay inside the work tree: a second run starts warm and nothing outside is touched.
 os.environ.setdefault("WINDROW_CACHE_DIR", str(ROOT / ".cache" / "kernels"))
 
-# Tests are of native code; tests/compile/test_forms.py shows that kernels do the same when interpreted.
-os.environ.setdefault("WINDROW_COMPILE", "always")
 if os.environ.get("WINDROW_BOTH_FORMS"):
     both_forms.install()
 
@@ -46,7 +45,7 @@ for name in SHARES:
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
         max_examples=examples(100, name),
-        derandomize=bool(os.environ.get("CI")),
+        derandomize=bool(os.environ.get("CI")) and name != "rest",  # which has others, by its seed
         print_blob=True,
     )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")  # --hypothesis-profile names another
@@ -58,8 +57,12 @@ CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what ``make test-fast`` leaves out."""
+    """Mark what ``make test`` and ``make test-fast`` leave out."""
     for item in items:
+        if is_rest(item.nodeid):
+            item.add_marker("rest")
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("random")
         fixtures = set(getattr(item, "fixturenames", ()))
         if str(item.path).startswith(SPARK) and item.path.parent.name != "worker":
             item.add_marker("spark")

@@ -1,15 +1,20 @@
 """Every transcript as a finite query: all rows that it pushes in one table, on Spark and on the local engine.
 
 A table knows no watermark, so that no row is late and nothing is corrected; what is left of a transcript is
-its query, options of endless input included, over rows in the order in which they came.
+its query, with its stream options, over rows in the order of arrival. Results with the same columns are
+collected by one Spark job, told apart by the name of their transcript.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
@@ -19,6 +24,9 @@ from windrow.testing.transcripts.format import Transcript, read_transcript
 from windrow.testing.transcripts.tables import arrow_types, table_from
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parents[2] / "transcripts")
+#: plans of one job
+TOGETHER = 16
+CASE = "name of the case"
 
 
 def finite(transcript: Transcript) -> tuple[wr.Query, Any]:
@@ -29,11 +37,42 @@ def finite(transcript: Transcript) -> tuple[wr.Query, Any]:
     return query, table_from(pushed, arrow_types(transcript))
 
 
+@pytest.fixture(scope="module")
+def frames(spark: Any) -> dict[str, Any]:
+    found = {}
+    for path in TRANSCRIPTS:
+        query, table = finite(read_transcript(path))
+        assert table.num_rows, "a transcript without rows says nothing about tables"
+        found[path.stem] = query.run(frame_of(spark, table))
+    return found
+
+
+@pytest.fixture(scope="module")
+def result_of(frames: dict[str, Any]) -> Callable[[str], pa.Table]:
+    """Collects the result of a case, and with it those of others that have the same columns."""
+    from pyspark.sql.functions import lit
+
+    collected: dict[str, pa.Table] = {}
+
+    def result(name: str) -> pa.Table:
+        if name not in collected:
+            schema = frames[name].schema
+            waiting = (each for each in frames if each not in collected and frames[each].schema == schema)
+            names = [name, *(each for each in waiting if each != name)][:TOGETHER]
+            marked = [frames[each].withColumn(CASE, lit(each)) for each in names]
+            table = table_of(reduce(lambda a, b: a.unionAll(b), marked))
+            for each in names:
+                rows = table.filter(pc.equal(table[CASE], each))
+                collected[each] = rows.drop_columns([CASE])
+        return collected[name]
+
+    return result
+
+
 @pytest.mark.filterwarnings("ignore:.*have no time:windrow.RejectedRows")
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_a_transcript_as_a_table(spark: Any, path: Path) -> None:
+def test_a_transcript_as_a_table(result_of: Callable[[str], pa.Table], path: Path) -> None:
     query, table = finite(read_transcript(path))
-    assert table.num_rows, "a transcript without rows says nothing about tables"
-    found, expected = query.run(frame_of(spark, table)), query.run(table)
-    assert found.columns == expected.column_names
-    assert_same_results(table_of(found), expected)
+    found, expected = result_of(path.stem), query.run(table)
+    assert found.column_names == expected.column_names
+    assert_same_results(found, expected)
