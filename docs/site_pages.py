@@ -1,8 +1,9 @@
 """Pages of the site that are kept elsewhere in the repository, and links between all of them.
 
 MkDocs calls the functions whose names begin with ``on_`` (``hooks`` in mkdocs.yml). README, ARCHITECTURE,
-SECURITY, CHANGELOG and the page of benchmarks stay where a clone expects them; the site has them as pages of
-its own. A link to a file that is no page, such as an example, becomes its name: the site has no sources.
+SECURITY, CONTRIBUTING, CHANGELOG and the page of benchmarks stay where a clone expects them; the site has
+them as pages of its own. A link to a file that is no page, such as an example, becomes its name: the site has
+no sources.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ PAGES = {
     "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
     "SECURITY.md": "security.md",
+    "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "bench/README.md": "benchmarks.md",
 }

@@ -3,7 +3,7 @@
     python tests/chaos.py [--only TEXT] [--record FILE] [--write-docs]
     python tests/chaos.py --from FILE [--write-docs]
 
-The tests are those of ``make test``, with larger numbers. What they count is in ``--record`` (one line of
+The tests are those of ``make test-all``, with larger numbers. What they count is in ``--record`` (one line of
 JSON for each test), which may be of several runs. Ends with an error if a test fails, if anything that was
 tried did not hold, or, unless ``--only`` has chosen some, if a scenario was not tried.
 """
