@@ -117,6 +117,8 @@ class Monoid:
     wide: WideState | None = None
     #: the same aggregate with an exact inverse, where the plain form would drift or keep NaN
     group: Monoid | None = None
+    #: makes a partial of ``group`` from one of this aggregate; None: there is no way
+    to_group: Callable[[Any], Any] | None = None
     #: makes this monoid with other parameters
     make: Callable[..., Monoid] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])

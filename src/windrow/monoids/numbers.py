@@ -79,6 +79,7 @@ sum = Monoid(
     decimal_gain=(10, 0),
     spark=SparkForm(members=("sum({x})",), result="{0}"),
     group=_exact_sum,
+    to_group=exact,
     doc="""The sum of a column of numbers; for text use ``concat``. Sums of integers are exact.
 
     Nulls are skipped, and without a value the sum is null. NaN makes it NaN while it is in the window.
@@ -141,6 +142,10 @@ def _sum_of(a: ExactMean) -> ExactSum:
     return a[0], a[1], a[2], a[3], a[4]
 
 
+def _exact_mean_of(a: tuple[Any, int]) -> ExactMean:
+    return (*exact(a[0]), a[1])
+
+
 def _exact_mean_combine(a: ExactMean, b: ExactMean) -> ExactMean:
     return (*plus(_sum_of(a), _sum_of(b)), a[5] + b[5])
 
@@ -173,6 +178,7 @@ mean = Monoid(
         commutative=True,
         compiles_for="",
     ),
+    to_group=_exact_mean_of,
     doc="""The arithmetic mean of a column of numbers.
 
     Nulls are skipped, and without a value the mean is null. NaN makes it NaN while it is in the window.
@@ -224,6 +230,7 @@ geo_mean = Monoid(
         commutative=True,
         compiles_for="",
     ),
+    to_group=_exact_mean_of,
     doc="""The geometric mean of a column of numbers: 0 if a value is 0, NaN if one is negative.
 
     Nulls are skipped, and without a value the mean is null. NaN makes it NaN while it is in the window.

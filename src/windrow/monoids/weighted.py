@@ -55,6 +55,10 @@ def _exact_lift(value: Any, weight: Any) -> ExactSums:
     return (*exact(float(value) * float(weight)), *exact(float(weight)))
 
 
+def _exact_of(a: Sums) -> ExactSums:
+    return (*exact(a[0]), *exact(a[1]))
+
+
 def _product_of(a: ExactSums) -> ExactSum:
     return a[0], a[1], a[2], a[3], a[4]
 
@@ -97,6 +101,7 @@ weighted_mean = Monoid(
         arity=(2, 2),
         compiles_for="",
     ),
+    to_group=_exact_of,
     doc="""The mean of the first column, in which a row counts as much as the second column says.
 
     Rows with a null in either column are skipped. Null where the weights add up to 0. NaN in either column

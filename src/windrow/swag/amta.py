@@ -67,6 +67,9 @@ class AMTA(MonoidTree):
         self._r0, self._r1, stack, self._is_stale = state[3:]
         self._stack = list(stack)
 
+    def _backup(self) -> dict[str, Any]:
+        return {**super()._backup(), "_stack": self._stack.copy()}
+
     def _level_end(self, level: int) -> int:
         return ((self._end + 1) >> level) - 1
 
@@ -123,51 +126,47 @@ class AMTA(MonoidTree):
 
     # -- evict -----------------------------------------------------------------------------------------------
 
-    def _evict(self) -> None:
+    def _evict(self, count: int) -> None:
         """[MTA] alg 6; where its line 3 finds the stack empty, the leftmost tree goes with its last leaf."""
-        stack = self._stack
-        if not stack:
-            self._skip(1)
-            return
-        front = self._front + 1
-        if front & 1:  # line 13
-            self._r0 = stack.pop()
-        else:
-            self._pop_and_push(front)
-        self._front = front
+        # [MTA] 4.2.4: a bulk eviction pays off from about log n values on
+        popped = self._pop(count) if count <= len(self._tails) else 0
+        if popped < count:
+            self._skip(count - popped)
 
-    def _pop_and_push(self, front: int) -> None:
-        """Pairs that end before leaf ``front`` go, those that begin with it come first: [MTA] alg 6 and 7."""
-        stack, store = self._stack, self.store
+    def _pop(self, count: int) -> int:
+        """Evict leaf by leaf, ``count`` or as many as the stack is for; how many. Combines come before
+        changes, so that one that raises leaves the window as it was."""
+        r0, front = self._r0, self._front
+        stack = self._stack if count == 1 else self._stack.copy()
+        while stack and front < self._front + count:
+            front += 1
+            if front & 1:  # line 13
+                r0 = stack.pop()
+            else:
+                pushed = self._pushed(front, stack[-2:-1])
+                r0 = stack[-1]  # line 3
+                stack[-2:] = pushed
+        popped = front - self._front
+        self._drop_before(front)
+        self._r0, self._stack, self._front = r0, stack, front
+        return popped
+
+    def _pushed(self, front: int, pushed: list[Any]) -> list[Any]:
+        """What the stack has in place of its last two when leaf ``front``, an even one, is the first: pairs
+        that begin with it come first in their levels. ``pushed``: the one before the last, if there is."""
         levels = (front & -front).bit_length() - 1
         if levels == 1:
-            heads = [store.get(0, front >> 1)]
+            heads = [self.store.get(0, front >> 1)]
         else:
-            heads = store.get_many([(level, front >> (level + 1)) for level in range(levels - 1, -1, -1)])
-        pushed = stack[-2:-1]
+            heads = self.store.get_many([(n, front >> (n + 1)) for n in range(levels - 1, -1, -1)])
         for _, right in heads:  # alg 7, line 4
             pushed.append(self.monoid.combine(right, pushed[-1]) if pushed else right)
-        self._r0 = stack[-1]  # alg 6, line 3
-        stack[-2:] = pushed
-        for level in range(levels):  # line 7
-            store.drop(level, front >> (level + 1))
-
-    def evict_many(self, count: int) -> None:
-        self._require(count)
-        if count <= len(self._tails):  # [MTA] 4.2.4: a bulk eviction pays off from about log n values on
-            super().evict_many(count)
-        else:
-            self._skip(count)
-            self._forget(count)
+        return pushed
 
     def _skip(self, count: int) -> None:
         """Let ``count`` leaves go, and with them the levels that end before the rest."""
-        old, front = self._front, self._front + count
-        tails = self._tails
-        for level in range(len(tails)):
-            if old >> (level + 1) == front >> (level + 1):
-                break
-            self.store.drop(level, front >> (level + 1))
+        front, tails = self._front + count, self._tails
+        self._drop_before(front)
         self._front = front
         while tails and front >> (len(tails) - 1) >= self._level_end(len(tails) - 1):
             tails.pop()

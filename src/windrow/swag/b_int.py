@@ -58,8 +58,7 @@ class BInt(FifoSwag):
         return [[None] * (capacity >> level) for level in range(capacity.bit_length())]
 
     def _insert(self, partial: Any) -> None:
-        if self._window is not None:
-            self._to_plain()
+        self._expect(partial)
         front, end = self._registers
         if end - front == self._capacity:
             self._resize(2 * self._capacity)
@@ -75,19 +74,23 @@ class BInt(FifoSwag):
             ring[(end >> level) % len(ring)] = interval
         self._registers = front, end + 1
 
-    def _evict(self) -> None:
+    def _evict(self, count: int) -> None:
         if self._window is not None:
             self._to_plain()
-        front, end = self._registers
-        # all intervals that begin here are in the window no longer
-        for level, ring in enumerate(self._rings):
-            if front & ((1 << level) - 1):
-                break
-            ring[(front >> level) % len(ring)] = None
-        front += 1
-        self._registers = front, end
-        if self._capacity > _SMALLEST and end - front <= self._capacity // 4:
-            self._resize(self._capacity // 2)
+        for _ in range(count):
+            front, end = self._registers
+            # all intervals that begin here are in the window no longer
+            for level, ring in enumerate(self._rings):
+                if front & ((1 << level) - 1):
+                    break
+                ring[(front >> level) % len(ring)] = None
+            front += 1
+            self._registers = front, end
+            if self._capacity > _SMALLEST and end - front <= self._capacity // 4:
+                self._resize(self._capacity // 2)
+
+    def _backup(self) -> dict[str, Any]:
+        return {**super()._backup(), "_rings": [ring.copy() for ring in self._rings]}
 
     def _partial(self) -> Any:
         """The sum of the intervals that the window splits into, found from both ends inwards."""

@@ -1,9 +1,10 @@
 """The protocol that all sliding-window aggregators share ([DABA] 2.1, the SWAG data type).
 
 A window is a queue of values with an aggregate: ``insert`` at the back, ``evict`` at the front, ``query``
-for the aggregate in window order. A subclass implements ``_insert``, ``_evict``, ``_partial`` and ``_clear``
-on partials; this
-class lifts inputs, lowers results, counts, keeps track of nulls, and feeds batches through (``roll``).
+for the aggregate in window order. A subclass implements ``_insert``, ``_evict`` and ``_partial`` on partials;
+this class lifts inputs, lowers results, counts, keeps track of nulls, and feeds batches through (``roll``).
+
+Invariant: an operation whose combine raises leaves the window as it was, and can be repeated.
 
 Nulls take a place in the window but add nothing. Where they are is kept here, by position, so that no
 algorithm needs to know about them and a window without nulls pays nothing.
@@ -11,8 +12,9 @@ algorithm needs to know about them and a window without nulls pays nothing.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from typing import Any, ClassVar
 
@@ -56,7 +58,8 @@ class Swag:
     def _insert(self, partial: Any) -> None:
         raise NotImplementedError
 
-    def _evict(self) -> None:
+    def _evict(self, count: int) -> None:
+        """Evict this many values, at least one: all of them, or none if combine raises."""
         raise NotImplementedError
 
     def _partial(self) -> Any:
@@ -102,15 +105,15 @@ class Swag:
             raise EmptyWindow(
                 f"evict from an empty {type(self).__name__}: insert before you evict, or test len()"
             )
-        self._evict()
+        self._evict(1)
         self._forget(1)
 
     def evict_many(self, count: int) -> None:
         """Remove the ``count`` oldest values."""
         self._require(count)
-        for _ in range(count):
-            self._evict()
-            self._forget(1)
+        if count:
+            self._evict(count)
+            self._forget(count)
 
     def query(self) -> Any:
         """The lowered result for the values in the window."""
@@ -151,7 +154,7 @@ class Swag:
         from windrow.compile.columns import rows_of, shaped_like
 
         rows = rows_of(values, self.monoid)
-        with naming_row(row_number):
+        with naming_row(row_number), self._atomically():
             results = self._roll_plainly(rows, size)
         return shaped_like(values, self.monoid, out)(results, None)
 
@@ -196,7 +199,7 @@ class Swag:
         rows = rows_of(values, self.monoid)
         moments = times.tolist() if hasattr(times, "tolist") else list(times)
         self._check_times(moments, len(rows), size)
-        with naming_row(row_number):
+        with naming_row(row_number), self._atomically():
             results = self._roll_time_plainly(moments, rows, size)
         return shaped_like(values, self.monoid)(results, None)
 
@@ -213,12 +216,15 @@ class Swag:
             with loop:
                 self.evict_many(expired)
                 for loop.place in range(first, last):
-                    self.insert(*rows[loop.place])
-                    self._times.append(moment)
+                    self._insert_at_end(moment, rows[loop.place])
                 loop.place = first
                 results.extend([self.query()] * (last - first))
             first = last
         return results
+
+    def _insert_at_end(self, moment: Any, row: tuple[Any, ...]) -> None:
+        self.insert(*row)
+        self._times.append(moment)
 
     def _expired(self, moment: Any, size: Any) -> int:
         """How many values are too old at a moment."""
@@ -248,6 +254,24 @@ class Swag:
     def _times_kept(self) -> Any:
         """The times of the values in the window, or nothing where it is not used by time."""
         return self._times
+
+    # -- all or nothing
+    # --------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _atomically(self) -> Iterator[None]:
+        """Several steps that are one operation: if one raises, the window is as it was before them."""
+        backup = self._backup()
+        try:
+            yield
+        except BaseException:
+            vars(self).update(backup)
+            raise
+
+    def _backup(self) -> dict[str, Any]:
+        """The attributes of the window as it is; those that change in place are copied."""
+        queues = {"_null_positions": self._null_positions.copy(), "_times": self._times.copy()}
+        return {**vars(self), **queues}
 
     # -- helpers for subclasses
     # ------------------------------------------------------------------------------------

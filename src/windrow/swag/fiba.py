@@ -59,13 +59,29 @@ class FiBA(TreeWindow):
 
     def insert(self, *value: Any) -> None:
         """Add a value behind all others, at the youngest time + 1 (the first at 0)."""
+        self.insert_at(self._time_behind(), *value)
+
+    def insert_partial(self, partial: Any) -> None:
+        """Add what several values were combined to, as one value, at the youngest time + 1 (the first at 0).
+
+        >>> import windrow as wr
+        >>> from windrow.swag.fiba import FiBA
+        >>> window = FiBA(wr.sum)
+        >>> window.insert_at(5, 1)
+        >>> window.insert_partial(7)
+        >>> window.query(), window.youngest
+        (8, 6)
+        """
+        self._insert_entry(self._time_behind(), partial, 0)
+
+    def _time_behind(self) -> Any:
         try:
-            time = self.youngest + 1 if self._size else 0
+            return self.youngest + 1 if self._size else 0
         except TypeError:
             raise TypeError(
-                f"insert() adds 1 to the last time, {self.youngest!r}, which is not a number: use insert_at()"
+                f"FiBA adds 1 to the last time, {self.youngest!r}, which is not a number: use insert_at(), or "
+                f"numbers for times"
             ) from None
-        self.insert_at(time, *value)
 
     def insert_at(self, time: Any, *value: Any) -> None:
         """Add a value at its place in time, behind those of equal time.
@@ -79,12 +95,15 @@ class FiBA(TreeWindow):
         ('new', 5)
         """
         _check_time(time)
-        lifted, null = self._lifted(value)
+        self._insert_entry(time, *self._lifted(value))
+
+    def _insert_entry(self, time: Any, partial: Any, null: int) -> None:
+        self._refresh()
         try:
-            arguments = self._form.typed_time(time), self._form.typed_partial(lifted, null), null
+            arguments = self._form.typed_time(time), self._form.typed_partial(partial, null), null
         except Unfit:
             self._to_plain()
-            arguments = time, lifted, null
+            arguments = time, partial, null
         self._form.reserve(1)
         self._run(insertion, *arguments)
         self._settle_plain([time])
@@ -135,6 +154,7 @@ class FiBA(TreeWindow):
     def _insert_lifted(self, times: list[Any], lifted: list[tuple[Any, int]]) -> None:
         if not times:
             return
+        self._refresh()
         order = sorted(range(len(times)), key=times.__getitem__)
         moments = [times[i] for i in order]
         self._fill([*moments], [lifted[i][0] for i in order], [lifted[i][1] for i in order])
@@ -273,8 +293,8 @@ class FiBA(TreeWindow):
         from windrow.compile.columns import shaped_like
 
         moments, rows = self._plain_batch(times, values)
-        self._to_plain()
-        with naming_row(row_number):
+        with naming_row(row_number), self._atomically():
+            self._to_plain()
             results = self._roll_unordered_plainly(moments, rows, size)
         return shaped_like(values, self.monoid)(results, None)
 

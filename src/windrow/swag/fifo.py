@@ -9,8 +9,9 @@ nothing is recomputed.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -55,6 +56,7 @@ class FifoSwag(Swag):
         self._registers: Any = self.start(self._identity)
         self._queue = ChunkedArrayQueue()
         self._window: NativeWindow | None = None
+        #: the largest magnitude of an integer in the partial of a value, where partials add integers up
         self._largest_integer = 0
 
     @classmethod
@@ -66,17 +68,42 @@ class FifoSwag(Swag):
     # -------------------------------------------------------------------------
 
     def _insert(self, partial: Any) -> None:
-        if self._window is not None:
-            self._to_plain()
+        self._expect(partial)
         self._registers = self._steps.insert(
             self._queue, _PLAIN_MASK, self._identity, self._registers, partial
         )
 
-    def _evict(self) -> None:
+    def _expect(self, partial: Any) -> None:
+        """Be in plain form for a partial, and remember how large its integers are."""
         if self._window is not None:
             self._to_plain()
-        self._registers = self._steps.evict(self._queue, _PLAIN_MASK, self._identity, self._registers)
-        self._queue.release(self._registers[0] * self.slots)
+        if self.monoid.adds_integers:
+            members = partial if isinstance(partial, tuple) else (partial,)
+            integers = (abs(member) for member in members if isinstance(member, int))
+            self._largest_integer = max(self._largest_integer, max(integers, default=0))
+
+    def _evict(self, count: int) -> None:
+        if self._window is not None:
+            self._to_plain()
+        evict, queue, registers = self._steps.evict, self._queue, self._registers
+        if count == 1 and not self._flips:
+            registers = evict(queue, _PLAIN_MASK, self._identity, registers)
+        else:
+            with queue.watched():
+                for _ in range(count):
+                    registers = evict(queue, _PLAIN_MASK, self._identity, registers)
+        self._registers = registers
+        queue.release(registers[0] * self.slots)
+
+    @property
+    def _flips(self) -> bool:
+        """Whether the next eviction writes sums before it has made them all; no other step does."""
+        return False
+
+    @contextlib.contextmanager
+    def _atomically(self) -> Iterator[None]:
+        with self._queue.watched(), super()._atomically():
+            yield
 
     def _partial(self) -> Any:
         if self._window is not None:

@@ -2,17 +2,22 @@
 
 The leaves are a circular buffer of values; node v has children 2v and 2v + 1, the root is node 1, and each
 inner node holds the aggregate of its leaves ([RA] eq 4.1). Free leaves hold a mark that combine never sees.
-Inserts and evictions only write leaves and remember them; a query first updates all their ancestors, level
-by level, so that m changes cost at most m(1 + ceil(log2(n/m))) combines ([RA] theorem 4.2). A buffer that
-wraps around is *inverted*: its result is suffix + prefix.
+Inserts, evictions and resizes only write leaves and remember them; a query first updates all their ancestors,
+level by level, so that m changes cost at most m(1 + ceil(log2(n/m))) combines ([RA] theorem 4.2). A buffer
+that wraps around is *inverted*: its result is suffix + prefix.
 
 Values may also be removed from the middle (``remove``), which leaves holes. A full buffer is compacted if at
-most 3/4 of it is in use and doubled otherwise; it is halved when less than 1/4 is in use. Source: [RA]
-algorithms 1-3, sections 4.3 and 5.1.
+most 3/4 of it is in use and doubled otherwise; it is halved when less than 1/4 is in use. A resize moves all
+leaves, so that the query after it makes the whole tree anew.
+
+Invariant: an inner node is the aggregate of its leaves, or one of these leaves has changed. Only queries
+combine, and one that raises leaves the changes to the next. Source: [RA] algorithms 1-3, sections 4.3 and
+5.1.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,10 +63,11 @@ class FlatFAT(FifoSwag):
             raise ValueError(f"capacity {capacity}: give a power of two")
         self._smallest = self._capacity = capacity
         self._tree: list[Any] = [HOLE] * (2 * capacity)
-        #: which value of the stream a leaf holds, counted from 0: rising from front to end
-        self._ordinals: list[int] = [0] * capacity
-        self._ordinal = 0
-        self._changed: list[int] = []
+        #: of the positions that compaction has moved: which value of the stream is there, counted from 0; all
+        #: others hold the one of their own number
+        self._ordinals: dict[int, int] = {}
+        #: slots of leaves that have changed since their ancestors were updated
+        self._changed: set[int] = set()
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:
@@ -75,24 +81,21 @@ class FlatFAT(FifoSwag):
     # ---------------------------------------------------------------------------------------------------
 
     def _insert(self, partial: Any) -> None:
-        if self._window is not None:
-            self._to_plain()
+        self._expect(partial)
         front, end = self._registers
         if end - front == self._capacity:
             # [RA] 5.1.1: compact if at most 3/4 is in use, else double
             self._resize(self._capacity if 4 * self._size <= 3 * self._capacity else 2 * self._capacity)
             front, end = self._registers
-        slot = end & (self._capacity - 1)
-        self._put(slot, partial)
-        self._ordinals[slot] = self._ordinal
-        self._ordinal += 1
+        self._put(end, partial)
         self._registers = front, end + 1
 
-    def _evict(self) -> None:
+    def _evict(self, count: int) -> None:
         if self._window is not None:
             self._to_plain()
-        self._put(self._registers[0] & (self._capacity - 1), HOLE)
-        self._skip_holes(self._registers[0] + 1)
+        for _ in range(count):
+            self._put(self._registers[0], HOLE)
+            self._skip_holes()
 
     def remove(self, ordinal: int) -> None:
         """Remove the value that was the ``ordinal``-th to be inserted, counting from 0: the window need not
@@ -100,36 +103,43 @@ class FlatFAT(FifoSwag):
         if self._window is not None:
             self._to_plain()
         position = self._position(ordinal)
-        self._put(position & (self._capacity - 1), HOLE)
+        if self._times:
+            older = sum(self._leaf(p) is not HOLE for p in range(self._registers[0], position))
+            if older < len(self._times):
+                del self._times[older]
         if position in self._null_positions:
             self._null_positions.remove(position)
-        if position == self._registers[0]:
-            self._skip_holes(position + 1)
-        self._forget(1)
+        self._put(position, HOLE)
+        self._skip_holes()
+        self._size -= 1
+        self._settle()
 
     def _position(self, ordinal: int) -> int:
         low, end = self._registers
-        mask = self._capacity - 1
         high = end
         while low < high:
             middle = (low + high) // 2
-            if self._ordinals[middle & mask] < ordinal:
+            if self._ordinals.get(middle, middle) < ordinal:
                 low = middle + 1
             else:
                 high = middle
-        slot = low & mask
-        if low == end or self._ordinals[slot] != ordinal or self._tree[self._capacity + slot] is HOLE:
+        if low == end or self._ordinals.get(low, low) != ordinal or self._leaf(low) is HOLE:
             raise KeyError(f"value number {ordinal} is not in the window")
         return low
 
-    def _put(self, slot: int, partial: Any) -> None:
-        self._tree[self._capacity + slot] = partial
-        self._changed.append(slot)
+    def _leaf(self, position: int) -> Any:
+        return self._tree[self._capacity + (position & (self._capacity - 1))]
 
-    def _skip_holes(self, front: int) -> None:
+    def _put(self, position: int, partial: Any) -> None:
+        slot = position & (self._capacity - 1)
+        self._tree[self._capacity + slot] = partial
+        self._changed.add(slot)
+
+    def _skip_holes(self) -> None:
         """Let the front be the oldest value again."""
-        end, mask = self._registers[1], self._capacity - 1
-        while front < end and self._tree[self._capacity + (front & mask)] is HOLE:
+        front, end = self._registers
+        while front < end and self._leaf(front) is HOLE:
+            self._ordinals.pop(front, None)
             front += 1
         self._registers = front, end
 
@@ -138,43 +148,50 @@ class FlatFAT(FifoSwag):
 
     def _forget(self, count: int) -> None:
         super()._forget(count)
+        self._settle()
+
+    def _settle(self) -> None:
+        """After values have left: the front that holes leave, and a tree that is not too large."""
         self._evicted = self._registers[0]
         while self._null_positions and self._null_positions[0] < self._evicted:
             self._null_positions.popleft()
-        if 4 * self._size < self._capacity and self._capacity > self._smallest:
-            self._resize(self._capacity // 2)
+        capacity = self._capacity
+        while 4 * self._size < capacity and capacity > self._smallest:
+            capacity //= 2
+        if capacity < self._capacity:
+            self._resize(capacity)
 
     def _resize(self, capacity: int) -> None:
         """Copy the values into a tree of this capacity, without holes; equal capacity: compact. [RA]
         algorithm 1."""
         front, end = self._registers
-        mask = self._capacity - 1
-        nulls = set(self._null_positions)
-        live = [p for p in range(front, end) if self._tree[self._capacity + (p & mask)] is not HOLE]
-        kept = [(self._tree[self._capacity + (p & mask)], self._ordinals[p & mask], p in nulls) for p in live]
-        front = end - len(kept)
-        self._capacity = capacity
-        self._tree = [HOLE] * (2 * capacity)
-        self._ordinals = [0] * capacity
-        self._null_positions.clear()
-        for position, (partial, ordinal, is_null) in enumerate(kept, front):
-            slot = position & (capacity - 1)
-            self._tree[capacity + slot] = partial
-            self._ordinals[slot] = ordinal
-            if is_null:
-                self._null_positions.append(position)
+        live = [p for p in range(front, end) if self._leaf(p) is not HOLE]
+        leaves = [self._leaf(p) for p in live]
+        front = end - len(live)
+        nulls, ordinals = set(self._null_positions), self._ordinals
+        self._null_positions = deque(new for new, old in enumerate(live, front) if old in nulls)
+        self._ordinals = {
+            new: ordinals.get(old, old) for new, old in enumerate(live, front) if ordinals.get(old, old) != new
+        }
+        self._fill(capacity, front, leaves)
         self._registers = front, end
         self._evicted = front
-        self._changed.clear()
-        self._update(range(capacity // 2, capacity))
+
+    def _fill(self, capacity: int, front: int, leaves: Iterable[Any]) -> None:
+        """Make a tree of these leaves, from position ``front`` on, whose inner nodes a query computes."""
+        self._capacity = capacity
+        self._tree = [HOLE] * (2 * capacity)
+        self._changed = set()
+        for position, leaf in enumerate(leaves, front):
+            self._put(position, leaf)
 
     def _update(self, nodes: Iterable[int]) -> None:
         """Recompute inner nodes and all above them, level by level. [RA] algorithm 2, lines 3-9."""
-        work = [v for v in nodes if v >= 1]
+        work = sorted(v for v in nodes if v >= 1)
         while work:
             for v in work:
                 self._tree[v] = self._joined(self._tree[2 * v], self._tree[2 * v + 1])
-            work = list(dict.fromkeys(v // 2 for v in work if v > 1))
+            work = sorted({v // 2 for v in work if v > 1})
 
     def _joined(self, a: Any, b: Any) -> Any:
         if a is HOLE:
@@ -189,7 +206,7 @@ class FlatFAT(FifoSwag):
         if self._window is not None:
             self._to_plain()
         if self._changed:
-            self._update(dict.fromkeys((self._capacity + slot) // 2 for slot in self._changed))
+            self._update({(self._capacity + slot) // 2 for slot in self._changed})
             self._changed.clear()
 
     def _partial(self) -> Any:
@@ -257,7 +274,8 @@ class FlatFAT(FifoSwag):
         """
         if not 0 <= low <= high <= self._size:
             raise IndexError(f"values {low} to {high} of {self._size}: give 0 <= low <= high <= len()")
-        self.flush()
+        if self._window is not None:
+            self._to_plain()
         front, end = self._registers
         if end - front != self._size:
             self._resize(self._capacity)
@@ -267,7 +285,12 @@ class FlatFAT(FifoSwag):
             return None
         if nulls == high - low:
             return self.monoid.empty_result()
+        self.flush()
         return self.monoid.lower(self._between(front + low, front + high))
+
+    def _backup(self) -> dict[str, Any]:
+        copies = {"_tree": self._tree.copy(), "_changed": self._changed.copy()}
+        return {**super()._backup(), **copies, "_ordinals": self._ordinals.copy()}
 
     def check_invariants(self) -> None:
         """Every inner node is the aggregate of its children; the live leaves are those of the window ([RA]
@@ -292,11 +315,8 @@ class FlatFAT(FifoSwag):
         if self._registers[1] - self._registers[0] != self._size:
             self._resize(self._capacity)
         tree = self._neutral_tree(capacity, form, form.layout.partial_dtype)
-        mask = self._capacity - 1
         for position in range(*self._registers):
-            tree[capacity + (position & (capacity - 1))] = form.to_native(
-                self._tree[self._capacity + (position & mask)]
-            )
+            tree[capacity + (position & (capacity - 1))] = form.to_native(self._leaf(position))
         build_tree(tree, np.int64(capacity), form)
         return tree
 
@@ -322,15 +342,8 @@ class FlatFAT(FifoSwag):
         plain = window.native.to_plain
         front, end = self._registers
         capacity = self._smallest
-        while capacity < max(end - front, 1):
+        while capacity < end - front:
             capacity *= 2
-        self._capacity = capacity
-        self._tree = [HOLE] * (2 * capacity)
-        self._ordinals = [0] * capacity
-        self._ordinal = end
-        for position in range(front, end):
-            slot = position & (capacity - 1)
-            self._tree[capacity + slot] = plain(window.ring[window.mask + 1 + (position & window.mask)])
-            self._ordinals[slot] = position
-        self._changed.clear()
-        self._update(range(capacity // 2, capacity))
+        self._ordinals = {position: n for position, n in self._ordinals.items() if position >= front}
+        leaves = (window.ring[window.mask + 1 + (p & window.mask)] for p in range(front, end))
+        self._fill(capacity, front, map(plain, leaves))

@@ -140,8 +140,11 @@ class FOA(Swag):
     def _insert(self, partial: Any) -> None:
         self._version = insert(self.monoid, partial, self._version)
 
-    def _evict(self) -> None:
-        self._version = evict(self.monoid, self._version)
+    def _evict(self, count: int) -> None:
+        version = self._version
+        for _ in range(count):
+            version = evict(self.monoid, version)
+        self._version = version
 
     def _partial(self) -> Any:
         return query(self.monoid, self._version)

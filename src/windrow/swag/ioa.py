@@ -66,9 +66,15 @@ class IOA(Swag):
         agg = partial if back is None else self.monoid.combine(back.agg, partial)
         self._step(self._front, Cell(partial, agg, back))
 
-    def _evict(self) -> None:
-        assert self._front is not None
-        self._step(self._tail(self._front), self._back)
+    def _evict(self, count: int) -> None:
+        lists = self._front, self._next, self._back
+        try:
+            for _ in range(count):
+                assert self._front is not None
+                self._step(self._tail(self._front), self._back)
+        except BaseException:
+            self._front, self._next, self._back = lists
+            raise
 
     def _partial(self) -> Any:
         front, back = self._front, self._back

@@ -53,6 +53,9 @@ class LogMTA(MonoidTree):
         super()._restore(state)
         self._heads = list(state[3])
 
+    def _backup(self) -> dict[str, Any]:
+        return {**super()._backup(), "_heads": self._heads.copy()}
+
     def _level_end(self, level: int) -> int:
         return ((self._end - 1) >> level) + 1
 
@@ -114,15 +117,6 @@ class LogMTA(MonoidTree):
 
     # -- evict -----------------------------------------------------------------------------------------------
 
-    def _evict(self) -> None:
-        self._advance(self._front + 1)
-
-    def evict_many(self, count: int) -> None:
-        self._require(count)
-        if count:
-            self._advance(self._front + count)
-            self._forget(count)
-
     def _find(self, policy: Policy) -> int:
         """[MTA] alg 2, lines 2-20; its lines 11 and 16 mean one running value, here ``old``."""
         total = self._partial()
@@ -142,18 +136,16 @@ class LogMTA(MonoidTree):
                     return self._end
         return position
 
-    def _advance(self, front: int) -> None:
-        """Let leaf ``front`` be the first: [MTA] alg 2, lines 21-27."""
+    def _evict(self, count: int) -> None:
+        """[MTA] alg 2, lines 21-27."""
+        front = self._front + count
         levels = 0
         if front < self._end:
             levels = 1
             while ((self._end - 1) >> (levels - 1)) - (front >> (levels - 1)) > 1:
                 levels += 1
         heads = self._first_branch(front, levels)
-        for level in range(len(self._tails)):
-            if self._front >> (level + 1) == front >> (level + 1):
-                break
-            self.store.drop(level, front >> (level + 1))  # line 5
+        self._drop_before(front)  # line 5
         self._heads = heads
         del self._tails[levels:]
         self._front = front

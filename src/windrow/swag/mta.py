@@ -15,7 +15,8 @@ last pair its right side; no pair lacks both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from windrow.state.levels import Key, LevelStore, MemoryLevels
@@ -88,6 +89,16 @@ class MonoidTree(Swag):
         self._front, self._end, tails = state[:3]
         self._tails = [list(tail) for tail in tails]
 
+    @contextlib.contextmanager
+    def _atomically(self) -> Iterator[None]:
+        """Pairs dropped from any other store than that in memory are gone: there each step stays."""
+        with super()._atomically() if isinstance(self.store, MemoryLevels) else contextlib.nullcontext():
+            yield
+
+    def _backup(self) -> dict[str, Any]:
+        tails = [tail.copy() for tail in self._tails]
+        return {**super()._backup(), "_tails": tails, "store": self.store.copy()}  # type: ignore[attr-defined]
+
     def _level_end(self, level: int) -> int:
         """The position after the last node of a level."""
         raise NotImplementedError
@@ -118,6 +129,13 @@ class MonoidTree(Swag):
             self._tails[key[0]] if at_hand else next(stored)
             for key, at_hand in zip(keys, is_last, strict=True)
         ]
+
+    def _drop_before(self, front: int) -> None:
+        """Give up the pairs that end before a leaf."""
+        for level in range(len(self._tails)):
+            if self._front >> (level + 1) == front >> (level + 1):
+                break
+            self.store.drop(level, front >> (level + 1))
 
     def _node(self, level: int, position: int) -> Any:
         if position >> 1 == (self._level_end(level) - 1) >> 1:

@@ -81,24 +81,22 @@ class StoredTree(MonoidTree):
     def insert(self, *value: Any) -> None:
         self._before()
         super().insert(*value)
-        if self._durability == "each":
-            self.flush(sync=False)
+        self._after()
+
+    def insert_partial(self, partial: Any) -> None:
+        self._before()
+        super().insert_partial(partial)
+        self._after()
 
     def evict(self) -> None:
         self._before()
         super().evict()
-        if self._durability == "each":
-            self.flush(sync=False)
+        self._after()
 
     def evict_many(self, count: int) -> None:
         self._before()
-        try:
-            super().evict_many(count)
-        except Exception as error:
-            self._name(error)
-            raise
-        if self._durability == "each":
-            self.flush(sync=False)
+        super().evict_many(count)
+        self._after()
 
     def evict_while(self, policy: Policy) -> int:
         self._before()
@@ -120,9 +118,9 @@ class StoredTree(MonoidTree):
             self._name(error)
             raise
 
-    def _evict(self) -> None:
+    def _evict(self, count: int) -> None:
         try:
-            super()._evict()
+            super()._evict(count)
         except Exception as error:
             self._name(error)
             raise
@@ -151,6 +149,12 @@ class StoredTree(MonoidTree):
         with self._comparing():
             return super()._roll_time_plainly(times, rows, size)
 
+    def _insert_at_end(self, moment: Any, row: tuple[Any, ...]) -> None:
+        self._before()
+        super().insert(*row)
+        self._times.append(moment)  # before a checkpoint, which has both or neither
+        self._after()
+
     @contextlib.contextmanager
     def _comparing(self) -> Iterator[None]:
         try:
@@ -169,6 +173,10 @@ class StoredTree(MonoidTree):
                 self._levels.checkpoint(self._keys.manifest, self._manifest())
             elif self._durability == "flush":
                 self._levels.spill(self._keys.spilled)
+
+    def _after(self) -> None:
+        if self._durability == "each":
+            self.flush(sync=False)
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -3,13 +3,15 @@
 Elements lie in fixed-size chunks. A pointer is an integer position: its high bits name the chunk, its low
 bits the slot, so that ``p + 1``, ``p - 1``, comparison, reading and writing are constant time. Writing at a
 position whose chunk does not exist makes the chunk; ``release`` gives back chunks that lie wholly before the
-front.
+front. What is written while the queue is ``watched`` can be undone, at a cost of what was written.
 
 The only cost that is not strictly constant is the directory of chunks, one entry for 512 elements.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["ChunkedArrayQueue"]
@@ -31,11 +33,13 @@ class ChunkedArrayQueue:
     1
     """
 
-    __slots__ = ("_directory", "_first")
+    __slots__ = ("_directory", "_first", "_overwritten")
 
     def __init__(self, front: int = 0) -> None:
         self._directory: dict[int, list[Any]] = {}
         self._first = front >> _BITS
+        #: what lay at the positions that were written to since the queue is watched; None: it is not
+        self._overwritten: dict[int, Any] | None = None
 
     def __getitem__(self, position: int) -> Any:
         return self._directory[position >> _BITS][position & _LOW]
@@ -44,14 +48,42 @@ class ChunkedArrayQueue:
         chunk = self._directory.get(position >> _BITS)
         if chunk is None:
             chunk = self._directory[position >> _BITS] = [None] * _SLOTS
+        if self._overwritten is not None:
+            self._overwritten.setdefault(position, chunk[position & _LOW])
         chunk[position & _LOW] = value
 
     def release(self, front: int) -> None:
-        """Free the chunks before the one that holds ``front``."""
+        """Free the chunks before the one that holds ``front``; not while the queue is watched."""
         number = front >> _BITS
-        while self._first < number:
+        while self._overwritten is None and self._first < number:
             self._directory.pop(self._first, None)
             self._first += 1
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Undo what is written in here if that raises.
+
+        >>> queue = ChunkedArrayQueue()
+        >>> queue[7] = "a"
+        >>> with contextlib.suppress(KeyError), queue.watched():
+        ...     queue[7] = "b"
+        ...     raise KeyError
+        >>> queue[7]
+        'a'
+        """
+        if self._overwritten is not None:  # whoever watches already undoes this, too
+            yield
+            return
+        overwritten = self._overwritten = {}
+        try:
+            yield
+        except BaseException:
+            self._overwritten = None
+            for position, value in overwritten.items():
+                self[position] = value
+            raise
+        finally:
+            self._overwritten = None
 
     @property
     def chunks(self) -> int:

@@ -68,9 +68,31 @@ class SubtractOnEvict(FifoSwag):
                 f"{given.name} has no inverse, so nothing can be subtracted on evict; use DABALite or "
                 f"TwoStacksLite"
             )
+        self._given = given
         if given.group is not None:
             given = given.group.with_rules(given.nulls, given.nan)
         super().__init__(given)
+
+    def insert_partial(self, partial: Any) -> None:
+        """Add what several values were combined to, as one value: a partial of the aggregate, or one that
+        ``query_partial()`` gives here.
+
+        >>> import windrow as wr
+        >>> window = wr.swag.SubtractOnEvict(wr.sum)
+        >>> window.insert_partial(7)
+        >>> window.insert(1)
+        >>> window.query()
+        8
+        """
+        given, own = self._given, self.monoid.identity
+        if given.group is not None and not (isinstance(partial, tuple) and len(partial) == len(own)):
+            if given.to_group is None:
+                raise TypeError(
+                    f"SubtractOnEvict cannot subtract from the partial {partial!r} of {given.name}: pass what "
+                    f"query_partial() of another SubtractOnEvict gives, or use DABALite or TwoStacksLite"
+                )
+            partial = given.to_group(partial)
+        super().insert_partial(partial)
 
     @classmethod
     def _make_operations(cls, jit: Callable[..., Any], functions: Any) -> Operations:

@@ -66,6 +66,10 @@ class TwoStacks(FifoSwag):
     def start(identity: Any) -> tuple[Any, ...]:
         return 0, 0, 0
 
+    @property
+    def _flips(self) -> bool:
+        return bool(self._registers[0] == self._registers[2])
+
     def check_invariants(self) -> None:
         super().check_invariants()
         front, end, back = self._registers

@@ -121,6 +121,10 @@ class TwoStacksLite(FifoSwag):
     def start(identity: Any) -> tuple[Any, ...]:
         return 0, 0, 0, identity
 
+    @property
+    def _flips(self) -> bool:
+        return bool(self._registers[0] == self._registers[2])
+
     def check_invariants(self) -> None:
         super().check_invariants()
         front, end, back, _ = self._registers

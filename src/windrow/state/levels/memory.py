@@ -63,6 +63,12 @@ class _Queue:
         #: of the chunks held, in order; those before the head's are dead and wait to be freed
         self.numbers: deque[int] = deque()
 
+    def copy(self) -> _Queue:
+        """With the same chunks: a pair is never overwritten."""
+        twin = _Queue()
+        twin.head, twin.chunks, twin.numbers = self.head, self.chunks.copy(), self.numbers.copy()
+        return twin
+
     def open(self, number: int) -> list[Pair | None]:
         self.free(_FREED_AT_ONCE)
         chunk: list[Pair | None] = [None] * _SLOTS
@@ -135,6 +141,12 @@ class MemoryLevels:
             queue.head = before
             if queue.numbers and queue.numbers[0] < before >> _BITS:
                 queue.free(_FREED_AT_ONCE)
+
+    def copy(self) -> MemoryLevels:
+        """The levels as they are: they keep what is dropped from now on."""
+        twin = MemoryLevels()
+        twin._queues = [queue.copy() for queue in self._queues]
+        return twin
 
     def sweep(self) -> None:
         """Free all that was dropped, now: takes as long as there is to free."""

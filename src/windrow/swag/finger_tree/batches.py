@@ -20,7 +20,7 @@ from windrow.swag.finger_tree.evict import eviction
 from windrow.swag.finger_tree.forms import Unfit
 from windrow.swag.finger_tree.front import front_steps
 from windrow.swag.finger_tree.insert import insertion
-from windrow.swag.finger_tree.layout import NULL_COUNT, SIZE, Tree, room_in
+from windrow.swag.finger_tree.layout import NULL_COUNT, SIZE, room_in
 from windrow.swag.finger_tree.native import NativeForm, native_input, native_times
 from windrow.swag.finger_tree.query import query
 from windrow.swag.native.drivers import Jit
@@ -79,7 +79,7 @@ def bulk_insert(window: FiBA, times: Any, values: Any) -> bool:
     form, moments, columns = entered
     if len(moments) == 0:
         return True
-    before = _backup(form)
+    before = None if form.functions.monoid.builtin else form.saved()  # windrow's own functions do not raise
     try:
         for batch, count in form.batches_of(moments, columns):
             form.reserve(count)
@@ -87,17 +87,10 @@ def bulk_insert(window: FiBA, times: Any, values: Any) -> bool:
     except Exception:
         if before is None:
             raise
-        form.tree, form.capacity = before
+        form.restore(before)
         window._to_plain()
         return False
     return True
-
-
-def _backup(form: NativeForm) -> tuple[Tree, int] | None:
-    """What is needed to undo a batch if a user's function raises; windrow's own do not."""
-    if form.functions.monoid.builtin:
-        return None
-    return Tree(*(buffer.copy() for buffer in form.tree)), form.capacity
 
 
 # -- a rolling window over rows in any order
@@ -157,13 +150,13 @@ def roll_unordered(window: FiBA, times: Any, values: Any, size: Any) -> Any:
     span = _span(size, form.clock)
     if span is None:
         return None
-    before = _backup(form)
+    before = None if form.functions.monoid.builtin else form.saved()  # windrow's own functions do not raise
     try:
         results = _run(form, form.raw_times(moments), span, columns)
     except Exception:
         if before is None:
             raise
-        form.tree, form.capacity = before
+        form.restore(before)
         window._to_plain()
         return None
     return shaped_like(values, window.monoid)(*_nulled(window, *results))

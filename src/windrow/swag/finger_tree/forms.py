@@ -124,6 +124,13 @@ class Form:
         self.tree = self._buffers(self.capacity)
         node_steps(interpret, mu).clear(self.tree)
 
+    def saved(self) -> tuple[Tree, int]:
+        """What ``restore`` needs to bring back the tree as it is now."""
+        return Tree(*(buffer.copy() for buffer in self.tree)), self.capacity
+
+    def restore(self, saved: tuple[Tree, int]) -> None:
+        self.tree, self.capacity = saved
+
     def _buffers(self, capacity: int) -> Tree:
         raise NotImplementedError
 
@@ -204,14 +211,18 @@ class PlainForm(Form):
         self._steps: dict[_Factory, Function] = {}
         #: what combine raised: the step is finished all the same, so that the nodes stay a tree
         self.failure: Exception | None = None
+        #: since then aggregates are not right, and combine is not called
+        self.is_stale = False
         super().__init__(mu)
 
     def _guarded(self, combine: Function) -> Function:
         def guarded(a: Any, b: Any) -> Any:
+            if self.is_stale:
+                return a
             try:
                 return combine(a, b)
             except Exception as error:
-                self.failure = self.failure or error
+                self.failure, self.is_stale = error, True
                 return a
 
         return guarded

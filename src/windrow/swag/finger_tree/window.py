@@ -1,15 +1,17 @@
 """A window over a finger B-tree that can change its form, and that outlives a combine that raises.
 
-In the plain form a step is finished even if combine raises, so that the nodes stay a tree; then what the
-step added is taken out again and the tree is rebuilt, in O(n), and the window is as it was. In the native
-form a batch is undone from a copy; if a single operation raises there, the window says so from then on
-rather than give a wrong result.
+In the plain form a step is finished even if combine raises, so that the nodes stay a tree. What the step
+added is then taken out again, and the window is as it was; what it evicted has gone. Either way the tree is
+*stale*: its entries are right and its aggregates are not, so that the next query or insertion makes them
+anew, in O(n). In the native form a batch is undone from a copy; if a single change raises there, the window says so from
+then on rather than give a wrong result.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from windrow.errors import AggregateError
@@ -76,21 +78,19 @@ class TreeWindow(Swag):
             return
         times, partials, nulls = self._form.entries()
         partials = [self.monoid.identity if null else p for p, null in zip(partials, nulls, strict=True)]
-        self._form = PlainForm(self.monoid, self._plain_mu)
-        if times:
-            self._fill(times, partials, nulls)
+        self._form = self._plain_of(times, partials, nulls)
+        self._form.failure = None  # the next query raises again
 
     # -- when combine raises ---------------------------------------------------------------------------------
 
-    def _run(self, step: Any, *arguments: Any) -> Any:
+    def _run(self, step: Any, *arguments: Any) -> None:
+        """Run a step that changes the tree."""
         self._check_usable()
-        form = self._form
-        if isinstance(form, PlainForm):
-            return form.run(step, *arguments)
         try:
-            return form.run(step, *arguments)
+            self._form.run(step, *arguments)
         except Exception as error:
-            self._broken = error
+            if not isinstance(self._form, PlainForm):
+                self._broken = error
             raise
 
     def _check_usable(self) -> None:
@@ -101,11 +101,32 @@ class TreeWindow(Swag):
 
     def _asked(self, step: Any, *arguments: Any) -> Any:
         """Run a step that changes nothing."""
-        found = self._run(step, *arguments)
+        self._check_usable()
+        self._refresh()
+        found = self._form.run(step, *arguments)
         if isinstance(self._form, PlainForm) and self._form.failure is not None:
-            failure, self._form.failure = self._form.failure, None
+            failure, self._form.failure, self._form.is_stale = self._form.failure, None, False
             raise failure
         return found
+
+    def _refresh(self) -> None:
+        """Make the aggregates of a stale tree anew."""
+        if isinstance(self._form, PlainForm) and self._form.is_stale:
+            fresh = self._plain_of(*self._form.entries())
+            if fresh.failure is not None:
+                raise fresh.failure
+            self._form = fresh
+
+    def _plain_of(
+        self, times: list[Any], partials: list[Any], nulls: list[int], *, is_stale: bool = False
+    ) -> PlainForm:
+        """The plain form of sorted entries."""
+        form = PlainForm(self.monoid, self._plain_mu)
+        form.is_stale = is_stale
+        if times:
+            form.reserve(len(times))
+            form.run(bulk_insertion, form.batch(times, partials, nulls), len(times))
+        return form
 
     def _settle_plain(self, added: Iterable[Any]) -> None:
         """If combine raised in the last step, take back what that added, the last of each time, and raise."""
@@ -114,21 +135,28 @@ class TreeWindow(Swag):
             return
         failure, form.failure = form.failure, None
         surplus = Counter(added)
-        entries = list(zip(*form.entries(), strict=True))
-        kept = [entry for entry in reversed(entries) if not _take(surplus, entry[0])]
-        self._form = form = PlainForm(self.monoid, form.mu)
-        if kept:
-            times, partials, nulls = map(list, zip(*reversed(kept), strict=True))
-            self._fill(times, partials, nulls)
-        self._size = len(form)
-        if form.failure is not None:
-            self._broken = form.failure
-        if added or self._broken:
+        if surplus:
+            entries = zip(*form.entries(), strict=True)
+            kept = [entry for entry in reversed([*entries]) if not _take(surplus, entry[0])]
+            columns = zip(*reversed(kept), strict=True) if kept else ((), (), ())
+            self._form = self._plain_of(*map(list, columns), is_stale=True)
+            self._size = len(self._form)
             raise failure
+
+    @contextlib.contextmanager
+    def _atomically(self) -> Iterator[None]:
+        form, saved = self._form, self._form.saved()
+        with super()._atomically():
+            try:
+                yield
+            except BaseException:
+                form.restore(saved)
+                raise
 
     def check_invariants(self) -> None:
         """Sizes, depths, order, links, fingers, counts, and every aggregate against a brute-force fold."""
         assert self._size == len(self._form)
+        self._refresh()
         check_tree(self._form.plain_tree(), self.mu, self.monoid.combine, self.monoid.identity)
 
 

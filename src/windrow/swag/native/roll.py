@@ -19,9 +19,9 @@ from windrow.compile.columns import Columns, inputs_of, native_columns, shaped_l
 from windrow.compile.general import mask_or_none
 from windrow.compile.native import NativeMonoid, native
 from windrow.compile.pieces import call_whole, pieces
-from windrow.errors import AggregateError, Raised
+from windrow.errors import AggregateError
 from windrow.swag.fifo import FifoSwag, NativeWindow
-from windrow.swag.native.fallback import warn_of_values
+from windrow.swag.native.fallback import warn_of_error, warn_of_values
 from windrow.swag.native.integer_sums import extreme_integers, sums_fit
 from windrow.swag.native.kernels import driver_kernel
 from windrow.swag.queue import ChunkedArrayQueue
@@ -219,18 +219,18 @@ class NativeBatch:
         """Bring the window into native form with at least this much room; False if its content does not
         fit."""
         window = self.window
-        if window._window is not None:
-            same = window._window.native is self.form and (window._window.clock is None) == (
-                clock_type is None
-            )
-            if same and window._window.mask + 1 >= max(room, len(window)):
-                return True
-            if same:
-                self._enlarge(max(room, len(window)))
-                return True
-            window._to_plain()
-        capacity = power_of_two(max(room, len(window)))
+        room = max(room, len(window))
         try:
+            if window._window is not None:
+                same = window._window.native is self.form and (window._window.clock is None) == (
+                    clock_type is None
+                )
+                if same and window._window.mask + 1 < room:
+                    self._enlarge(room)
+                if same:
+                    return True
+                window._to_plain()
+            capacity = power_of_two(room)
             ring = window._ring_of_plain(capacity, self.form)
             front, end = window._registers[:2]
             registers = self._typed(window._registers)
@@ -238,7 +238,9 @@ class NativeBatch:
             if clock is not None:
                 for position, moment in zip(range(front, end), window._times, strict=True):
                     clock[position & (capacity - 1)] = moment
-        except (TypeError, ValueError, OverflowError):
+        except MemoryError:
+            raise
+        except Exception:  # a partial that does not fit, or a combine of the user's that raises
             return False
         window._registers = registers
         window._window = NativeWindow(self.form, ring, clock, capacity - 1)
@@ -310,19 +312,15 @@ class NativeBatch:
         self.window._registers, state.ring, state.clock, state.mask = backup
 
     def _explain(self, error: Exception, rest: Callable[[], Any]) -> Any:
-        """The window is as it was before the batch: run it plainly, to name the row that raises."""
+        """The window is as it was before the batch: run it plainly, which raises again and names the row."""
         if self.form.monoid.builtin:
             raise error
-        state = self._state
-        saved = self.window._registers, state, self.window._evicted, self.window._size
-        nulls = deque(self.window._null_positions)
         try:
-            rest()
+            results = rest()
         except AggregateError as named:
-            self.window._registers, self.window._window, self.window._evicted, self.window._size = saved
-            self.window._null_positions = nulls
             raise named from error
-        raise Raised(self.form.monoid, error).named() from error
+        warn_of_error(self.form.monoid, error)
+        return results
 
     def _check_times(self, times: np.ndarray[Any, Any], size: Any) -> None:
         self.window._check_times(times[:1], min(len(self), 1), size)
