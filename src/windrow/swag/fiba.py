@@ -136,7 +136,6 @@ class FiBA(TreeWindow):
 
     def _goes_natively(self, times: Any) -> bool:
         """Whether native code is worth a try: compiling for a few rows is not."""
-        self._check_usable()
         return not isinstance(self._form, PlainForm) or len(times) >= _NATIVE_FROM
 
     def _plain_batch(self, times: Any, values: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:

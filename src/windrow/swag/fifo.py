@@ -102,8 +102,11 @@ class FifoSwag(Swag):
 
     @contextlib.contextmanager
     def _atomically(self) -> Iterator[None]:
-        with self._queue.watched(), super()._atomically():
-            yield
+        with super()._atomically():
+            if self._window is not None:
+                self._to_plain()
+            with self._queue.watched():
+                yield
 
     def _partial(self) -> Any:
         if self._window is not None:

@@ -1,20 +1,20 @@
 """A window over a finger B-tree that can change its form, and that outlives a combine that raises.
 
-In the plain form a step is finished even if combine raises, so that the nodes stay a tree. What the step
-added is then taken out again, and the window is as it was; what it evicted has gone. Either way the tree is
-*stale*: its entries are right and its aggregates are not, so that the next query or insertion makes them
-anew, in O(n). In the native form a batch is undone from a copy; if a single change raises there, the window says so from
-then on rather than give a wrong result.
+In the plain form a step is finished even if combine raises, so that the nodes stay a tree. In the native form
+a batch is undone from a copy. A single change ends where combine raises; wherever that is called the entries
+are a tree, and they move to the plain form.
+
+What the step added is then taken out again, and the window is as it was; what it evicted has gone. Either way
+the tree is *stale*: its entries are right and its aggregates are not, so that the next query or insertion
+makes them anew, in O(n).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from windrow.errors import AggregateError
 from windrow.swag.base import Swag
 from windrow.swag.finger_tree.bulk import bulk_insertion
 from windrow.swag.finger_tree.forms import Form, PlainForm, Unfit
@@ -37,7 +37,6 @@ class TreeWindow(Swag):
         self._form: Form = PlainForm(self.monoid, self._plain_mu)
         #: the window has held something that has no native form
         self._stays_plain = False
-        self._broken: Exception | None = None
 
     @property
     def mu(self) -> int:
@@ -51,8 +50,15 @@ class TreeWindow(Swag):
         except Unfit:
             self._to_plain()
             batch = self._form.batch(times, partials, nulls)
-        self._form.reserve(len(times))
-        self._run(bulk_insertion, batch, len(times))
+        form = self._form
+        saved = None if isinstance(form, PlainForm) else form.saved()
+        form.reserve(len(times))
+        try:
+            form.run(bulk_insertion, batch, len(times))
+        except Exception:
+            if saved is not None:
+                form.restore(saved)
+            raise
 
     def _lifted(self, value: tuple[Any, ...]) -> tuple[Any, int]:
         """The partial of a row, and 1 if it is null."""
@@ -71,37 +77,29 @@ class TreeWindow(Swag):
             self._to_plain()
             return times
 
-    def _to_plain(self) -> None:
-        """Move the window into lists, to stay there until it is empty."""
+    def _to_plain(self, failure: Exception | None = None) -> None:
+        """Move the window into lists, to stay there until it is empty; after a failure, as it is."""
         self._stays_plain = True
         if isinstance(self._form, PlainForm):
             return
         times, partials, nulls = self._form.entries()
         partials = [self.monoid.identity if null else p for p, null in zip(partials, nulls, strict=True)]
-        self._form = self._plain_of(times, partials, nulls)
-        self._form.failure = None  # the next query raises again
+        self._form = form = self._plain_of(times, partials, nulls, is_stale=failure is not None)
+        form.failure = failure  # what raises while it is made raises again in a query
 
     # -- when combine raises ---------------------------------------------------------------------------------
 
     def _run(self, step: Any, *arguments: Any) -> None:
         """Run a step that changes the tree."""
-        self._check_usable()
         try:
             self._form.run(step, *arguments)
         except Exception as error:
-            if not isinstance(self._form, PlainForm):
-                self._broken = error
-            raise
-
-    def _check_usable(self) -> None:
-        if self._broken is not None:
-            raise AggregateError(
-                f"aggregate {self.monoid.name!r} raised {self._broken!r} in this window: make a new one"
-            ) from self._broken
+            if isinstance(self._form, PlainForm):
+                raise
+            self._to_plain(error)
 
     def _asked(self, step: Any, *arguments: Any) -> Any:
         """Run a step that changes nothing."""
-        self._check_usable()
         self._refresh()
         found = self._form.run(step, *arguments)
         if isinstance(self._form, PlainForm) and self._form.failure is not None:
@@ -128,19 +126,23 @@ class TreeWindow(Swag):
             form.run(bulk_insertion, form.batch(times, partials, nulls), len(times))
         return form
 
-    def _settle_plain(self, added: Iterable[Any]) -> None:
-        """If combine raised in the last step, take back what that added, the last of each time, and raise."""
+    def _settle_plain(self, added: Sequence[Any]) -> None:
+        """If combine raised in the last step, take back what that added at these times, which do not fall.
+        Raise, but for what the step has evicted."""
         form = self._form
         if not isinstance(form, PlainForm) or form.failure is None:
             return
         failure, form.failure = form.failure, None
-        surplus = Counter(added)
-        if surplus:
-            entries = zip(*form.entries(), strict=True)
-            kept = [entry for entry in reversed([*entries]) if not _take(surplus, entry[0])]
+        if len(form) > self._size:
+            surplus, kept = list(added), []
+            for entry in reversed([*zip(*form.entries(), strict=True)]):
+                if surplus and entry[0] == surplus[-1]:  # it came behind those of equal time
+                    surplus.pop()
+                else:
+                    kept.append(entry)
             columns = zip(*reversed(kept), strict=True) if kept else ((), (), ())
-            self._form = self._plain_of(*map(list, columns), is_stale=True)
-            self._size = len(self._form)
+            self._form = form = self._plain_of(*map(list, columns), is_stale=True)
+        if len(form) == self._size:
             raise failure
 
     @contextlib.contextmanager
@@ -158,9 +160,3 @@ class TreeWindow(Swag):
         assert self._size == len(self._form)
         self._refresh()
         check_tree(self._form.plain_tree(), self.mu, self.monoid.combine, self.monoid.identity)
-
-
-def _take(surplus: Counter[Any], time: Any) -> bool:
-    """Whether one at this time is to go; counts it."""
-    surplus[time] -= 1
-    return surplus[time] >= 0
