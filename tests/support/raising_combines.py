@@ -68,7 +68,9 @@ def text_of(values: Values) -> str:
 class Trace:
     """Random operations on a window, beside what it must hold."""
 
-    def __init__(self, make: Callable[[Monoid], Swag], seed: int, kinds: list[str], stays_broken: bool) -> None:
+    def __init__(
+        self, make: Callable[[Monoid], Swag], seed: int, kinds: list[str], stays_broken: bool
+    ) -> None:
         self.random = random.Random(seed)
         self.brittle = Brittle()
         self.brittle.stays_broken = stays_broken
@@ -217,7 +219,9 @@ class Trace:
     def evict_before(self) -> Operation:
         time = self.random.randint(-45, 20)
         return Operation(
-            lambda: self.window.evict_before(time), None, [value for value in self.values if value.time >= time]
+            lambda: self.window.evict_before(time),
+            None,
+            [value for value in self.values if value.time >= time],
         )
 
     def evict_until(self) -> Operation:

@@ -49,41 +49,6 @@ def running_example(make: Callable[[Monoid], Swag]) -> list[int]:
     return results
 
 
-def check_that_a_raising_combine_changes_nothing(make: Callable[[Monoid], Swag]) -> None:
-    """Whatever a window was doing when combine raised, trying again goes on as if it had not."""
-    is_broken = False
-
-    def combine(a: str, b: str) -> str:
-        if is_broken:
-            raise ZeroDivisionError
-        return a + b
-
-    def attempt(operation: Callable[..., Any], *arguments: Any) -> None:
-        nonlocal is_broken
-        is_broken = True
-        try:
-            operation(*arguments)
-        except ZeroDivisionError:
-            is_broken = False
-            window.check_invariants()
-            operation(*arguments)
-        is_broken = False
-
-    window = make(monoid(lift=str, combine=combine, identity="", compile=False))
-    expected = ""
-    for number in range(200):
-        letter = chr(97 + number % 26)
-        attempt(window.insert, letter)
-        expected += letter
-        if number % 3:
-            attempt(window.query)
-        if number % 7 > 2 and number > 20:
-            attempt(window.evict)
-            expected = expected[1:]
-        window.check_invariants()
-        assert window.query() == expected
-
-
 class WindowMachine(RuleBasedStateMachine):
     """A window of text beside the text itself; subclasses say which algorithm."""
 

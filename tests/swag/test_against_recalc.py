@@ -1,5 +1,5 @@
-"""Single operations between batches, removal and insertion in the middle, beside Recalc: aggregates in which order
-counts, nulls, values of equal time and times before the epoch."""
+"""Single operations between batches, removal and insertion in the middle, beside Recalc: aggregates in which
+order counts, nulls, values of equal time and negative times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import windrow as wr
 from support.aggregates import CONCATENATION, MATRIX
@@ -193,8 +199,6 @@ MACHINES: list[tuple[type[Beside], Any]] = [
 def test_same_as_recalc_between_single_operations_and_batches(
     machine: type[Beside], name: str, monoid: Monoid
 ) -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-
     of_one = type(name, (machine,), {"algorithm": getattr(wr.swag, name), "monoid": monoid})
     most = examples(120 if name in ("FlatFAT", "FiBA") else 30)
     run_state_machine_as_test(of_one, settings=settings(max_examples=most, stateful_step_count=30))

@@ -5,7 +5,6 @@ import pytest
 from support.swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
-    check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
@@ -22,10 +21,6 @@ def log2(number: int) -> int:
 
 def test_running_example() -> None:
     assert running_example(BInt) == RUNNING_EXAMPLE_RESULTS
-
-
-def test_a_raising_combine_changes_nothing() -> None:
-    check_that_a_raising_combine_changes_nothing(BInt)
 
 
 def test_a_window_is_split_into_base_intervals() -> None:

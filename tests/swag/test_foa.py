@@ -8,7 +8,6 @@ import threading
 from support.swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
-    check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
@@ -20,10 +19,6 @@ TestAgainstText = machine_for(FOA)
 
 def test_running_example() -> None:
     assert running_example(FOA) == RUNNING_EXAMPLE_RESULTS
-
-
-def test_a_raising_combine_changes_nothing() -> None:
-    check_that_a_raising_combine_changes_nothing(FOA)
 
 
 def suspended(window: FOA) -> Suspended | None:

@@ -8,7 +8,6 @@ import tracemalloc
 from support.swag_windows import (
     RUNNING_EXAMPLE_RESULTS,
     TEXT,
-    check_that_a_raising_combine_changes_nothing,
     machine_for,
     running_example,
 )
@@ -21,10 +20,6 @@ TestAgainstText = machine_for(IOA)
 
 def test_running_example() -> None:
     assert running_example(IOA) == RUNNING_EXAMPLE_RESULTS
-
-
-def test_a_raising_combine_changes_nothing() -> None:
-    check_that_a_raising_combine_changes_nothing(IOA)
 
 
 def delayed(window: IOA) -> list[Cell]:

@@ -13,7 +13,6 @@ from support.swag_windows import (
     TEXT,
     Algorithm,
     both,
-    check_that_a_raising_combine_changes_nothing,
     filled,
     machine_for,
     running_example,
@@ -199,11 +198,6 @@ def test_nulls_take_places(algorithm: Algorithm) -> None:
     window.insert("d")
     window.evict_many(1)
     assert window.query() == "d"
-
-
-@both
-def test_a_raising_combine_changes_nothing(algorithm: Algorithm) -> None:
-    check_that_a_raising_combine_changes_nothing(algorithm)
 
 
 @both

@@ -79,8 +79,8 @@ class FiBA(TreeWindow):
             return self.youngest + 1 if self._size else 0
         except TypeError:
             raise TypeError(
-                f"FiBA adds 1 to the last time, {self.youngest!r}, which is not a number: use insert_at(), or "
-                f"numbers for times"
+                f"FiBA adds 1 to the last time, {self.youngest!r}, which is not a number: use insert_at() or "
+                f"numbers as times"
             ) from None
 
     def insert_at(self, time: Any, *value: Any) -> None:

@@ -171,7 +171,9 @@ class FlatFAT(FifoSwag):
         nulls, ordinals = set(self._null_positions), self._ordinals
         self._null_positions = deque(new for new, old in enumerate(live, front) if old in nulls)
         self._ordinals = {
-            new: ordinals.get(old, old) for new, old in enumerate(live, front) if ordinals.get(old, old) != new
+            new: ordinals.get(old, old)
+            for new, old in enumerate(live, front)
+            if ordinals.get(old, old) != new
         }
         self._fill(capacity, front, leaves)
         self._registers = front, end

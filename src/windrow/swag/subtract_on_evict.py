@@ -88,8 +88,8 @@ class SubtractOnEvict(FifoSwag):
         if given.group is not None and not (isinstance(partial, tuple) and len(partial) == len(own)):
             if given.to_group is None:
                 raise TypeError(
-                    f"SubtractOnEvict cannot subtract from the partial {partial!r} of {given.name}: pass what "
-                    f"query_partial() of another SubtractOnEvict gives, or use DABALite or TwoStacksLite"
+                    f"SubtractOnEvict cannot subtract from the partial {partial!r} of {given.name}: pass "
+                    f"what query_partial() of another SubtractOnEvict gives, or use DABALite or TwoStacksLite"
                 )
             partial = given.to_group(partial)
         super().insert_partial(partial)

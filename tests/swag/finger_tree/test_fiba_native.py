@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import random
 from typing import Any
 
@@ -146,3 +147,39 @@ def test_native_roll_unordered_of_many_nodes_equals_the_definition() -> None:
     assert [result for part in found for result in part] == expected
     assert type(window._form).__name__ == "NativeForm"
     window.check_invariants()
+
+
+def test_a_single_change_that_raises_in_native_code_leaves_a_window_that_goes_on() -> None:
+    def combine(a: int, b: int) -> int:
+        return a + b + 0 // (a + b < 1000)
+
+    small = wr.monoid(name="small", lift=lambda v: v, combine=combine, identity=0)
+    for seed in range(30):
+        rng, raised = random.Random(seed), 0
+        times = [rng.randrange(-50, 50) for _ in range(70)]
+        window, rows = native_window(small, times, [1] * 70, mu=2), sorted((time, 1) for time in times)
+        while raised < 2:
+            time, value = rng.randrange(-50, 50), rng.choice([1, 1, 150, 800])
+            try:
+                window.insert_at(time, value)
+                rows = sorted([*rows, (time, value)], key=operator.itemgetter(0))
+            except ZeroDivisionError:
+                raised += 1
+            if rng.random() < 0.5:
+                window.evict_many(3)
+                rows = rows[3:]
+            assert list(window) == rows
+            if sum(value for _, value in rows) < 1000:
+                assert window.query() == sum(value for _, value in rows)
+                window.check_invariants()
+
+
+def test_a_query_that_raises_in_native_code_changes_nothing() -> None:
+    def combine(a: int, b: int) -> int:
+        return a + b + 0 // (a + b != 7)
+
+    picky = wr.monoid(name="picky", lift=lambda v: v, combine=combine, identity=0)
+    window = native_window(picky, range(100), [2] * 99 + [3])
+    with pytest.raises(ZeroDivisionError):
+        window.range_query(97, 100)
+    assert (window.query(), window.range_query(96, 99)) == (201, 6)
