@@ -1,5 +1,5 @@
-"""FlatFAT where it is more than a FIFO window: values that leave from the middle, resizes, changes that wait for
-a query."""
+"""FlatFAT where it is more than a FIFO window: values that leave from the middle, resizes, changes that wait
+for a query."""
 
 from __future__ import annotations
 

@@ -119,11 +119,14 @@ class StoredTree(MonoidTree):
             raise
 
     def _evict(self, count: int) -> None:
+        # what the store is asked for comes before any change
+        nulls = self._null_positions.count_below(self._evicted + count)  # type: ignore[attr-defined]
         try:
             super()._evict(count)
         except Exception as error:
             self._name(error)
             raise
+        self._null_positions.drop(nulls)  # type: ignore[attr-defined]
 
     def _find(self, policy: Policy) -> int:
         try:
@@ -185,10 +188,7 @@ class StoredTree(MonoidTree):
     def _forget(self, count: int) -> None:
         self._evicted += count
         self._size -= count
-        if self._null_positions:
-            self._null_positions.drop_below(self._evicted)  # type: ignore[attr-defined]
-        if self._times:
-            self._times.drop(count)  # type: ignore[attr-defined]
+        self._times.drop(count)  # type: ignore[attr-defined]
 
     # -- durability ------------------------------------------------------------------------------------------
 

@@ -165,7 +165,8 @@ def test_blocks_that_were_never_written_take_no_time_to_delete(algorithm: Algori
 def test_a_note_of_spilled_blocks_that_lies_is_refused(algorithm: Algorithm) -> None:
     store = built(algorithm)
     key = b"ws\x00\x01w"
-    for note in ([(0, 0, 2**62, [(0, 2**63)])], [(0, 0, 4, [(5, 6)])], [(99, 0, 1, [])], [3], "x"):
+    levels = ([(0, 0, 2**62, [(0, 2**63)])], [(0, 0, 4, [(5, 6)])], [(99, 0, 1, [])], [3], "x")
+    for note in (*((2, lie) for lie in levels), (0, []), (2**40, []), ("2", []), [], "x"):
         store.values[key] = SPILLED.pack(note, key)
         with pytest.raises(CorruptState):
             opened(algorithm, store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -83,6 +84,17 @@ def test_blocks_spilled_before_the_first_flush_are_deleted_as_well() -> None:
     assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
 
 
+def test_a_window_that_was_killed_before_its_first_flush_can_be_opened_with_another_block() -> None:
+    store = MemoryStore()
+    filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(500))
+    store.writer.submit(int).result()
+    lost = copied(store)
+    window = filled(wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush"), range(30))
+    window.flush()
+    assert len(lost) < 40
+    assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
+
+
 # -- a store that fails ------------------------------------------------------------------------------------
 
 
@@ -124,6 +136,46 @@ def test_an_operation_that_fails_has_changed_nothing_and_can_be_repeated(
     again = algorithm.open(copied(store), "w", TEXT)
     assert again.query() == text
     again.check_invariants()
+    assert failures >= 3
+
+
+@both
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (4, 2, 2), (9, 3, 3)])
+def test_evicting_many_and_past_nulls_from_a_store_that_fails_evicts_all_or_nothing(
+    algorithm: Algorithm, sizes: Any
+) -> None:
+    store, rng = Flaky(), random.Random(5)
+    buffer, cache, block = sizes
+    window = algorithm.open(store, "w", TEXT, buffer=buffer, cache=cache, block=block)
+    values: list[str | None] = []
+
+    def insist(operation: Any, argument: Any) -> int:
+        """How often it fails until the store stays."""
+        for failures in range(1000):
+            try:
+                operation(argument)
+            except StoreUnavailable:
+                assert len(window) == len(values)
+                store.is_away = rng.random() < 0.7
+            else:
+                return failures
+        raise AssertionError("the store is back, and the window is not")
+
+    failures = 0
+    for number in range(300):
+        for _ in range(rng.randrange(40)):
+            values.append(rng.choice("abc") if rng.random() < 0.5 else None)
+            held, values = values, values[:-1]
+            insist(window.insert, held[-1])
+            values = held
+        store.is_away = rng.random() < 0.7
+        count = rng.randrange(min(12, len(values) + 1)) if number % 10 else len(values)
+        failures += insist(window.evict_many, count)
+        store.is_away = False
+        values = values[count:]
+        assert window.query() == "".join(filter(None, values))
+        assert len(window._null_positions) == values.count(None)
+    window.check_invariants()
     assert failures >= 3
 
 

@@ -130,6 +130,61 @@ def test_nulls_are_kept_in_the_store(algorithm: Algorithm, store: Store) -> None
     assert window.query() == 5
 
 
+@both
+@pytest.mark.parametrize("durability", ["buffered", "flush", "each"])
+def test_a_partial_that_was_inserted_is_stored(algorithm: Algorithm, durability: Any, store: Store) -> None:
+    window = algorithm.open(store, "w", wr.sum, durability=durability)
+    window.insert(1)
+    window.flush()
+    window.insert_partial(7)
+    window.flush()
+    again = algorithm.open(store, "w", wr.sum, durability=durability)
+    assert (again.query(), len(again)) == (8, 2)
+    again.evict()
+    assert again.query() == 7
+
+
+@both
+def test_partials_are_stored_as_durability_and_buffer_say(algorithm: Algorithm) -> None:
+    def after_a_kill(durability: Any, buffer: int) -> int:
+        store = MemoryStore()
+        window = algorithm.open(store, "w", wr.sum, durability=durability, buffer=buffer, block=4)
+        for number in range(100):
+            window.insert_partial(number)
+        store.writer.submit(int).result()
+        return len(algorithm.open(copied(store), "w", wr.sum))
+
+    assert after_a_kill("each", 512) == 100
+    assert after_a_kill("flush", 4) == 0
+    assert after_a_kill("buffered", 512) == 0
+    assert 80 < after_a_kill("buffered", 4) < 100
+
+
+def test_a_closed_window_refuses_a_partial(store: Store) -> None:
+    window = wr.swag.AMTA.open(store, "w", wr.sum)
+    window.close()
+    with pytest.raises(StateError, match="window 'w' is closed: open it again"):
+        window.insert_partial(7)
+    assert len(window) == 0
+
+
+def test_times_are_stored_with_their_values_after_each_row() -> None:
+    store = MemoryStore()
+    window = wr.swag.AMTA.open(store, "w", wr.sum, durability="each")
+    window.roll_time([1, 2], [10, 20], size=5)
+    again = wr.swag.AMTA.open(copied(store), "w", wr.sum, durability="each")
+    assert again.roll_time([6], [40], size=5) == [60]
+
+    def killed(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    window._partial = killed  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        window.roll_time([3, 3, 4], [1, 2, 3], size=5)
+    again = wr.swag.AMTA.open(copied(store), "w", wr.sum)
+    assert again.roll_time([7], [40], size=5) == [43]
+
+
 def test_windows_by_time_go_on(store: Store) -> None:
     times = [number * number % 7 + number * 3 for number in range(120)]
     times.sort()

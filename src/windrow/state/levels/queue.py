@@ -1,7 +1,7 @@
 """A queue of numbers in a window's store: where nulls are, and the times of the values.
 
-It has what :class:`collections.deque` has of what a window uses, and cuts its front by value in O(log n)
-reads. Local memory is that of one level, however long the queue.
+It has what :class:`collections.deque` has of what a window uses, and finds where to cut its front by value in
+O(log n) reads. Local memory is that of one level, however long the queue.
 """
 
 from __future__ import annotations
@@ -46,20 +46,15 @@ class StoredQueue:
         self._levels.put(self._level, self._end, (value, None))
         self._end += 1
 
-    def popleft(self) -> Any:
-        value = self[0]
-        self.drop(1)
-        return value
-
     def drop(self, count: int) -> None:
         """Remove the first ``count`` values."""
         self._head = min(self._head + count, self._end)
         self._levels.drop(self._level, self._head)
 
-    def drop_below(self, limit: Any) -> None:
-        """Remove all values below a limit, at the front."""
+    def count_below(self, limit: Any) -> int:
+        """How many values at the front are below a limit."""
         if not len(self) or self[0] >= limit:
-            return
+            return 0
         low, high = 0, 1
         while high < len(self) and self[high] < limit:
             low, high = high, 2 * high
@@ -70,4 +65,4 @@ class StoredQueue:
                 low = middle
             else:
                 high = middle
-        self.drop(low + 1)
+        return low + 1

@@ -21,7 +21,7 @@ from windrow.errors import CorruptState, StateError
 from windrow.state.checks import require, whole
 from windrow.state.layout import NULLS, TIMES, Level, checked_dead, checked_levels
 from windrow.state.levels import Key, Pair
-from windrow.state.levels.blocks import Block, BlockCodec, PairCheck
+from windrow.state.levels.blocks import MOST_PAIRS, Block, BlockCodec, PairCheck
 from windrow.state.levels.checkpoints import SPILLED, Checkpoints, Metrics
 from windrow.state.levels.ends import LevelEnds, Run
 from windrow.state.store import Guard, Store, block_key
@@ -217,7 +217,7 @@ class StoredLevels:
 
     def spill(self, key: bytes) -> None:
         """Begin to write full blocks without a manifest; where they are goes under ``key``."""
-        self.checkpoint(key, lambda layout: SPILLED.pack(layout["levels"], key), is_spill=True)
+        self.checkpoint(key, lambda layout: SPILLED.pack((self._block, layout["levels"]), key), is_spill=True)
 
     # -- opening again ---------------------------------------------------------------------------------------
 
@@ -253,10 +253,13 @@ class StoredLevels:
         at.tail_block = number
         at.tail = at.held[number] = list(block[:count])
 
-    def give_up(self, spilled: list[Any]) -> None:
-        """Delete blocks that were spilled after the manifest that was restored: their window is lost."""
+    def give_up(self, spilled: Any) -> None:
+        """Delete blocks that were spilled after the manifest that was restored: their window is lost. Without a
+        manifest it may have had other blocks than this one."""
         garbage: list[Run] = []
-        for level, _, _, runs in checked_levels(spilled, self._block):
+        block, levels = spilled
+        whole("pairs in a block", block, 1, MOST_PAIRS)
+        for level, _, _, runs in checked_levels(levels, block):
             known = self._levels[level].runs if level in self._levels else ()
             last_kept = max((last for _, last in known), default=-1)
             garbage += [(level, max(first, last_kept + 1), last) for first, last in runs if last > last_kept]
