@@ -67,9 +67,6 @@ class AMTA(MonoidTree):
         self._r0, self._r1, stack, self._is_stale = state[3:]
         self._stack = list(stack)
 
-    def _backup(self) -> dict[str, Any]:
-        return {**super()._backup(), "_stack": self._stack.copy()}
-
     def _level_end(self, level: int) -> int:
         return ((self._end + 1) >> level) - 1
 

@@ -90,7 +90,8 @@ class BInt(FifoSwag):
                 self._resize(self._capacity // 2)
 
     def _backup(self) -> dict[str, Any]:
-        return {**super()._backup(), "_rings": [ring.copy() for ring in self._rings]}
+        rings = [ring.copy() for ring in self._rings]
+        return {**super()._backup(), "_rings": rings, "_capacity": self._capacity}
 
     def _partial(self) -> Any:
         """The sum of the intervals that the window splits into, found from both ends inwards."""

@@ -265,13 +265,14 @@ class Swag:
         try:
             yield
         except BaseException:
-            vars(self).update(backup)
+            for name, value in backup.items():
+                setattr(self, name, value)
             raise
 
     def _backup(self) -> dict[str, Any]:
-        """The attributes of the window as it is; those that change in place are copied."""
+        """The attributes that say what is in the window; those that change in place are copied."""
         queues = {"_null_positions": self._null_positions.copy(), "_times": self._times.copy()}
-        return {**vars(self), **queues}
+        return {"_evicted": self._evicted, "_size": self._size, **queues}
 
     # -- helpers for subclasses
     # ------------------------------------------------------------------------------------

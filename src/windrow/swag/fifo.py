@@ -39,6 +39,9 @@ class FifoSwag(Swag):
     operations: ClassVar[Callable[..., Operations]]
     #: the steps over rows of numbers, for sketches; None: these run in plain Python
     wide_operations: ClassVar[Callable[..., Operations] | None] = None
+    #: the register with the position at which an eviction flips: it writes sums before it has made them all,
+    #: as no other step does; 1, the end, where it does not
+    flips_at: ClassVar[int] = 1
     #: partials that a position holds
     slots: ClassVar[int] = 1
     #: how many windows by count its ring has room for in a batch: 2 where rows go in blocks
@@ -86,26 +89,25 @@ class FifoSwag(Swag):
         if self._window is not None:
             self._to_plain()
         evict, queue, registers = self._steps.evict, self._queue, self._registers
-        if count == 1 and not self._flips:
+        if count == 1 and registers[0] != registers[self.flips_at]:
             registers = evict(queue, _PLAIN_MASK, self._identity, registers)
         else:
-            with queue.watched():
+            with queue.watched(registers[1] * self.slots):
                 for _ in range(count):
                     registers = evict(queue, _PLAIN_MASK, self._identity, registers)
         self._registers = registers
         queue.release(registers[0] * self.slots)
 
-    @property
-    def _flips(self) -> bool:
-        """Whether the next eviction writes sums before it has made them all; no other step does."""
-        return False
+    def _backup(self) -> dict[str, Any]:
+        names = ("_registers", "_queue", "_window", "_largest_integer")
+        return {**super()._backup(), **{name: getattr(self, name) for name in names}}
 
     @contextlib.contextmanager
     def _atomically(self) -> Iterator[None]:
         with super()._atomically():
             if self._window is not None:
                 self._to_plain()
-            with self._queue.watched():
+            with self._queue.watched(self._registers[1] * self.slots):
                 yield
 
     def _partial(self) -> Any:

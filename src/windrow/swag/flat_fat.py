@@ -291,8 +291,8 @@ class FlatFAT(FifoSwag):
         return self.monoid.lower(self._between(front + low, front + high))
 
     def _backup(self) -> dict[str, Any]:
-        copies = {"_tree": self._tree.copy(), "_changed": self._changed.copy()}
-        return {**super()._backup(), **copies, "_ordinals": self._ordinals.copy()}
+        copies = {name: getattr(self, name).copy() for name in ("_tree", "_changed", "_ordinals")}
+        return {**super()._backup(), **copies, "_capacity": self._capacity}
 
     def check_invariants(self) -> None:
         """Every inner node is the aggregate of its children; the live leaves are those of the window ([RA]

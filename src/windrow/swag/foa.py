@@ -146,6 +146,9 @@ class FOA(Swag):
             version = evict(self.monoid, version)
         self._version = version
 
+    def _backup(self) -> dict[str, Any]:
+        return {**super()._backup(), "_version": self._version}
+
     def _partial(self) -> Any:
         return query(self.monoid, self._version)
 

@@ -76,6 +76,10 @@ class IOA(Swag):
             self._front, self._next, self._back = lists
             raise
 
+    def _backup(self) -> dict[str, Any]:
+        lists = {"_front": self._front, "_next": self._next, "_back": self._back}
+        return {**super()._backup(), **lists}
+
     def _partial(self) -> Any:
         front, back = self._front, self._back
         if front is None:

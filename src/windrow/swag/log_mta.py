@@ -53,9 +53,6 @@ class LogMTA(MonoidTree):
         super()._restore(state)
         self._heads = list(state[3])
 
-    def _backup(self) -> dict[str, Any]:
-        return {**super()._backup(), "_heads": self._heads.copy()}
-
     def _level_end(self, level: int) -> int:
         return ((self._end - 1) >> level) + 1
 

@@ -92,12 +92,17 @@ class MonoidTree(Swag):
     @contextlib.contextmanager
     def _atomically(self) -> Iterator[None]:
         """Pairs dropped from any other store than that in memory are gone: there each step stays."""
-        with super()._atomically() if isinstance(self.store, MemoryLevels) else contextlib.nullcontext():
+        if not isinstance(self.store, MemoryLevels):
             yield
-
-    def _backup(self) -> dict[str, Any]:
-        tails = [tail.copy() for tail in self._tails]
-        return {**super()._backup(), "_tails": tails, "store": self.store.copy()}  # type: ignore[attr-defined]
+            return
+        state, store = self._state(), self.store.copy()
+        with super()._atomically():
+            try:
+                yield
+            except BaseException:
+                self._restore(state)
+                self.store = store
+                raise
 
     def _level_end(self, level: int) -> int:
         """The position after the last node of a level."""

@@ -33,13 +33,14 @@ class ChunkedArrayQueue:
     1
     """
 
-    __slots__ = ("_directory", "_first", "_overwritten")
+    __slots__ = ("_directory", "_first", "_overwritten", "_watched_end")
 
     def __init__(self, front: int = 0) -> None:
         self._directory: dict[int, list[Any]] = {}
         self._first = front >> _BITS
         #: what lay at the positions that were written to since the queue is watched; None: it is not
         self._overwritten: dict[int, Any] | None = None
+        self._watched_end = 0
 
     def __getitem__(self, position: int) -> Any:
         return self._directory[position >> _BITS][position & _LOW]
@@ -48,7 +49,7 @@ class ChunkedArrayQueue:
         chunk = self._directory.get(position >> _BITS)
         if chunk is None:
             chunk = self._directory[position >> _BITS] = [None] * _SLOTS
-        if self._overwritten is not None:
+        if position < self._watched_end and self._overwritten is not None:
             self._overwritten.setdefault(position, chunk[position & _LOW])
         chunk[position & _LOW] = value
 
@@ -60,12 +61,12 @@ class ChunkedArrayQueue:
             self._first += 1
 
     @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
-        """Undo what is written in here if that raises.
+    def watched(self, end: int) -> Iterator[None]:
+        """Undo what is written in here before ``end``, that of the queue as it is, if that raises.
 
         >>> queue = ChunkedArrayQueue()
         >>> queue[7] = "a"
-        >>> with contextlib.suppress(KeyError), queue.watched():
+        >>> with contextlib.suppress(KeyError), queue.watched(8):
         ...     queue[7] = "b"
         ...     raise KeyError
         >>> queue[7]
@@ -74,16 +75,17 @@ class ChunkedArrayQueue:
         if self._overwritten is not None:  # whoever watches already undoes this, too
             yield
             return
-        overwritten = self._overwritten = {}
+        overwritten: dict[int, Any] = {}
+        self._overwritten, self._watched_end = overwritten, end
         try:
             yield
         except BaseException:
-            self._overwritten = None
+            self._watched_end = 0
             for position, value in overwritten.items():
                 self[position] = value
             raise
         finally:
-            self._overwritten = None
+            self._overwritten, self._watched_end = None, 0
 
     @property
     def chunks(self) -> int:

@@ -61,14 +61,11 @@ class TwoStacks(FifoSwag):
     source = "[DABA] fig 1"
     operations = staticmethod(operations)
     slots = 2
+    flips_at = 2
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:
         return 0, 0, 0
-
-    @property
-    def _flips(self) -> bool:
-        return bool(self._registers[0] == self._registers[2])
 
     def check_invariants(self) -> None:
         super().check_invariants()

@@ -116,14 +116,11 @@ class TwoStacksLite(FifoSwag):
     operations = staticmethod(operations)
     wide_operations = staticmethod(wide.two_stacks_lite)
     windows_in_ring = 2
+    flips_at = 2
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:
         return 0, 0, 0, identity
-
-    @property
-    def _flips(self) -> bool:
-        return bool(self._registers[0] == self._registers[2])
 
     def check_invariants(self) -> None:
         super().check_invariants()

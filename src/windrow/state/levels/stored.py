@@ -254,8 +254,8 @@ class StoredLevels:
         at.tail = at.held[number] = list(block[:count])
 
     def give_up(self, spilled: Any) -> None:
-        """Delete blocks that were spilled after the manifest that was restored: their window is lost. Without a
-        manifest it may have had other blocks than this one."""
+        """Delete blocks that were spilled after the manifest that was restored, or before there was one, by a
+        window whose blocks may have had another size: that window is lost."""
         garbage: list[Run] = []
         block, levels = spilled
         whole("pairs in a block", block, 1, MOST_PAIRS)

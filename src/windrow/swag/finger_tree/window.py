@@ -145,6 +145,9 @@ class TreeWindow(Swag):
         if len(form) == self._size:
             raise failure
 
+    def _backup(self) -> dict[str, Any]:
+        return {**super()._backup(), "_form": self._form, "_stays_plain": self._stays_plain}
+
     @contextlib.contextmanager
     def _atomically(self) -> Iterator[None]:
         form, saved = self._form, self._form.saved()
