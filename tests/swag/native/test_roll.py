@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.aggregates import ALGORITHMS, CASES, Case
 from support.budget import examples
+from support.swag_windows import filled
 from windrow.monoids.equality import magnitude, same
 from windrow.swag.native.drivers import _is_cheap
 
@@ -256,3 +257,14 @@ def test_a_time_window_grows_past_its_ring() -> None:
     last = np.searchsorted(times, times, side="right")
     for i in rng.integers(0, 200_000, 50):
         assert found[i] == values[first[i] : last[i]].max()
+
+
+@pytest.mark.parametrize("monoid", [wr.sum, wr.approx_distinct, wr.concat], ids=["native", "sketch", "plain"])
+def test_a_batch_without_values_changes_nothing(monoid: Any) -> None:
+    window, values = wr.swag.DABALite(monoid), list("abc") if monoid is wr.concat else [1, 2, 4]
+    window.roll_time([1, 2, 3], values, 9)
+    before = window.query()
+    assert list(window.roll([], size=1)) == []
+    assert (window.query(), len(window)) == (before, 3)
+    expected = filled(wr.swag.Recalc(monoid), [values[2], values[0]]).query()
+    assert window.roll_time([11], values[:1], 9) == [expected]

@@ -9,7 +9,7 @@ that a signal interrupts between two pieces leaves a window that has taken the r
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +116,8 @@ class NativeBatch:
 
     def run(self, driver: Callable[..., Any], size: int, rest: Callable[[], Any]) -> Any:
         """A window by count; ``rest`` does the same in plain Python, for what cannot go through here."""
+        if not len(self):
+            return self.shape(*self._outputs())
         room = self.window.windows_in_ring * size
         if not self._enter(min(room, len(self.window) + len(self)), None):
             return rest()
@@ -133,7 +135,7 @@ class NativeBatch:
             return rest()
         backup = self._backup()
         try:
-            for first, stop in self._pieces():
+            for first, stop in pieces(len(self)):
                 self._take(kernel, arguments(first, stop), lambda registers: registers)
         except Exception as error:
             self._restore(backup)
@@ -164,7 +166,7 @@ class NativeBatch:
         backup = self._backup()
         done = 0
         try:
-            for _, stop in self._pieces():
+            for _, stop in pieces(len(self)):
                 stop = _after_peers(times, stop)
                 while done < stop:
                     done = self._take(kernel, arguments(done, stop), lambda result: result[0])[1]
@@ -181,10 +183,6 @@ class NativeBatch:
         ends = np.searchsorted(times, times, side="right") + first_position
         skips = skips_in(self.window, self.columns.nulls, first_position, fronts, ends)
         return self._finish(first_position, out, valid, skips)
-
-    def _pieces(self) -> Iterable[tuple[int, int]]:
-        """The rows in pieces; without rows one without, which may still evict."""
-        return pieces(len(self)) if len(self) else [(0, 0)]
 
     def _window(self) -> tuple[Any, ...]:
         """The window as drivers take it."""

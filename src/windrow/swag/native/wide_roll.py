@@ -31,7 +31,7 @@ def roll_wide(window: FifoSwag, values: Any, size: int, out: Any) -> Any:
     first_position = window._registers[1]
     skips = skips_by_count(window, batch.nulls, count, size)
     try:
-        for first, stop in pieces(count) if count else [(0, 0)]:
+        for first, stop in pieces(count):
             part = slice(first, stop)
             nulls = None if batch.nulls is None else batch.nulls[part]
             positions = tuple(int(r) for r in window._registers[: window._integers])
