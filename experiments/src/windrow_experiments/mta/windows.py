@@ -62,9 +62,12 @@ class Naive(Recalc):
             self._known = self.monoid.combine(self._known, partial)
         super()._insert(partial)
 
-    def _evict(self) -> None:
-        super()._evict()
+    def _evict(self, count: int) -> None:
+        super()._evict(count)
         self._is_known = False
+
+    def _backup(self) -> dict[str, Any]:
+        return {**super()._backup(), "_known": self._known, "_is_known": self._is_known}
 
     def _partial(self) -> Any:
         if not self._is_known:
