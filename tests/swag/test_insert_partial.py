@@ -67,6 +67,11 @@ def test_subtract_on_evict_names_what_takes_a_partial_that_it_cannot_subtract() 
     with pytest.raises(TypeError, match=r"SubtractOnEvict cannot subtract .* of var: .* use DABALite"):
         window.insert_partial((3, 2.0, 1.0))
     assert len(window) == 2
+    both = wr.together(total=wr.sum, n=wr.count)
+    window, other = SubtractOnEvict(both), wr.swag.DABALite(both)
+    other.insert(7)
+    with pytest.raises(TypeError, match=r"SubtractOnEvict cannot subtract .* of together: .* use DABALite"):
+        window.insert_partial(other.query_partial())
 
 
 @pytest.mark.parametrize("by_partials", [False, True])

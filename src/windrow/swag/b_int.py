@@ -58,7 +58,7 @@ class BInt(FifoSwag):
         return [[None] * (capacity >> level) for level in range(capacity.bit_length())]
 
     def _insert(self, partial: Any) -> None:
-        self._expect(partial)
+        self._prepare_insert(partial)
         front, end = self._registers
         if end - front == self._capacity:
             self._resize(2 * self._capacity)

@@ -71,13 +71,13 @@ class FifoSwag(Swag):
     # -------------------------------------------------------------------------
 
     def _insert(self, partial: Any) -> None:
-        self._expect(partial)
+        self._prepare_insert(partial)
         self._registers = self._steps.insert(
             self._queue, _PLAIN_MASK, self._identity, self._registers, partial
         )
 
-    def _expect(self, partial: Any) -> None:
-        """Be in plain form for a partial, and remember how large its integers are."""
+    def _prepare_insert(self, partial: Any) -> None:
+        """Take the plain form, and note how large the integers of the partial are."""
         if self._window is not None:
             self._to_plain()
         if self.monoid.adds_integers:

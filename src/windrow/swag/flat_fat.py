@@ -81,7 +81,7 @@ class FlatFAT(FifoSwag):
     # ---------------------------------------------------------------------------------------------------
 
     def _insert(self, partial: Any) -> None:
-        self._expect(partial)
+        self._prepare_insert(partial)
         front, end = self._registers
         if end - front == self._capacity:
             # [RA] 5.1.1: compact if at most 3/4 is in use, else double

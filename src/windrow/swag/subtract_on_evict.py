@@ -84,8 +84,8 @@ class SubtractOnEvict(FifoSwag):
         >>> window.query()
         8
         """
-        given, own = self._given, self.monoid.identity
-        if given.group is not None and not (isinstance(partial, tuple) and len(partial) == len(own)):
+        given = self._given
+        if given.group is not None and not _has_form_of(self.monoid.identity, partial):
             if given.to_group is None:
                 raise TypeError(
                     f"SubtractOnEvict cannot subtract from the partial {partial!r} of {given.name}: pass "
@@ -101,3 +101,11 @@ class SubtractOnEvict(FifoSwag):
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:
         return 0, 0, identity
+
+
+def _has_form_of(identity: Any, partial: Any) -> bool:
+    """Whether a partial has as many members as the identity, and theirs have."""
+    if not isinstance(identity, tuple):
+        return not isinstance(partial, tuple)
+    is_alike = isinstance(partial, tuple) and len(partial) == len(identity)
+    return is_alike and all(map(_has_form_of, identity, partial))

@@ -1,8 +1,8 @@
 """A window over a finger B-tree that can change its form, and that outlives a combine that raises.
 
 In the plain form a step is finished even if combine raises, so that the nodes stay a tree. In the native form
-a batch is undone from a copy. A single change ends where combine raises; wherever that is called the entries
-are a tree, and they move to the plain form.
+it ends where combine raises; wherever that is called the entries are a tree, and they move to the plain form.
+A rolling batch, and any in the native form, is undone from a copy instead.
 
 What the step added is then taken out again, and the window is as it was; what it evicted has gone. Either way
 the tree is *stale*: its entries are right and its aggregates are not, so that the next query or insertion
