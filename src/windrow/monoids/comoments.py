@@ -22,20 +22,22 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid
+from windrow.monoids.means import apart, equal_about_means, mean_of_one
 
 __all__ = ["corr", "cov", "slope"]
 
-#: n, mean of x, mean of y, Mxy
-Cov = tuple[int, float, float, float]
+#: n, mean of x (origin, distance), mean of y (origin, distance), Mxy
+Cov = tuple[int, float, float, float, float, float]
 #: n, mean of x, mean of y, Mxx, Mxy
-Slope = tuple[int, float, float, float, float]
+Slope = tuple[int, float, float, float, float, float, float]
 #: n, mean of x, mean of y, Mxx, Mxy, Myy
-Corr = tuple[int, float, float, float, float, float]
+Corr = tuple[int, float, float, float, float, float, float, float]
 
 
 def _lift_cov(x: Any, y: Any) -> Cov:
-    u, v = float(x), float(y)
-    return 1, u, v, (u - u) * (v - v)  # 0, or NaN for an infinity, which has no spread
+    u, v = mean_of_one(x), mean_of_one(y)
+    # 0, or NaN for an infinity, which has no spread
+    return 1, u[0], u[1], v[0], v[1], (u[1] - u[1]) * (v[1] - v[1])
 
 
 def _combine_cov(a: Cov, b: Cov) -> Cov:
@@ -44,14 +46,15 @@ def _combine_cov(a: Cov, b: Cov) -> Cov:
     if b[0] == 0:
         return a
     n = a[0] + b[0]
-    dx, dy = b[1] - a[1], b[2] - a[2]
+    dx, dy = apart(a[1], a[2], b[1], b[2]), apart(a[3], a[4], b[3], b[4])
     right = b[0] / n
-    return n, a[1] + dx * right, a[2] + dy * right, a[3] + b[3] + dx * dy * (a[0] * right)
+    return n, a[1], a[2] + dx * right, a[3], a[4] + dy * right, a[5] + b[5] + dx * dy * (a[0] * right)
 
 
 def _lift_slope(y: Any, x: Any) -> Slope:
-    u, v = float(x), float(y)
-    return 1, u, v, u - u, (u - u) * (v - v)
+    u, v = mean_of_one(x), mean_of_one(y)
+    none, other = u[1] - u[1], v[1] - v[1]
+    return 1, u[0], u[1], v[0], v[1], none, none * other
 
 
 def _combine_slope(a: Slope, b: Slope) -> Slope:
@@ -60,20 +63,21 @@ def _combine_slope(a: Slope, b: Slope) -> Slope:
     if b[0] == 0:
         return a
     n = a[0] + b[0]
-    dx, dy = b[1] - a[1], b[2] - a[2]
+    dx, dy = apart(a[1], a[2], b[1], b[2]), apart(a[3], a[4], b[3], b[4])
     right = b[0] / n
     weight = a[0] * right
-    x, y = a[1] + dx * right, a[2] + dy * right
-    return n, x, y, a[3] + b[3] + dx * dx * weight, a[4] + b[4] + dx * dy * weight
+    x, y = a[2] + dx * right, a[4] + dy * right
+    return n, a[1], x, a[3], y, a[5] + b[5] + dx * dx * weight, a[6] + b[6] + dx * dy * weight
 
 
 def _slope(a: Slope) -> float | None:
-    return None if a[3] == 0.0 else a[4] / a[3]
+    return None if a[5] == 0.0 else a[6] / a[5]
 
 
 def _lift_corr(x: Any, y: Any) -> Corr:
-    u, v = float(x), float(y)
-    return 1, u, v, u - u, (u - u) * (v - v), v - v
+    u, v = mean_of_one(x), mean_of_one(y)
+    none, other = u[1] - u[1], v[1] - v[1]
+    return 1, u[0], u[1], v[0], v[1], none, none * other, other
 
 
 def _combine_corr(a: Corr, b: Corr) -> Corr:
@@ -82,28 +86,30 @@ def _combine_corr(a: Corr, b: Corr) -> Corr:
     if b[0] == 0:
         return a
     n = a[0] + b[0]
-    dx, dy = b[1] - a[1], b[2] - a[2]
+    dx, dy = apart(a[1], a[2], b[1], b[2]), apart(a[3], a[4], b[3], b[4])
     right = b[0] / n
     weight = a[0] * right
-    x, y = a[1] + dx * right, a[2] + dy * right
+    x, y = a[2] + dx * right, a[4] + dy * right
     return (
         n,
+        a[1],
         x,
+        a[3],
         y,
-        a[3] + b[3] + dx * dx * weight,
-        a[4] + b[4] + dx * dy * weight,
-        a[5] + b[5] + dy * dy * weight,
+        a[5] + b[5] + dx * dx * weight,
+        a[6] + b[6] + dx * dy * weight,
+        a[7] + b[7] + dy * dy * weight,
     )
 
 
 def _corr(a: Corr) -> float | None:
-    if a[3] == 0.0 or a[5] == 0.0:
+    if a[5] == 0.0 or a[7] == 0.0:
         return None
-    spread = a[3] * a[5]
+    spread = a[5] * a[7]
     if 0.0 < spread < math.inf:
-        found = a[4] / math.sqrt(spread)
+        found = a[6] / math.sqrt(spread)
     else:  # beyond the range of floats, or NaN
-        found = a[4] / math.sqrt(a[3]) / math.sqrt(a[5])
+        found = a[6] / math.sqrt(a[5]) / math.sqrt(a[7])
     if found > 1.0:  # by rounding
         return 1.0
     return -1.0 if found < -1.0 else found
@@ -116,15 +122,16 @@ def _make_cov(ddof: Any = 1) -> Monoid:
         )
 
     def lower(a: Cov) -> float | None:
-        return None if a[0] <= ddof else a[3] / (a[0] - ddof)
+        return None if a[0] <= ddof else a[5] / (a[0] - ddof)
 
     return Monoid(
         name="cov",
         lift=_lift_cov,
         combine=_combine_cov,
         lower=lower,
-        identity=(0, 0.0, 0.0, 0.0),
+        identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0),
         commutative=True,
+        equal=equal_about_means(2),
         arity=(2, 2),
         result_type="float64",
         make=_make_cov,
@@ -150,8 +157,9 @@ corr = Monoid(
     lift=_lift_corr,
     combine=_combine_corr,
     lower=_corr,
-    identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     commutative=True,
+    equal=equal_about_means(2),
     arity=(2, 2),
     result_type="float64",
     doc="""Pearson's correlation of two columns of numbers, from -1 to 1.
@@ -171,8 +179,9 @@ slope = Monoid(
     lift=_lift_slope,
     combine=_combine_slope,
     lower=_slope,
-    identity=(0, 0.0, 0.0, 0.0, 0.0),
+    identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     commutative=True,
+    equal=equal_about_means(2),
     arity=(2, 2),
     result_type="float64",
     doc="""The slope of the line through the rows by least squares: by how much the first column rises

@@ -5,7 +5,7 @@ it for ever. An *exact sum* is a partial that does neither: (high, low, nans, in
 low carries twice the precision of a float and the special values are only counted. It has an inverse, so
 that SubtractOnEvict may use it; the algorithms that never subtract use the plain, cheaper partials.
 
-Source: Knuth's two-sum and Dekker's two-product (error-free transformations).
+Source: Knuth's two-sum (an error-free transformation).
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["ZERO", "ExactSum", "exact", "minus", "plus", "rounded", "square"]
+__all__ = ["ZERO", "ExactSum", "exact", "minus", "plus", "rounded"]
 
 ExactSum = tuple[Any, Any, int, int, int]
 ZERO: ExactSum = (0, 0, 0, 0, 0)
-
-_SPLIT = 134217729.0  # 2**27 + 1
 
 
 def exact(value: Any) -> ExactSum:
@@ -53,20 +51,6 @@ def rounded(a: ExactSum) -> Any:
     if a[4] > 0:
         return -math.inf
     return a[0] + a[1]
-
-
-def square(value: float) -> ExactSum:
-    """value * value without rounding."""
-    plain = exact(value)
-    if plain[2] or plain[3] or plain[4]:
-        return 0, 0, plain[2], plain[3] + plain[4], 0
-    product = value * value
-    if math.isinf(product):
-        return 0, 0, 0, 1, 0
-    big = _SPLIT * value
-    high = big - (big - value)
-    low = value - high
-    return product, ((high * high - product) + 2.0 * high * low) + low * low, 0, 0, 0
 
 
 def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:

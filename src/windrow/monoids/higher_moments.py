@@ -25,22 +25,23 @@ from typing import Any
 
 from windrow.monoids.base import Monoid
 from windrow.monoids.equality import same
+from windrow.monoids.means import apart, mean_of_one, with_whole_means
 
 __all__ = ["kurtosis", "skew"]
 
-#: n, mean, M2, M3
-ThreeMoments = tuple[int, float, float, float]
+#: n, mean (origin, distance), M2, M3
+ThreeMoments = tuple[int, float, float, float, float]
 #: n, mean, M2, M3, M4
-FourMoments = tuple[int, float, float, float, float]
+FourMoments = tuple[int, float, float, float, float, float]
 
 #: below it squares leave the range of floats, and rounding is not relative
 _TINY = 1e-150
 
 
 def _lift_three(value: Any) -> ThreeMoments:
-    x = float(value)
-    nothing = x - x  # 0, or NaN for an infinity, which has no spread
-    return 1, x, nothing, nothing
+    origin, distance = mean_of_one(value)
+    nothing = distance - distance  # 0, or NaN for an infinity, which has no spread
+    return 1, origin, distance, nothing, nothing
 
 
 def _combine_three(a: ThreeMoments, b: ThreeMoments) -> ThreeMoments:
@@ -49,17 +50,17 @@ def _combine_three(a: ThreeMoments, b: ThreeMoments) -> ThreeMoments:
     if b[0] == 0:
         return a
     n = a[0] + b[0]
-    delta = b[1] - a[1]
+    delta = apart(a[1], a[2], b[1], b[2])
     left, right = a[0] / n, b[0] / n
     across = delta * delta * (a[0] * right)
-    third = across * delta * (left - right) + 3.0 * delta * (left * b[2] - right * a[2])
-    return n, a[1] + delta * right, a[2] + b[2] + across, a[3] + b[3] + third
+    third = across * delta * (left - right) + 3.0 * delta * (left * b[3] - right * a[3])
+    return n, a[1], a[2] + delta * right, a[3] + b[3] + across, a[4] + b[4] + third
 
 
 def _lift_four(value: Any) -> FourMoments:
-    x = float(value)
-    nothing = x - x
-    return 1, x, nothing, nothing, nothing
+    origin, distance = mean_of_one(value)
+    nothing = distance - distance
+    return 1, origin, distance, nothing, nothing, nothing
 
 
 def _combine_four(a: FourMoments, b: FourMoments) -> FourMoments:
@@ -68,58 +69,60 @@ def _combine_four(a: FourMoments, b: FourMoments) -> FourMoments:
     if b[0] == 0:
         return a
     n = a[0] + b[0]
-    delta = b[1] - a[1]
+    delta = apart(a[1], a[2], b[1], b[2])
     left, right = a[0] / n, b[0] / n
     square = delta * delta
     across = square * (a[0] * right)
-    third = across * delta * (left - right) + 3.0 * delta * (left * b[2] - right * a[2])
+    third = across * delta * (left - right) + 3.0 * delta * (left * b[3] - right * a[3])
     fourth = across * square * (left * left - left * right + right * right)
-    fourth += 6.0 * square * (left * left * b[2] + right * right * a[2])
-    fourth += 4.0 * delta * (left * b[3] - right * a[3])
-    return n, a[1] + delta * right, a[2] + b[2] + across, a[3] + b[3] + third, a[4] + b[4] + fourth
+    fourth += 6.0 * square * (left * left * b[3] + right * right * a[3])
+    fourth += 4.0 * delta * (left * b[4] - right * a[4])
+    mean = a[2] + delta * right
+    return n, a[1], mean, a[3] + b[3] + across, a[4] + b[4] + third, a[5] + b[5] + fourth
 
 
 # Powers of M2 may leave the range of floats where the result does not: then the deviation divides one by one.
 def _population_skew(a: ThreeMoments) -> float:
-    power = a[2] * math.sqrt(a[2])
+    power = a[3] * math.sqrt(a[3])
     if 0.0 < power < math.inf:
-        return math.sqrt(a[0]) * a[3] / power
-    deviation = math.sqrt(a[2]) / math.sqrt(a[0])
-    return a[3] / a[0] / deviation / deviation / deviation
+        return math.sqrt(a[0]) * a[4] / power
+    deviation = math.sqrt(a[3]) / math.sqrt(a[0])
+    return a[4] / a[0] / deviation / deviation / deviation
 
 
 def _population_kurtosis(a: FourMoments) -> float:
-    power = a[2] * a[2]
+    power = a[3] * a[3]
     if 0.0 < power < math.inf:
-        return a[0] * a[4] / power - 3.0
-    deviation = math.sqrt(a[2]) / math.sqrt(a[0])
-    return a[4] / a[0] / deviation / deviation / deviation / deviation - 3.0
+        return a[0] * a[5] / power - 3.0
+    deviation = math.sqrt(a[3]) / math.sqrt(a[0])
+    return a[5] / a[0] / deviation / deviation / deviation / deviation - 3.0
 
 
 def _biased_skew(a: ThreeMoments) -> float | None:
-    return None if a[2] == 0.0 else _population_skew(a)
+    return None if a[3] == 0.0 else _population_skew(a)
 
 
 def _sample_skew(a: ThreeMoments) -> float | None:
     n = a[0]
-    if n < 3 or a[2] == 0.0:
+    if n < 3 or a[3] == 0.0:
         return None
     return math.sqrt(n * (n - 1.0)) / (n - 2.0) * _population_skew(a)
 
 
 def _biased_kurtosis(a: FourMoments) -> float | None:
-    return None if a[2] == 0.0 else _population_kurtosis(a)
+    return None if a[3] == 0.0 else _population_kurtosis(a)
 
 
 def _sample_kurtosis(a: FourMoments) -> float | None:
     n = a[0]
-    if n < 4 or a[2] == 0.0:
+    if n < 4 or a[3] == 0.0:
         return None
     return (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * _population_kurtosis(a) + 6.0)
 
 
 def _equal(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     """Whether two partials are the same up to rounding: Mk is rounded as k-th powers of the values are."""
+    a, b = with_whole_means(a), with_whole_means(b)
     sizes = [size for m in (a, b) for size in (abs(m[1]), math.sqrt(abs(m[2]))) if size == size]
     slack = 1e-9
     for x, y in zip(a[1:], b[1:], strict=True):
@@ -170,7 +173,7 @@ def _make_skew(bias: bool = False) -> Monoid:
         lift=_lift_three,
         combine=_combine_three,
         lower=_biased_skew if _checked(bias) else _sample_skew,
-        identity=(0, 0.0, 0.0, 0.0),
+        identity=(0, 0.0, 0.0, 0.0, 0.0),
         commutative=True,
         result_type="float64",
         make=_make_skew,
@@ -186,7 +189,7 @@ def _make_kurtosis(bias: bool = False) -> Monoid:
         lift=_lift_four,
         combine=_combine_four,
         lower=_biased_kurtosis if _checked(bias) else _sample_kurtosis,
-        identity=(0, 0.0, 0.0, 0.0, 0.0),
+        identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0),
         commutative=True,
         result_type="float64",
         make=_make_kurtosis,

@@ -1,8 +1,9 @@
 """Variance and standard deviation by mergeable moments (n, mean, M2).
 
 Sums of squares lose all digits when the mean is large against the spread; (n, mean, M2), merged by Chan's
-formula, does not. Only where an inverse is asked for are sums of squares used, with twice the precision
-(``compensated``), since M2 cannot be subtracted from without drift.
+formula, does not, since the mean is kept as :mod:`windrow.monoids.means` has it. M2 cannot be subtracted from
+without drift. So where an inverse is asked for, sums of values and of squares are used, which are exact:
+Python's integers, counted in the smallest float that there is.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid
-from windrow.monoids.compensated import ZERO, ExactSum, exact, minus, plus, rounded, square
-from windrow.monoids.spark_form import SparkForm
+from windrow.monoids.means import apart, equal_about_means, mean_of_one
 
 __all__ = ["stddev", "var"]
 
-Moments = tuple[int, float, float]
+#: n, mean (origin, distance), M2
+Moments = tuple[int, float, float, float]
 
 
 def _lift(value: Any) -> Moments:
-    x = float(value)
-    return 1, x, x - x  # 0, or NaN for an infinity, which has no spread
+    origin, distance = mean_of_one(value)
+    return 1, origin, distance, distance - distance  # 0, or NaN for an infinity, which has no spread
 
 
 def _combine(a: Moments, b: Moments) -> Moments:
@@ -30,66 +31,46 @@ def _combine(a: Moments, b: Moments) -> Moments:
     if b[0] == 0:
         return a
     n = a[0] + b[0]
-    delta = b[1] - a[1]
+    delta = apart(a[1], a[2], b[1], b[2])
     share = b[0] / n
-    return n, a[1] + delta * share, a[2] + b[2] + delta * delta * (a[0] * share)
+    return n, a[1], a[2] + delta * share, a[3] + b[3] + delta * delta * (a[0] * share)
 
 
-# n, then the exact sums of values and of squares, flat
-ExactMoments = tuple[Any, ...]
+#: n, how many values are not finite, the sums of the others and of their squares
+ExactMoments = tuple[int, int, int, int]
+
+#: every float is a multiple of 1 / _UNITS
+_UNITS = 2**1074
 
 
 def _exact_lift(value: Any) -> ExactMoments:
-    return (1, *exact(float(value)), *square(float(value)))
+    origin, distance = mean_of_one(value)
+    if not math.isfinite(distance):
+        return 1, 1, 0, 0
+    whole = _in_units(origin) + _in_units(distance)
+    return 1, 0, whole, whole * whole
 
 
-def _values(a: ExactMoments) -> ExactSum:
-    return a[1], a[2], a[3], a[4], a[5]
-
-
-def _squares(a: ExactMoments) -> ExactSum:
-    return a[6], a[7], a[8], a[9], a[10]
+def _in_units(number: float) -> int:
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * (_UNITS // denominator)
 
 
 def _exact_combine(a: ExactMoments, b: ExactMoments) -> ExactMoments:
-    return (a[0] + b[0], *plus(_values(a), _values(b)), *plus(_squares(a), _squares(b)))
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
 
 
 def _exact_inverse(total: ExactMoments, oldest: ExactMoments) -> ExactMoments:
-    return (
-        total[0] - oldest[0],
-        *minus(_values(total), _values(oldest)),
-        *minus(_squares(total), _squares(oldest)),
-    )
+    return total[0] - oldest[0], total[1] - oldest[1], total[2] - oldest[2], total[3] - oldest[3]
 
 
 def _exact_m2(a: ExactMoments) -> float:
-    """Sum of squares less the square of the sum over n, in twice the precision."""
-    if not math.isfinite(rounded(_values(a))) or not math.isfinite(rounded(_squares(a))):
+    if a[1] > 0:
         return math.nan
-    squared = square(a[1])
-    cross = 2.0 * a[1] * a[2]
-    high = squared[0] / a[0]
-    product = exact(high)
-    rest = (_residue(squared[0], high, a[0]) + squared[1] + cross) / a[0]
-    difference = minus(_squares(a), plus(product, exact(rest)))
-    return difference[0] + difference[1]
-
-
-def _residue(dividend: float, quotient: float, n: int) -> float:
-    """dividend - quotient * n without rounding, for n below 2**53."""
-    part = exact(dividend)
-    product = _two_product(quotient, float(n))
-    return rounded(minus(part, product))
-
-
-def _two_product(a: float, b: float) -> ExactSum:
-    total = a * b
-    big_a, big_b = 134217729.0 * a, 134217729.0 * b
-    high_a, high_b = big_a - (big_a - a), big_b - (big_b - b)
-    low_a, low_b = a - high_a, b - high_b
-    error = ((high_a * high_b - total) + high_a * low_b + low_a * high_b) + low_a * low_b
-    return total, error, 0, 0, 0
+    try:
+        return (a[0] * a[3] - a[2] * a[2]) / (a[0] * _UNITS * _UNITS)
+    except OverflowError:
+        return math.inf
 
 
 _VAR = """The variance of a column of numbers: of a sample with ``ddof=1``, of a population with ``ddof=0``.
@@ -125,27 +106,26 @@ def _make(name: str, ddof: Any, root: bool) -> Monoid:
     def lower(a: Moments) -> float | None:
         if a[0] <= ddof:
             return None
-        spread = a[2] / (a[0] - ddof)
+        spread = a[3] / (a[0] - ddof)
         return math.sqrt(spread) if root else spread
 
     def exact_lower(a: ExactMoments) -> float | None:
-        m2 = _exact_m2(a)
-        return lower((a[0], 0.0, m2 if not m2 < 0.0 else 0.0))
+        return lower((a[0], 0.0, 0.0, _exact_m2(a)))
 
     return Monoid(
         name=name,
         lift=_lift,
         combine=_combine,
         lower=lower,
-        identity=(0, 0.0, 0.0),
+        identity=(0, 0.0, 0.0, 0.0),
         commutative=True,
-        spark=SparkForm(members=("count({x})", "avg({x})", "var_pop({x}) * count({x})")),
+        equal=equal_about_means(1),
         group=Monoid(
             name=name,
             lift=_exact_lift,
             combine=_exact_combine,
             lower=exact_lower,
-            identity=(0, *ZERO, *ZERO),
+            identity=(0, 0, 0, 0),
             inverse=_exact_inverse,
             commutative=True,
             compiles_for="",

@@ -26,9 +26,8 @@ class SparkForm:
 
     #: each member of the partial, over the rows of a slice
     members: tuple[str, ...]
-    #: the result, of the members ``{0}``, ``{1}`` and so on; it is null, or ``empty``, where there is no
-    #: value. None: Spark makes the partials only
-    result: str | None = None
+    #: the result, of the members ``{0}``, ``{1}`` and so on; it is null, or ``empty``, where there is no value
+    result: str
     #: the members for columns of floats, where they are others
     members_of_floats: tuple[str, ...] | None = None
     #: kinds of columns (numpy's letters) for which the form holds

@@ -1,4 +1,4 @@
-"""Slices that Spark itself folds: where all aggregates of a query are sums, extremes or moments of numbers.
+"""Slices that Spark itself folds: where all aggregates of a query are counts, sums and extremes of numbers.
 
 Spark's own grouping, by key and slice, needs no crossing to Python for rows; what it gives are the partials
 that :mod:`windrow.engines.spark.worker.windows.fold_task` would, in the same columns, and the rest of the
@@ -63,13 +63,8 @@ def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
     kind = schema.field(query.time).type
     has_plain_time = pa.types.is_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
     monoids = [aggregate.monoid for _, aggregate in query.aggregates if aggregate.inputs]
-    are_plain = all(_finisher(monoid) is not None and monoid.nulls == "skip" for monoid in monoids)
+    are_plain = all(monoid.nulls == "skip" for monoid in monoids)
     return each_slice_is_a_window(query) and has_plain_time and are_plain
-
-
-def _finisher(monoid: Monoid) -> str | None:
-    """The SQL that makes a result of the members of a partial, if there is one."""
-    return None if monoid.spark is None else monoid.spark.result
 
 
 def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema) -> DataFrame:
@@ -99,13 +94,11 @@ def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: lis
     if not aggregate.inputs:
         return f"IF(`rows` >= {min_count}, `rows`, NULL)" if min_count else "`rows`"
     monoid = aggregate.monoid
-    finisher = _finisher(monoid)
     assert monoid.spark is not None
-    assert finisher is not None
     members = [f"a{k}_{i}" for i in range(len(monoid.spark.members))]
     if is_long and monoid.adds_integers:
         members[0] = _whole(k, monoid, query, edges)
-    result = finisher.format(*members)
+    result = monoid.spark.result.format(*members)
     if min_count and (monoid.empty is not None or min_count > 1):
         return f"IF(`rows` - a{k}_skipped >= {min_count}, {result}, NULL)"
     return result  # null where there is no value

@@ -1,0 +1,78 @@
+"""Means that keep the digits of values which lie close together.
+
+Moments about a mean are made of distances between means. Of two means at 1e15 a float each leaves one binary
+digit of their distance behind the point. So a mean is a pair here: an *origin*, which is the first of its
+values, and the mean's distance from it. Values subtract with no more than one rounding, and no distance is
+larger than the values are apart. So distances are rounded as if the values were near 0, wherever they are.
+
+Integers of 64 bits and decimals count with all their digits, not as the floats next to them.
+
+Cost: two additions more per combine than a mean that is a single float. Error: that of the same values
+with their mean subtracted beforehand, exactly.
+Source: Chan, Golub and LeVeque, Algorithms for computing the sample variance (The American Statistician 37,
+1983), on shifted data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from windrow.monoids.equality import magnitude, same
+
+__all__ = ["apart", "equal_about_means", "mean_of_one", "with_whole_means"]
+
+#: values beyond it are at a distance from 0: two of them as origins might be too far apart for a float
+_FARTHEST_ORIGIN = 2.0**1022
+#: an integer of 64 bits without as many of its lowest digits as this has fits a float
+_LOWEST_DIGITS = 2**11 - 1
+
+
+def mean_of_one(value: Any) -> tuple[float, float]:
+    """The mean of a single value: its origin, and the distance from it.
+
+    >>> mean_of_one(0.1), mean_of_one(2**60 + 3), mean_of_one(1e308)
+    ((0.1, 0.0), (1.152921504606847e+18, 3.0), (0.0, 1e+308))
+    """
+    number = float(value)
+    origin = number if abs(number) < _FARTHEST_ORIGIN else 0.0
+    return origin, (number - origin) + _rest(value, number)
+
+
+def apart(a_origin: float, a_distance: float, b_origin: float, b_distance: float) -> float:
+    """How much larger one mean is than another.
+
+    >>> apart(*mean_of_one(10**18), *mean_of_one(10**18 + 3))
+    3.0
+    """
+    return ((b_origin - a_origin) + b_distance) - a_distance
+
+
+def with_whole_means(partial: Any, columns: int = 1) -> tuple[Any, ...]:
+    """A partial that begins with a count and the means of some columns, with each mean as a single float."""
+    ends = 1 + 2 * columns
+    means = (partial[k] + partial[k + 1] for k in range(1, ends, 2))
+    return (partial[0], *means, *partial[ends:])
+
+
+def equal_about_means(columns: int) -> Callable[[Any, Any], bool]:
+    """Equality of such partials up to rounding: which of its values is the origin of a mean makes no
+    difference."""
+
+    def equal(a: Any, b: Any) -> bool:
+        x, y = with_whole_means(a, columns), with_whole_means(b, columns)
+        return same(x, y, 1e-9 * magnitude(x, y))
+
+    return equal
+
+
+def _rest(value: Any, number: float) -> float:
+    """What a value is more than the float next to it."""
+    if isinstance(value, float):
+        return 0.0
+    if isinstance(value, int):  # so far this is compiled
+        low = value & _LOWEST_DIGITS
+        return (float(value - low) - number) + low
+    plain = value.item() if hasattr(value, "item") else value  # of a number of NumPy's
+    return float(plain - type(plain)(number)) if math.isfinite(number) else 0.0
