@@ -162,4 +162,4 @@ def test_bias_is_a_boolean(monoid):
 
 def test_the_variance_is_that_of_var():
     values = [1.0, 4.0, 4.5]
-    assert fold(wr.kurtosis, values)[2] / 2 == pytest.approx(statistics.variance(values))
+    assert fold(wr.kurtosis, values)[3] / 2 == pytest.approx(statistics.variance(values))

@@ -126,8 +126,9 @@ class Monoid:
     inputs: tuple[str, ...] = ()
     #: the aggregates that this one is made of, by name
     members: Mapping[str, Monoid] = field(default_factory=dict[str, Any])
-    #: equality of two partials for the laws; None: structural, with a tolerance for floats
-    equal: Callable[[Any, Any], bool] | None = None
+    #: equality of two partials for the laws, given the largest number in their rows; None: structural, with a
+    #: tolerance for floats
+    equal: Callable[[Any, Any, float], bool] | None = None
     #: raises ValueError for a partial from stored state that is not one of this aggregate
     check_stored: Callable[[Any], None] | None = None
     builtin: bool = True

@@ -22,7 +22,7 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid
-from windrow.monoids.means import apart, equal_about_means, mean_of_one
+from windrow.monoids.means import apart, equal_moments, mean_of_one
 
 __all__ = ["corr", "cov", "slope"]
 
@@ -131,7 +131,7 @@ def _make_cov(ddof: Any = 1) -> Monoid:
         lower=lower,
         identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0),
         commutative=True,
-        equal=equal_about_means(2),
+        equal=equal_moments(2, 2),
         arity=(2, 2),
         result_type="float64",
         make=_make_cov,
@@ -159,7 +159,7 @@ corr = Monoid(
     lower=_corr,
     identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     commutative=True,
-    equal=equal_about_means(2),
+    equal=equal_moments(2, 2, 2, 2),
     arity=(2, 2),
     result_type="float64",
     doc="""Pearson's correlation of two columns of numbers, from -1 to 1.
@@ -181,7 +181,7 @@ slope = Monoid(
     lower=_slope,
     identity=(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     commutative=True,
-    equal=equal_about_means(2),
+    equal=equal_moments(2, 2, 2),
     arity=(2, 2),
     result_type="float64",
     doc="""The slope of the line through the rows by least squares: by how much the first column rises

@@ -23,7 +23,7 @@ def _alone(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+def _same(a: tuple[Any, ...], b: tuple[Any, ...], largest: float) -> bool:
     """The same values, in any order; for the laws."""
     return len(a) == len(b) == len(merge_distinct(a, b))
 

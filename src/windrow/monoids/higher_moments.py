@@ -24,8 +24,7 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid
-from windrow.monoids.equality import same
-from windrow.monoids.means import apart, mean_of_one, with_whole_means
+from windrow.monoids.means import apart, equal_moments, mean_of_one
 
 __all__ = ["kurtosis", "skew"]
 
@@ -33,9 +32,6 @@ __all__ = ["kurtosis", "skew"]
 ThreeMoments = tuple[int, float, float, float, float]
 #: n, mean, M2, M3, M4
 FourMoments = tuple[int, float, float, float, float, float]
-
-#: below it squares leave the range of floats, and rounding is not relative
-_TINY = 1e-150
 
 
 def _lift_three(value: Any) -> ThreeMoments:
@@ -120,18 +116,6 @@ def _sample_kurtosis(a: FourMoments) -> float | None:
     return (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * _population_kurtosis(a) + 6.0)
 
 
-def _equal(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Whether two partials are the same up to rounding: Mk is rounded as k-th powers of the values are."""
-    a, b = with_whole_means(a), with_whole_means(b)
-    sizes = [size for m in (a, b) for size in (abs(m[1]), math.sqrt(abs(m[2]))) if size == size]
-    slack = 1e-9
-    for x, y in zip(a[1:], b[1:], strict=True):
-        slack *= max(sizes, default=0.0)
-        if not same(x, y, slack + _TINY):
-            return False
-    return bool(a[0] == b[0])
-
-
 def _checked(bias: Any) -> bool:
     if not isinstance(bias, bool):
         raise ValueError(
@@ -178,7 +162,7 @@ def _make_skew(bias: bool = False) -> Monoid:
         result_type="float64",
         make=_make_skew,
         parameters={"bias": bias},
-        equal=_equal,
+        equal=equal_moments(1, 2, 3),
         doc=_SKEW,
     )
 
@@ -194,7 +178,7 @@ def _make_kurtosis(bias: bool = False) -> Monoid:
         result_type="float64",
         make=_make_kurtosis,
         parameters={"bias": bias},
-        equal=_equal,
+        equal=equal_moments(1, 2, 3, 4),
         doc=_KURTOSIS,
     )
 

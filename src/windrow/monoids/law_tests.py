@@ -35,7 +35,7 @@ class Laws:
 
     def _same(self, a: Any, b: Any, *inputs: Element) -> bool:
         if self.monoid.equal is not None:
-            return self.monoid.equal(a, b)
+            return self.monoid.equal(a, b, magnitude(*(element.rows for element in inputs)))
         return same(a, b, self.tolerance * magnitude(a, b, *(element.value for element in inputs)))
 
     def impure_on_one(self, a: Element) -> str | None:
@@ -69,7 +69,7 @@ class Laws:
 
     def _unchanged(self, a: Any, b: Any) -> bool:
         return same(a, b) or (
-            self.monoid.equal is not None and type(a) is type(b) and self.monoid.equal(a, b)
+            self.monoid.equal is not None and type(a) is type(b) and self.monoid.equal(a, b, 0.0)
         )
 
     def not_closed(self, a: Element, b: Element) -> str | None:

@@ -21,12 +21,14 @@ from typing import Any
 
 from windrow.monoids.equality import magnitude, same
 
-__all__ = ["apart", "equal_about_means", "mean_of_one", "with_whole_means"]
+__all__ = ["apart", "equal_moments", "mean_of_one"]
 
 #: values beyond it are at a distance from 0: two of them as origins might be too far apart for a float
 _FARTHEST_ORIGIN = 2.0**1022
 #: an integer of 64 bits without as many of its lowest digits as this has fits a float
 _LOWEST_DIGITS = 2**11 - 1
+#: below it squares leave the range of floats, and rounding is not relative
+_TINY = 1e-150
 
 
 def mean_of_one(value: Any) -> tuple[float, float]:
@@ -49,20 +51,22 @@ def apart(a_origin: float, a_distance: float, b_origin: float, b_distance: float
     return ((b_origin - a_origin) + b_distance) - a_distance
 
 
-def with_whole_means(partial: Any, columns: int = 1) -> tuple[Any, ...]:
-    """A partial that begins with a count and the means of some columns, with each mean as a single float."""
-    ends = 1 + 2 * columns
-    means = (partial[k] + partial[k + 1] for k in range(1, ends, 2))
-    return (partial[0], *means, *partial[ends:])
+def equal_moments(columns: int, *orders: int) -> Callable[[Any, Any, float], bool]:
+    """Equality, for the laws, of partials that are a count, the means of some columns, and moments of these
+    orders. Which of its values is the origin of a mean makes no difference, and a moment is rounded as that
+    power of the values is.
+    """
+    powers = (1,) * columns + orders
 
+    def whole(partial: Any) -> tuple[Any, ...]:
+        means = (partial[k] + partial[k + 1] for k in range(1, 2 * columns, 2))
+        return (*means, *partial[1 + 2 * columns :])
 
-def equal_about_means(columns: int) -> Callable[[Any, Any], bool]:
-    """Equality of such partials up to rounding: which of its values is the origin of a mean makes no
-    difference."""
-
-    def equal(a: Any, b: Any) -> bool:
-        x, y = with_whole_means(a, columns), with_whole_means(b, columns)
-        return same(x, y, 1e-9 * magnitude(x, y))
+    def equal(a: Any, b: Any, largest: float) -> bool:
+        x, y = whole(a), whole(b)
+        size = magnitude(largest, x[:columns], y[:columns])
+        slacks = (1e-9 * math.prod([size] * power) + _TINY for power in powers)
+        return bool(a[0] == b[0]) and all(map(same, x, y, slacks))
 
     return equal
 

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from windrow.monoids.base import Monoid
-from windrow.monoids.means import apart, equal_about_means, mean_of_one
+from windrow.monoids.means import apart, equal_moments, mean_of_one
 
 __all__ = ["stddev", "var"]
 
@@ -119,7 +119,7 @@ def _make(name: str, ddof: Any, root: bool) -> Monoid:
         lower=lower,
         identity=(0, 0.0, 0.0, 0.0),
         commutative=True,
-        equal=equal_about_means(1),
+        equal=equal_moments(1, 2),
         group=Monoid(
             name=name,
             lift=_exact_lift,

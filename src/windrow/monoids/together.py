@@ -188,13 +188,13 @@ def _group(monoids: dict[str, Monoid]) -> Monoid | None:
     return together(**found) if wanted and not ignores else None
 
 
-def _equal_parts(monoids: dict[str, Monoid]) -> Callable[[Any, Any], bool] | None:
+def _equal_parts(monoids: dict[str, Monoid]) -> Callable[[Any, Any, float], bool] | None:
     """Equality part by part, where a member has its own."""
     if not any(member.equal for member in monoids.values()):
         return None
     tests = [member.equal or _about_the_same for member in monoids.values()]
-    return lambda a, b: all(test(x, y) for test, x, y in zip(tests, a, b, strict=True))
+    return lambda a, b, largest: all(test(x, y, largest) for test, x, y in zip(tests, a, b, strict=True))
 
 
-def _about_the_same(a: Any, b: Any) -> bool:
-    return same(a, b, slack=1e-9 * magnitude(a, b))
+def _about_the_same(a: Any, b: Any, largest: float) -> bool:
+    return same(a, b, slack=1e-9 * magnitude(a, b, largest))
