@@ -41,6 +41,12 @@ def rows_of(monoid: Monoid, first: list[Any], second: list[Any]) -> list[Any]:
     return first if monoid.arity[0] == 1 else list(zip(first[:count], second[:count], strict=True))
 
 
+def columns_of(rows: list[Any]) -> Any:
+    """These rows as NumPy has them: a column, or a tuple of two."""
+    columns = np.array(rows)
+    return columns if columns.ndim == 1 else tuple(map(np.ascontiguousarray, columns.T))
+
+
 # -- digits that were lost -----------------------------------------------------------------------------------
 
 FIVE = [(1.0, 2.0), (2.0, 1.0), (4.0, 5.0), (7.0, 3.0), (3.0, 8.0)]
@@ -73,7 +79,8 @@ def test_values_a_smallest_step_apart(monoid: Monoid) -> None:
     codes = [0, 1, 0, 2, 1, 0, 3, 1, 2, 0, 1, 4, 0, 2, 1, 0]
     found = wr.swag.DABALite(monoid).roll(np.array([1e8 + step * code for code in codes]), 4)
     for k, each in enumerate(found):
-        assert_exact(monoid, [1e8 + step * c for c in codes[max(0, k - 3) : k + 1]], None if each != each else each)
+        inside = [1e8 + step * code for code in codes[max(0, k - 3) : k + 1]]
+        assert_exact(monoid, inside, None if each != each else each)
 
 
 @pytest.mark.parametrize("monoid", ALL, ids=repr)
@@ -117,9 +124,8 @@ def test_they_are_their_definitions_wherever_values_lie(
 @given(close_numbers(3000, least=500), close_numbers(3000, least=500))
 def test_windows_of_thousands_of_rows(monoid: Monoid, first: list[float], second: list[float]) -> None:
     rows = rows_of(monoid, first, second)
-    columns = tuple(np.array(each) for each in zip(*rows, strict=True)) if monoid.arity[0] == 2 else np.array(rows)
     for algorithm in (wr.swag.DABALite, wr.swag.TwoStacksLite, wr.swag.FlatFAT):
-        found = float(algorithm(monoid).roll(columns, len(rows))[-1])
+        found = float(algorithm(monoid).roll(columns_of(rows), len(rows))[-1])
         assert_exact(monoid, rows, None if math.isnan(found) else found)
 
 
@@ -172,9 +178,7 @@ def test_integers_beyond_the_digits_of_floats_were_rounded(monoid: Monoid) -> No
         rows = rows_of(monoid, values, [-each for each in values])
         assert_exact(monoid, rows, result(monoid, rows), 3e-15)
         if all(-(2**63) <= each < 2**63 for row in rows for each in np.atleast_1d(row)):
-            columns = np.array(rows, np.int64)
-            given = columns if monoid.arity[0] == 1 else (columns[:, 0].copy(), columns[:, 1].copy())
-            found = float(wr.swag.DABALite(monoid).roll(given, 9)[-1])
+            found = float(wr.swag.DABALite(monoid).roll(columns_of(rows), 9)[-1])
             assert_exact(monoid, rows, found, 3e-15)
 
 

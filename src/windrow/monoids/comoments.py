@@ -1,8 +1,8 @@
 """Covariance, correlation and the slope of a line by mergeable co-moments (n, means, Mxx, Myy, Mxy).
 
-Mxy is the sum of the products of the distances from both means, merged as the moments of ``var`` are, so that
-large means cost no digits. Each aggregate keeps only the sums that it needs. A row counts where both of its
-columns have a value.
+Mxy is the sum of the products of the distances from both means, merged as the moments of ``var`` are. Large
+means cost no digits: they are kept as :mod:`windrow.monoids.means` has it. Each aggregate keeps only the sums
+that it needs. A row counts where both of its columns have a value.
 
 Cost: some twenty operations a combine, compiled for numbers.
 Source: Pébay (SAND2008-6212); Schubert and Gertz, Numerically stable parallel computation of (co-)variance
@@ -142,6 +142,9 @@ def _make_cov(ddof: Any = 1) -> Monoid:
     Null for ``ddof`` rows or fewer. Rows with a null in either column are skipped. NaN, and an infinity, in
     either make the result NaN while they are in the window.
 
+    Means that are large against the spread cost no digits, and integers and decimals are not rounded to
+    floats before they are subtracted.
+
     >>> import pyarrow as pa, windrow as wr
     >>> rooms = pa.table({"t": [1, 2, 3], "celsius": [20.0, 22.0, 24.0], "people": [1, 2, 3]})
     >>> tens = wr.events(rooms, time="t").window(wr.Tumbling(10))
@@ -167,6 +170,9 @@ corr = Monoid(
     Null where either column has fewer than two different values. Rows with a null in either column are
     skipped. NaN, and an infinity, in either make the result NaN while they are in the window.
 
+    Means that are large against the spread cost no digits, and integers and decimals are not rounded to
+    floats before they are subtracted.
+
     >>> import pyarrow as pa, windrow as wr
     >>> rooms = pa.table({"t": [1, 2, 3], "celsius": [20.0, 22.0, 24.0], "people": [3, 2, 1]})
     >>> tens = wr.events(rooms, time="t").window(wr.Tumbling(10))
@@ -189,6 +195,9 @@ slope = Monoid(
 
     Null where the second column has fewer than two different values. Rows with a null in either column are
     skipped. NaN, and an infinity, in either make the result NaN while they are in the window.
+
+    Means that are large against the spread cost no digits, and integers and decimals are not rounded to
+    floats before they are subtracted.
 
     >>> import pyarrow as pa, windrow as wr
     >>> disk = pa.table({"t": [1, 2, 3], "hour": [0, 1, 2], "used": [10.0, 12.0, 14.0]})

@@ -1,8 +1,8 @@
 """Skewness and kurtosis by mergeable moments (n, mean, M2, M3, M4).
 
 Mk is the sum of the k-th powers of the distances from the mean. Sums of powers of the values themselves lose
-all digits when the mean is large against the spread; these, merged by Pébay's formulas, do not. ``skew``
-keeps no M4.
+all digits when the mean is large against the spread; these, merged by Pébay's formulas about means as
+:mod:`windrow.monoids.means` has them, lose none. ``skew`` keeps no M4.
 
 Both take the estimate for a sample that pandas and DuckDB (``skewness``, ``kurtosis``) give, or with
 ``bias=True`` the moments of the values as they are, as Spark and Polars have it. Kurtosis is the excess over
@@ -131,6 +131,9 @@ _SKEW = """The skewness of a column of numbers: the estimate from a sample, as i
     Null for fewer than three values (two with ``bias=True``) and where all are the same. Nulls are skipped.
     NaN, and an infinity, make the result NaN while they are in the window.
 
+    A mean that is large against the spread costs no digits, and integers and decimals are not rounded to
+    floats before it is subtracted.
+
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 4], "len": [1, 1, 1, 5]})
     >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
@@ -142,6 +145,9 @@ _KURTOSIS = """The excess kurtosis of a column of numbers (0 for a normal distri
 
     Null for fewer than four values (two with ``bias=True``) and where all are the same. Nulls are skipped.
     NaN, and an infinity, make the result NaN while they are in the window.
+
+    A mean that is large against the spread costs no digits, and integers and decimals are not rounded to
+    floats before it is subtracted.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 4], "len": [1, 1, 1, 5]})

@@ -5,7 +5,7 @@ digit of their distance behind the point. So a mean is a pair here: an *origin*,
 values, and the mean's distance from it. Values subtract with no more than one rounding, and no distance is
 larger than the values are apart. So distances are rounded as if the values were near 0, wherever they are.
 
-Integers of 64 bits and decimals count with all their digits, not as the floats next to them.
+Integers of 64 bits and decimals of 30 digits count with all their digits, not as the floats next to them.
 
 Cost: two additions more per combine than a mean that is a single float. Error: that of the same values
 with their mean subtracted beforehand, exactly.

@@ -78,6 +78,9 @@ _VAR = """The variance of a column of numbers: of a sample with ``ddof=1``, of a
     Null for ``ddof`` values or fewer. Nulls are skipped. NaN, and an infinity, make the result NaN while they
     are in the window.
 
+    A mean that is large against the spread costs no digits, and integers and decimals are not rounded to
+    floats before it is subtracted.
+
     >>> import pyarrow as pa, windrow as wr
     >>> rooms = pa.table({"t": [1, 2, 3], "celsius": [20.0, 22.0, 24.0]})
     >>> tens = wr.events(rooms, time="t").window(wr.Tumbling(10))
@@ -89,6 +92,9 @@ _STDDEV = """The standard deviation of a column of numbers: of a sample with ``d
 
     Null for ``ddof`` values or fewer. Nulls are skipped. NaN, and an infinity, make the result NaN while they
     are in the window.
+
+    A mean that is large against the spread costs no digits, and integers and decimals are not rounded to
+    floats before it is subtracted.
 
     >>> import pyarrow as pa, windrow as wr
     >>> rooms = pa.table({"t": [1, 2, 3], "celsius": [20.0, 22.0, 24.0]})

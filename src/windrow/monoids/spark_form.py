@@ -26,7 +26,7 @@ class SparkForm:
 
     #: each member of the partial, over the rows of a slice
     members: tuple[str, ...]
-    #: the result, of the members ``{0}``, ``{1}`` and so on; it is null, or ``empty``, where there is no value
+    #: the result, of the members ``{0}``, ``{1}`` and so on; null, or ``empty``, where there is no value
     result: str
     #: the members for columns of floats, where they are others
     members_of_floats: tuple[str, ...] | None = None
