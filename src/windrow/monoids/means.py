@@ -39,6 +39,8 @@ def mean_of_one(value: Any) -> tuple[float, float]:
     """
     number = float(value)
     origin = number if abs(number) < _FARTHEST_ORIGIN else 0.0
+    if isinstance(value, float):
+        return origin, number - origin
     return origin, (number - origin) + _rest(value, number)
 
 
@@ -73,9 +75,7 @@ def equal_moments(columns: int, *orders: int) -> Callable[[Any, Any, float], boo
 
 def _rest(value: Any, number: float) -> float:
     """What a value is more than the float next to it."""
-    if isinstance(value, float):
-        return 0.0
-    if isinstance(value, int):  # so far this is compiled
+    if isinstance(value, int):  # this is compiled
         low = value & _LOWEST_DIGITS
         return (float(value - low) - number) + low
     plain = value.item() if hasattr(value, "item") else value  # of a number of NumPy's
