@@ -18,6 +18,7 @@ from windrow.cli.expressions import ExpressionError, OnlySpark, ValueRefused, pa
 from windrow.cli.expressions.compiled import FUNCTIONS, compiled, source_names
 from windrow.cli.expressions.derivation import Derivation
 from windrow.cli.expressions.tree import (
+    Between,
     Binary,
     Call,
     Case,
@@ -30,13 +31,14 @@ from windrow.cli.expressions.tree import (
     Node,
     Unary,
 )
+from windrow.cli.expressions.values import Rows
 
 ROWS = awkward_rows().combine_chunks().to_batches()[0]
 
 
 def values(text: str, **columns: Any) -> list[Any]:
     rows = pa.RecordBatch.from_pydict(columns) if columns else ROWS
-    found: list[Any] = compiled(parse(text), source_names(rows.schema)).values(rows).to_pylist()
+    found: list[Any] = compiled(parse(text), source_names(rows.schema)).values(Rows(rows)).to_pylist()
     return found
 
 
@@ -69,7 +71,8 @@ def _grown(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
         st.builds(Is, inner, st.sampled_from(["null", "true", "false"]), st.booleans()),
         st.builds(In, inner, some),
         st.builds(Like, inner, inner, st.sampled_from(["\\", "!", "'"])),
-        st.builds(Case, branches, st.none() | inner),
+        st.builds(Between, inner, inner, inner),
+        st.builds(Case, branches, st.none() | inner, st.none() | inner),
         st.builds(Cast, inner, st.sampled_from(["int", "timestamp", "decimal(10,2)"])),
         st.builds(Call, st.sampled_from(["coalesce", "no_such_function", "upper"]), some),
     )
@@ -94,14 +97,14 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     [
         ("a or b and not c = d + e * -f", "(a or (b and (not (c = (d + (e * (- f)))))))"),
         ("a = b is null", "((a = b) is null)"),
-        ("a between b and c and d", "(((a >= b) and (a <= c)) and d)"),
+        ("a between b and c and d", "((a between b and c) and d)"),
         ("a not in (1, 2)", "(not (a in (1, 2)))"),
         ("a - b - c", "((a - b) - c)"),
         ("a = b = c", "((a = b) = c)"),
         ("-1", "-1"),
         ("a -1", "(a - 1)"),
         ("- a * b", "((- a) * b)"),
-        ("case a when 1 then b end", "(case when (a = 1) then b end)"),
+        ("case a when 1 then b end", "(case a when 1 then b end)"),
         ("date '2024-05-01'", "cast('2024-05-01' as date)"),
         ("a != b || c", "(a <> (b || c))"),
     ],

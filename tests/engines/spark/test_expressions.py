@@ -19,6 +19,7 @@ from support.random_expressions import random_expression
 from windrow.cli.expressions import ValueRefused, parse
 from windrow.cli.expressions.compiled import compiled, source_names
 from windrow.cli.expressions.letters import _CHANGED, lower, upper
+from windrow.cli.expressions.values import Rows
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def frame(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def local(text: str) -> pa.Array:
     (rows,) = awkward_rows().combine_chunks().to_batches()
-    return compiled(parse(text), source_names(rows.schema)).values(rows)
+    return compiled(parse(text), source_names(rows.schema)).values(Rows(rows))
 
 
 def assert_equal(text: str, found: pa.Array, expected: pa.ChunkedArray) -> None:

@@ -4,6 +4,7 @@ double, the remainder has the sign of the dividend. Decimals add, subtract and m
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Context
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from windrow.cli.expressions.errors import ValueRefused, only_spark
 from windrow.cli.expressions.types import DOUBLE, LONG, common_type, decimal_of, is_number, is_whole, name_of
 from windrow.cli.expressions.values import Typed, strict
 
-__all__ = ["checked", "negative", "operation"]
+__all__ = ["checked", "negative", "negative_decimal", "operation"]
 
+#: how Scala's decimals change their sign
+_SIGNED_DIGITS = Context(prec=34, rounding=ROUND_HALF_EVEN)
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _PLAIN = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
@@ -118,6 +121,20 @@ def _remainder(a: pa.Array, b: pa.Array) -> pa.Array:
 def negative(typed: Typed) -> Typed:
     if not is_number(typed.kind):
         raise only_spark(f"- of {name_of(typed.kind)}")
+    if is_type.is_decimal(typed.kind):
+        return strict(typed.kind, negative_decimal, typed, fails=True)
     fails = is_whole(typed.kind)
     work = pc.negate_checked if fails else pc.negate
     return strict(typed.kind, lambda array: checked(work, array).cast(typed.kind), typed, fails=fails)
+
+
+def negative_decimal(array: pa.Array) -> pa.Array:
+    """As in Spark, which rounds to 34 digits for it."""
+    kind = array.type
+    if kind.precision <= _SIGNED_DIGITS.prec:
+        return pc.negate(array).cast(kind)
+    values = [None if value is None else _SIGNED_DIGITS.minus(value) for value in array.to_pylist()]
+    try:
+        return pa.array(values, pa.decimal256(kind.precision + 1, kind.scale)).cast(kind)
+    except pa.ArrowInvalid as error:
+        raise ValueRefused(f"a value does not fit into {name_of(kind)}") from error

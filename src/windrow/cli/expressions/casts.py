@@ -6,6 +6,7 @@ refused."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from windrow.cli.expressions.types import (
     is_whole,
     name_of,
 )
-from windrow.cli.expressions.values import Typed, strict
+from windrow.cli.expressions.values import Typed, converted, shared, strict
 
 __all__ = ["cast", "floored_units", "kind_of_text", "scaled_time", "widened"]
 
@@ -59,6 +60,15 @@ def cast(typed: Typed, kind: pa.DataType) -> Typed:
         return typed
     if is_type.is_null(typed.kind):
         return Typed(kind, lambda rows: pa.nulls(rows.num_rows, kind))
+    if typed.kind == FLOAT and kind == DOUBLE:
+        return converted(typed, lambda part: _cast(part, kind))
+    if kind == FLOAT and typed.kind in (INT, LONG):
+        whole = shared(typed, True)
+        return replace(_cast(whole, kind), inside=lambda conversion: conversion(whole))
+    return _cast(typed, kind)
+
+
+def _cast(typed: Typed, kind: pa.DataType) -> Typed:
     work = _work(typed.kind, kind)
     if work is None:
         raise only_spark(f"the cast from {name_of(typed.kind)} to {name_of(kind)}")
@@ -152,7 +162,7 @@ def _times(old: pa.DataType, new: pa.DataType) -> _Work | None:
     if old == TIMESTAMP and is_whole(new):
         return lambda array: _checked(array, lambda: floored_units(array).cast(new), new)
     if new == TIMESTAMP and is_whole(old):
-        return lambda array: scaled_time(array, _SECOND)
+        return _seconds_as_time
     return None
 
 
@@ -161,6 +171,14 @@ def _moved(array: pa.Array, new: pa.DataType) -> pa.Array:
     if new == DATE:
         return floored_units(array.cast(NTZ), _DAY).cast(INT).cast(DATE)
     return array.cast(NTZ).cast(LONG).cast(NTZ if new == NTZ else TIMESTAMP)
+
+
+def _seconds_as_time(array: pa.Array) -> pa.Array:
+    """As in Spark, a time that is out of range is the last or the first one that there is."""
+    seconds, farthest = array.cast(LONG), (2**63 - 1) // _SECOND
+    found = pc.multiply(seconds, _SECOND)
+    found = pc.if_else(pc.greater(seconds, farthest), 2**63 - 1, found)
+    return pc.if_else(pc.less(seconds, -farthest), -(2**63), found).cast(TIMESTAMP)
 
 
 def floored_units(array: pa.Array, unit: int = _SECOND) -> pa.Array:

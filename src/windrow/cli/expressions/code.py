@@ -15,7 +15,7 @@ _WORDS = re.compile(
     r"(?<![A-Za-z0-9_])(?:(?:try_)?reflect|java_method|identifier|using)(?![A-Za-z0-9_])", re.I
 )
 _PLAIN = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'")
-_MISLEADING = re.compile(r"\\|--|/\*|\$\$|[rR]['\"]")
+_MISLEADING = re.compile(r"\\|--|/\*|\$\w*\$|[rR]['\"]")
 
 
 def word_of_code(text: str) -> str | None:

@@ -22,10 +22,11 @@ from windrow.cli.expressions.types import (
     is_time,
     name_of,
 )
-from windrow.cli.expressions.values import Typed, strict
+from windrow.cli.expressions.values import Rows, Typed, strict
 
 __all__ = ["comparison", "in_list", "met"]
 
+_ONE_ROW = Rows(pa.RecordBatch.from_pydict({"": [0]}))
 _Pair = Callable[[pa.Array, pa.Array], pa.Array]
 _SIGNS: dict[str, _Pair] = {
     "=": pc.equal,
@@ -69,9 +70,8 @@ def _texts_as_times(parts: list[Typed]) -> list[Typed]:
 def _read(part: Typed, kind: pa.DataType) -> Typed:
     """A literal, read once: what cannot be read is an error of the expression."""
     found = cast(part, kind)
-    one = pa.RecordBatch.from_pydict({"": [0]})
     try:
-        scalar = found.values(one)[0]
+        scalar = found.values(_ONE_ROW)[0]
     except ValueRefused as error:
         raise ExpressionError(str(error)) from error
     return Typed(kind, lambda rows: pa.repeat(scalar, rows.num_rows))
@@ -115,9 +115,8 @@ def in_list(operand: Typed, items: list[Typed]) -> Typed:
 
 
 def _is_in(array: pa.Array, items: list[Typed]) -> pa.Array:
-    one = pa.RecordBatch.from_pydict({"": [0]})
     found: Any = pa.repeat(pa.scalar(False), len(array))
     for item in items:
-        scalar = item.values(one)[0]
+        scalar = item.values(_ONE_ROW)[0]
         found = pc.or_kleene(found, _compared("=", array, pa.repeat(scalar, len(array))))
     return pc.if_else(array.is_valid(), found, pa.scalar(None, BOOLEAN))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +15,23 @@ from windrow.cli.expressions.arithmetic import negative, operation
 from windrow.cli.expressions.casts import cast, kind_of_text
 from windrow.cli.expressions.comparisons import comparison, in_list
 from windrow.cli.expressions.errors import ExpressionError, OnlySpark, only_spark
-from windrow.cli.expressions.tree import Binary, Call, Case, Cast, Column, Constant, In, Is, Like, Node, Unary
+from windrow.cli.expressions.tree import (
+    Between,
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Constant,
+    In,
+    Is,
+    Like,
+    Node,
+    Unary,
+    walk,
+)
 from windrow.cli.expressions.types import as_spark_reads, name_of
-from windrow.cli.expressions.values import Typed, constant_of, strict
+from windrow.cli.expressions.values import Typed, constant_of, shared, strict
 
 __all__ = ["FUNCTIONS", "Names", "compiled", "source_names"]
 
@@ -44,23 +59,27 @@ def source_names(schema: pa.Schema) -> dict[str, Typed]:
 def _column(name: str, kind: pa.DataType) -> Typed:
     seen = as_spark_reads(kind)
     if is_type.is_dictionary(kind):
-        return Typed(seen, lambda rows: rows.column(name).dictionary_decode().cast(seen))
+        return shared(Typed(seen, lambda rows: rows.column(name).dictionary_decode().cast(seen)))
     if kind == seen:
         return Typed(seen, lambda rows: rows.column(name))
-    return Typed(seen, lambda rows: rows.column(name).cast(seen, safe=False))
+    return shared(Typed(seen, lambda rows: rows.column(name).cast(seen, safe=False)))
 
 
 def compiled(node: Node, names: Names) -> Typed:
     """
     >>> from windrow.cli.expressions.parse import parse
+    >>> from windrow.cli.expressions.values import Rows
     >>> rows = pa.RecordBatch.from_pydict({"len": [1, None, 5]})
-    >>> compiled(parse("len * 2 > 3"), source_names(rows.schema)).values(rows).to_pylist()
+    >>> compiled(parse("len * 2 > 3"), source_names(rows.schema)).values(Rows(rows)).to_pylist()
     [False, None, True]
     """
+    found = _compiled(node, lambda child: compiled(child, names), names)
+    if found.inside is None or any(isinstance(each, Column) for each in walk(node)):
+        return found
+    return replace(found, inside=None)  # Spark computes it before it leaves out conversions
 
-    def below(node: Node) -> Typed:
-        return compiled(node, names)
 
+def _compiled(node: Node, below: Callable[[Node], Typed], names: Names) -> Typed:
     match node:
         case Constant():
             return constant_of(node)
@@ -74,14 +93,22 @@ def compiled(node: Node, names: Names) -> Typed:
             return _positive(below(operand))
         case Binary(sign, left, right):
             return _binary(sign, below(left), below(right))
+        case Between(operand, low, high):
+            value = shared(below(operand))
+            return conditions.connected(
+                "and", comparison(">=", value, below(low)), comparison("<=", value, below(high))
+            )
         case Is(operand, what, is_negated):
             return conditions.is_state(below(operand), what, is_negated)
         case In(operand, items):
             return in_list(below(operand), [below(item) for item in items])
         case Like(operand, pattern, escape):
             return text.like(below(operand), below(pattern), escape)
-        case Case(branches, otherwise):
+        case Case(branches, otherwise, subject):
             pairs = [(below(condition), below(value)) for condition, value in branches]
+            if subject is not None:
+                value = shared(below(subject), is_left_out=True)
+                pairs = [(comparison("=", value, each), result) for each, result in pairs]
             return conditions.chosen(pairs, None if otherwise is None else below(otherwise))
         case Cast(operand, kind):
             return cast(below(operand), kind_of_text(kind))
@@ -103,7 +130,7 @@ def _binary(sign: str, left: Typed, right: Typed) -> Typed:
 
 def _positive(typed: Typed) -> Typed:
     negative(typed)  # the same types
-    return strict(typed.kind, lambda array: array, typed)
+    return replace(typed, constant=None)
 
 
 def _called(name: str, arguments: list[Node], below: Callable[[Node], Typed]) -> Typed:

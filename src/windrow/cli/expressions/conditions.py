@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +14,23 @@ from windrow.cli.expressions.casts import cast
 from windrow.cli.expressions.comparisons import comparison, met
 from windrow.cli.expressions.errors import ExpressionError, only_spark
 from windrow.cli.expressions.types import BOOLEAN, DOUBLE, FLOAT, is_number, name_of
-from windrow.cli.expressions.values import Typed, evaluated_where, merged, strict
+from windrow.cli.expressions.values import (
+    Conversion,
+    Rows,
+    Typed,
+    converted,
+    evaluated_where,
+    merged,
+    shared,
+    strict,
+)
 
 __all__ = ["FUNCTIONS", "as_truth", "chosen", "connected", "is_state", "negated"]
 
 
-def as_truth(typed: Typed, what: str) -> Typed:
-    if typed.kind != BOOLEAN and not is_type.is_null(typed.kind):
+def as_truth(typed: Typed, what: str, takes_null: bool = True) -> Typed:
+    """``takes_null``: whether Spark accepts a bare null here, which has no type."""
+    if typed.kind != BOOLEAN and not (is_type.is_null(typed.kind) and takes_null):
         raise ExpressionError(f"{what} is {name_of(typed.kind)}: it must be true or false, as in len > 3")
     return cast(typed, BOOLEAN)
 
@@ -30,7 +41,7 @@ def connected(sign: str, left: Typed, right: Typed) -> Typed:
     decides = sign == "or"
     work = pc.or_kleene if decides else pc.and_kleene
 
-    def values(rows: pa.RecordBatch) -> pa.Array:
+    def values(rows: Rows) -> pa.Array:
         first = left.values(rows)
         open_rows = np.asarray(pc.not_equal(first, pa.scalar(decides)).fill_null(True))
         second = evaluated_where(right, rows, open_rows) if right.may_fail else right.values(rows)
@@ -48,7 +59,7 @@ def is_state(typed: Typed, what: str, is_negated: bool) -> Typed:
     if what != "null":
         typed = as_truth(typed, f"the operand of is {what}")
 
-    def values(rows: pa.RecordBatch) -> pa.Array:
+    def values(rows: Rows) -> pa.Array:
         array = typed.values(rows)
         found = (
             array.is_null() if what == "null" else pc.equal(array, pa.scalar(what == "true")).fill_null(False)
@@ -60,22 +71,34 @@ def is_state(typed: Typed, what: str, is_negated: bool) -> Typed:
 
 def chosen(branches: Sequence[tuple[Typed, Typed]], otherwise: Typed | None) -> Typed:
     """``case``: a condition is evaluated for the rows that are left, a value for the rows that take it."""
-    conditions = [as_truth(condition, "a condition of case") for condition, _ in branches]
+    conditions = [as_truth(condition, "a condition of case", False) for condition, _ in branches]
     results = [value for _, value in branches] + ([otherwise] if otherwise is not None else [])
     results = met(results, "case")
+    if all(value.inside is None for value in results):
+        return _case(conditions, results)
+    conditions = [shared(condition) for condition in conditions]
+
+    def inside(conversion: Conversion) -> Typed:
+        return _case(conditions, [converted(value, conversion) for value in results])
+
+    return replace(_case(conditions, results), inside=inside, is_left_out=False)
+
+
+def _case(conditions: Sequence[Typed], results: Sequence[Typed]) -> Typed:
+    """A result more than conditions is that of all other rows."""
     kind = results[0].kind
 
-    def values(rows: pa.RecordBatch) -> pa.Array:
+    def values(rows: Rows) -> pa.Array:
         left = np.arange(rows.num_rows)
         pieces = []
         for condition, value in zip(conditions, results, strict=False):
-            truth = condition.values(rows if len(left) == rows.num_rows else rows.take(pa.array(left)))
+            truth = condition.values(rows if len(left) == rows.num_rows else rows.some(left))
             holds = np.asarray(truth.fill_null(False))
             pieces.append((left[holds], value))
             left = left[~holds]
-        if otherwise is not None:
+        if len(results) > len(conditions):
             pieces.append((left, results[-1]))
-        return merged(kind, rows.num_rows, pieces, rows)
+        return merged(kind, rows, pieces)
 
     return Typed(kind, values, any(part.may_fail for part in (*conditions, *results)))
 
@@ -84,17 +107,17 @@ def chosen(branches: Sequence[tuple[Typed, Typed]], otherwise: Typed | None) -> 
 
 
 def _coalesce(arguments: list[Typed]) -> Typed:
-    arguments = met(arguments, "coalesce")
+    arguments = [shared(part) for part in met(arguments, "coalesce")]
     return chosen([(is_state(part, "null", True), part) for part in arguments], None)
 
 
 def _if(arguments: list[Typed]) -> Typed:
     condition, value, otherwise = arguments
-    return chosen([(condition, value)], otherwise)
+    return chosen([(as_truth(condition, "the condition of if"), value)], otherwise)
 
 
 def _null_if(arguments: list[Typed]) -> Typed:
-    value, other = arguments
+    value, other = shared(arguments[0]), arguments[1]
     null = Typed(pa.null(), lambda rows: pa.nulls(rows.num_rows))
     return chosen([(comparison("=", value, other), null)], value)
 

@@ -1,13 +1,14 @@
 """The expressions of a source, together: columns first, in their order, then which rows stay.
 
-A derived column is computed where it is read, and only for the rows for which it is read, as in Spark: a row
-that ``where`` leaves out stops no job. Cost: a column that is read twice is computed twice."""
+A derived column is computed only for the rows for which it is read, as in Spark: a row that ``where`` leaves
+out stops no job. Cost: once per row, however many columns and conditions read it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.cli.expressions.compiled import compiled, source_names
@@ -15,7 +16,7 @@ from windrow.cli.expressions.conditions import as_truth
 from windrow.cli.expressions.errors import ExpressionError, OnlySpark, ValueRefused
 from windrow.cli.expressions.parse import parse
 from windrow.cli.expressions.tree import Column, walk
-from windrow.cli.expressions.values import Typed
+from windrow.cli.expressions.values import Rows, Typed, shared
 
 __all__ = ["Derivation", "used_columns"]
 
@@ -60,7 +61,7 @@ class Derivation:
                 return OnlySpark("the columns are not known")
             found = compiled(tree, self.names)
             if table == self.table:
-                return as_truth(found, "this")
+                return as_truth(found, "this", False)
             if pa.types.is_null(found.kind):
                 raise ExpressionError("null has no type: write cast(null as int), or another type")
         except OnlySpark as error:
@@ -68,7 +69,7 @@ class Derivation:
             return error
         except ExpressionError as error:
             raise ExpressionError(table, key, f"{text!r}: {error}") from error
-        return found
+        return shared(found)
 
     def _derive(self, name: str, found: Typed | OnlySpark) -> None:
         """A new column, or one in the place of another of the same name."""
@@ -83,23 +84,24 @@ class Derivation:
 
     def applied(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that stay, with the columns of the source and the derived ones."""
+        rows = Rows(batch)
         if self.where is not None:
-            truth = self._values(self.table, "where", self.where, batch)
-            batch = batch.filter(truth.fill_null(False))
+            truth = self._values(self.table, "where", self.where, rows)
+            rows = rows.some(np.flatnonzero(truth.fill_null(False)))
         columns, names = [], []
         for name, typed in self.names.items():
             if name in self.derived:
                 if isinstance(typed, Typed):
                     names.append(name)
-                    columns.append(self._values(self._columns, name, typed, batch))
+                    columns.append(self._values(self._columns, name, typed, rows))
             else:
                 names.append(name)
-                columns.append(batch.column(name))
+                columns.append(rows.column(name))
         return pa.RecordBatch.from_arrays(columns, names=names)
 
-    def _values(self, table: str, key: str, typed: Typed, batch: pa.RecordBatch) -> pa.Array:
+    def _values(self, table: str, key: str, typed: Typed, rows: Rows) -> pa.Array:
         try:
-            return typed.values(batch)
+            return typed.values(rows)
         except (ValueRefused, pa.ArrowException, OverflowError) as error:
             raise ValueRefused(f"[{table}] {key} = {self.texts[table, key]!r}: {error}") from error
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as is_type
 
-from windrow.cli.expressions.arithmetic import checked
+from windrow.cli.expressions.arithmetic import checked, negative_decimal
 from windrow.cli.expressions.casts import widened
 from windrow.cli.expressions.errors import ValueRefused, only_spark
 from windrow.cli.expressions.types import DOUBLE, FLOAT, LONG, is_number, is_whole, name_of
@@ -22,9 +22,17 @@ def _absolute(arguments: list[Typed]) -> Typed:
     (typed,) = arguments
     if not is_number(typed.kind):
         raise only_spark(f"abs of {name_of(typed.kind)}")
+    if is_type.is_decimal(typed.kind):
+        return strict(typed.kind, _absolute_decimal, typed, fails=True)
     fails = is_whole(typed.kind)
     work = pc.abs_checked if fails else pc.abs
     return strict(typed.kind, lambda array: checked(work, array).cast(typed.kind), typed, fails=fails)
+
+
+def _absolute_decimal(array: pa.Array) -> pa.Array:
+    below = pc.less(array, pa.scalar(0, array.type))
+    changed = negative_decimal(pc.if_else(below, array, pa.scalar(None, array.type)))
+    return pc.if_else(below, changed, array)
 
 
 def _to_whole(name: str, work: Callable[[pa.Array], pa.Array]) -> Callable[[list[Typed]], Typed]:
@@ -63,7 +71,9 @@ def _rounded(arguments: list[Typed]) -> Typed:
 
 
 def _half_up(array: pa.Array) -> pa.Array:
-    found = pc.round(array, 0, "half_towards_infinity")
+    whole = pc.trunc(array)
+    is_half = pc.greater_equal(pc.abs(pc.subtract(array, whole)), pa.scalar(0.5, array.type))
+    found = pc.add(whole, pc.if_else(is_half, pc.sign(array), pa.scalar(0.0, array.type)))
     return pc.add(found, pa.scalar(0.0, array.type))  # no -0.0
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NoReturn
 
+import pyarrow as pa
+
 from windrow.cli.expressions.errors import ExpressionError, only_spark
 from windrow.cli.expressions.tokens import Token, tokens_of
 from windrow.cli.expressions.tree import (
+    Between,
     Binary,
     Call,
     Case,
@@ -39,6 +42,8 @@ _DEEPEST = 30
 _LONGEST_CHAIN = 100
 _KINDS = {"l": "bigint", "s": "smallint", "y": "tinyint", "d": "double", "f": "float"}
 _WIDTHS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_LARGEST = {"double": Decimal("1.7976931348623157e308"), "float": Decimal("3.4028234663852886e38")}
+_LONGEST_EXPONENT = 9
 
 
 def parse(text: str) -> Node:
@@ -155,7 +160,7 @@ class _Parser:
         if self._word("between"):
             low = self._value()
             self._expect_word("and")
-            return Binary("and", Binary(">=", operand, low), Binary("<=", operand, self._value()))
+            return Between(operand, low, self._value())
         if self._word("in"):
             self._expect_sign("(")
             return In(operand, self._listed())
@@ -282,28 +287,28 @@ class _Parser:
         branches = []
         while self._word("when"):
             condition = self._either()
-            condition = condition if subject is None else Binary("=", subject, condition)
             self._expect_word("then")
             branches.append((condition, self._either()))
         otherwise = self._either() if self._word("else") else None
         self._expect_word("end")
-        return Case(tuple(branches), otherwise) if branches else self._refuse()
+        return Case(tuple(branches), otherwise, subject) if branches else self._refuse()
 
     # -- literals --------------------------------------------------------------------------------------------
 
     def _number(self, sign: str) -> Node:
         token = self._next()
         text = token.text.lower()
-        if text.endswith("bd"):
-            return Constant(Decimal(sign + text[:-2]), "decimal")
-        if text[-1] in "lsy" or (text[-1] in "df"):
-            return _number(sign + text[:-1], _KINDS[text[-1]], token.text)
-        if "e" in text:
-            return Constant(float(sign + text), "double")
-        if "." in text:
-            return Constant(Decimal(sign + text), "decimal")
-        fits = -(2**31) <= int(sign + text) < 2**31
-        return _number(sign + text, "int" if fits else "bigint", token.text)
+        ending = "bd" if text.endswith("bd") else text[-1] if text[-1] in _KINDS else ""
+        digits = sign + text.removesuffix(ending)
+        if ending in _KINDS:
+            kind = _KINDS[ending]
+        elif ending or ("." in digits and "e" not in digits):
+            kind = "decimal"
+        elif "e" in digits:
+            kind = "double"
+        else:
+            kind = next((kind for kind in ("int", "bigint") if _fits(int(digits), kind)), "decimal")
+        return _number(digits, kind, token.text)
 
     def _joined_text(self) -> Node:
         found = Constant(self._text(), "string")
@@ -353,10 +358,26 @@ class _Parser:
 
 
 def _number(text: str, kind: str, written: str) -> Node:
-    if kind in ("double", "float"):
-        return Constant(float(text), kind)
-    if not text.lstrip("-").isdigit() or not -(2 ** (_WIDTHS[kind] - 1)) <= int(text) < 2 ** (
-        _WIDTHS[kind] - 1
-    ):
-        raise only_spark(f"the number {written}")
-    return Constant(int(text), kind)
+    """A literal in the range of its type, as Spark checks it."""
+    exponent = text.partition("e")[2].lstrip("+-0")
+    is_whole = kind in _WIDTHS
+    if len(exponent) > _LONGEST_EXPONENT or (is_whole and not text.lstrip("-").isdigit()):
+        raise ExpressionError(f"the number {written} is not a {kind}")
+    if is_whole:
+        if not _fits(int(text), kind):
+            raise ExpressionError(f"the number {written} does not fit into {kind}")
+        return Constant(int(text), kind)
+    value = Decimal(text)
+    if kind == "decimal":
+        _, digits, scale = value.as_tuple()
+        if max(len(digits), -int(scale)) > 38:
+            raise ExpressionError(f"the number {written} has more than 38 digits: write it as a double")
+        return Constant(value, kind)
+    if abs(value) > _LARGEST[kind]:
+        raise ExpressionError(f"the number {written} does not fit into {kind}")
+    # a float is rounded once, from its digits
+    return Constant(float(text) if kind == "double" else pa.scalar(text).cast(pa.float32()).as_py(), kind)
+
+
+def _fits(value: int, kind: str) -> bool:
+    return -(2 ** (_WIDTHS[kind] - 1)) <= value < 2 ** (_WIDTHS[kind] - 1)

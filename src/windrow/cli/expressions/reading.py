@@ -21,6 +21,8 @@ _WHOLE = r"\A[+-]?[0-9]+\z"
 _FLOAT = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?\z"
 _SPECIAL = {"inf": "inf", "+inf": "inf", "infinity": "inf", "+infinity": "inf", "-inf": "-inf"}
 _SPECIAL |= {"-infinity": "-inf", "nan": "nan"}
+#: with a sign only as Java writes it
+_NANS = ("+NaN", "-NaN")
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 _DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _CLOCK = r"([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?"
@@ -68,6 +70,7 @@ def _whole(kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
 def _double(array: pa.Array) -> pa.Array:
     bare = pc.utf8_trim(array, _BLANK[:-1])
     special = pc.is_in(pc.ascii_lower(bare), pa.array(list(_SPECIAL)))
+    special = pc.or_(special, pc.is_in(bare, pa.array(_NANS)))
     holds = pc.or_(special, _matches(bare, _FLOAT))
     _demand(array, holds, DOUBLE, " (hexadecimal numbers are read by Spark alone)")
     return pa.array([_number(text) for text in bare.to_pylist()], DOUBLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from pyarrow import types as is_type
 from windrow.cli.expressions.errors import ExpressionError, only_spark
 from windrow.cli.expressions.letters import lower, upper
 from windrow.cli.expressions.types import BOOLEAN, INT, STRING, name_of
-from windrow.cli.expressions.values import Typed, strict
+from windrow.cli.expressions.values import Rows, Typed, converted, shared, strict
 
 __all__ = ["FUNCTIONS", "joined", "like"]
 
@@ -34,6 +35,18 @@ def _mapped(name: str, work: Callable[[pa.Array], pa.Array], kind: pa.DataType =
     return made
 
 
+def _cased(name: str, work: Callable[[pa.Array], pa.Array]) -> _Made:
+    def made(arguments: list[Typed]) -> Typed:
+        _texts(name, arguments)
+        return converted(arguments[0], _changed)
+
+    def _changed(typed: Typed) -> Typed:
+        original = shared(typed, True)
+        return replace(strict(STRING, work, original), inside=lambda conversion: conversion(original))
+
+    return made
+
+
 def _length(arguments: list[Typed]) -> Typed:
     (typed,) = arguments
     if is_type.is_binary(typed.kind):
@@ -45,7 +58,7 @@ def joined(arguments: list[Typed]) -> Typed:
     """``concat`` and ``||``: null where one is null."""
     _texts("concat", arguments)
 
-    def values(rows: pa.RecordBatch) -> pa.Array:
+    def values(rows: Rows) -> pa.Array:
         return pc.binary_join_element_wise(*(part.values(rows) for part in arguments), "")
 
     return Typed(STRING, values, any(part.may_fail for part in arguments))
@@ -99,7 +112,7 @@ def _replaced(arguments: list[Typed]) -> Typed:
     old = _literal("replace", arguments[1], "a text")
     new = _literal("replace", arguments[2], "a text") if len(arguments) == 3 else ""
     if not old:
-        return arguments[0]
+        return strict(STRING, lambda array: array, arguments[0])
     return strict(STRING, lambda array: pc.replace_substring(array, old, new), arguments[0])
 
 
@@ -134,10 +147,10 @@ def _expression(pattern: str, escape: str) -> str:
 
 
 FUNCTIONS: dict[str, tuple[int, int, _Made]] = {
-    "upper": (1, 1, _mapped("upper", upper)),
-    "ucase": (1, 1, _mapped("ucase", upper)),
-    "lower": (1, 1, _mapped("lower", lower)),
-    "lcase": (1, 1, _mapped("lcase", lower)),
+    "upper": (1, 1, _cased("upper", upper)),
+    "ucase": (1, 1, _cased("ucase", upper)),
+    "lower": (1, 1, _cased("lower", lower)),
+    "lcase": (1, 1, _cased("lcase", lower)),
     "length": (1, 1, _length),
     "char_length": (1, 1, _length),
     "len": (1, 1, _length),

@@ -19,7 +19,7 @@ _LONGEST_NUMBER = 400
 Kind = Literal["word", "name", "number", "text", "sign", "end"]
 _PATTERN = re.compile(
     r"""\s*(?:
-      (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:BD|bd|[LlSsYyDdFf])?(?![\w.]))
+      (?P<number>(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+(?:BD|bd|[LlSsYyDdFf])?(?![\w.]))
     | (?P<word>[A-Za-z_]\w*)
     | (?P<name>`(?:[^`]|``)+`)
     | (?P<text>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")

@@ -1,7 +1,7 @@
 """What an expression says: a small tree, which can be written as SQL again.
 
-Of two ways to say the same only one is kept: ``between`` and ``case x when`` are comparisons, a typed literal
-is a cast of its text."""
+Of two ways to say the same only one is kept, such as a cast of a text for a typed literal. Each operand is one
+node, however often the expression compares it: ``between`` and ``case x when`` have nodes of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 __all__ = [
+    "Between",
     "Binary",
     "Call",
     "Case",
@@ -80,6 +81,16 @@ class Binary:
 
 
 @dataclass(frozen=True)
+class Between:
+    operand: Node
+    low: Node
+    high: Node
+
+    def sql(self) -> str:
+        return f"({self.operand.sql()} between {self.low.sql()} and {self.high.sql()})"
+
+
+@dataclass(frozen=True)
 class Is:
     """``is null``, ``is not true``..."""
 
@@ -113,11 +124,15 @@ class Like:
 
 @dataclass(frozen=True)
 class Case:
+    """``case when``, or ``case subject when``, whose conditions are values that the subject is compared with."""
+
     branches: tuple[tuple[Node, Node], ...]
     otherwise: Node | None = None
+    subject: Node | None = None
 
     def sql(self) -> str:
-        parts = [f"when {condition.sql()} then {value.sql()}" for condition, value in self.branches]
+        parts = [] if self.subject is None else [self.subject.sql()]
+        parts += [f"when {condition.sql()} then {value.sql()}" for condition, value in self.branches]
         parts += [f"else {self.otherwise.sql()}"] if self.otherwise is not None else []
         return f"(case {' '.join(parts)} end)"
 
@@ -140,7 +155,7 @@ class Call:
         return f"{self.name}({', '.join(argument.sql() for argument in self.arguments)})"
 
 
-Node = Constant | Column | Unary | Binary | Is | In | Like | Case | Cast | Call
+Node = Constant | Column | Unary | Binary | Between | Is | In | Like | Case | Cast | Call
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -157,11 +172,13 @@ def children(node: Node) -> tuple[Node, ...]:
             return (operand,)
         case Binary(_, left, right) | Like(left, right):
             return (left, right)
+        case Between(operand, low, high):
+            return (operand, low, high)
         case In(operand, items):
             return (operand, *items)
-        case Case(branches, otherwise):
-            pairs = tuple(part for branch in branches for part in branch)
-            return pairs if otherwise is None else (*pairs, otherwise)
+        case Case(branches, otherwise, subject):
+            parts = (subject, *(part for branch in branches for part in branch), otherwise)
+            return tuple(part for part in parts if part is not None)
         case Call(_, arguments):
             return arguments
     return ()
