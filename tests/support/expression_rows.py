@@ -39,8 +39,26 @@ SCHEMA = pa.schema(
             "inner",
             pa.struct([("a", pa.int32()), ("T", pa.string()), ("deep", pa.struct([("z", pa.int64())]))]),
         ),
+        ("near", pa.float64()),
+        ("odd", pa.int32()),
+        ("far", pa.int64()),
+        ("wide", pa.decimal128(38, 4)),
+        ("spelled", pa.string()),
     ]
 )
+#: halves and what is next to them; whole numbers that are no floats, no doubles, no seconds; 38 digits
+_EXACT: dict[str, list[Any]] = {
+    "near": [0.49999999999999994, -0.49999999999999994, None, 0.5, -0.5, 2**52 - 0.5, -(2**51) - 0.5]
+    + [5e-324, 0.5000000000000001, -1.7976931348623157e308],
+    "odd": [2**24 + 1, -(2**24) - 1, None, 2**31 - 1, -(2**31), 2**25 + 3, 1, 0, 100_663_297, -5],
+    "far": [2**53 + 1, -(2**31) - 1, None, 2**63 - 1, -(2**63), 2**40 + 1, 9_223_372_036_854]
+    + [9_223_372_036_855, -9_223_372_036_855, 3],
+    "wide": [Decimal("1234567890123456789012345678901234.5678"), Decimal("-1234567890123456789012345678901234.5678")]
+    + [None, Decimal("9999999999999999999999999999999999.9999"), Decimal("-999999999999999999999999999999.9999")]
+    + [Decimal("-0.0001"), Decimal("2.5"), Decimal("-10000000000000000000000000000000.0005")]
+    + [Decimal("10000000000000000000000000000000.0005"), Decimal("0")],
+    "spelled": ["+NaN", "-NaN", None, "nan", "Infinity", "-inf", "1e400", "1D", " 2.5f\t", ".5e-3"],
+}
 _ROWS: list[tuple[Any, ...]] = [
     (True, 1, 2, 3, 4, 1.5, 2.5, 0.5, Decimal("1.25"), "abc", "north", "12", "2024-05-01 12:34:56"),
     (False, -1, -2, -3, -4, -1.5, -2.5, -0.5, Decimal("-1.25"), "", "South", " -7 ", "2024-05-01T12:34:56Z"),
@@ -155,7 +173,7 @@ _INNER += [{"a": k, "T": str(k), "deep": {"z": None if k % 2 else k}} for k in r
 
 def awkward_rows() -> pa.Table:
     rows = [
-        (*values, *times, 0, 10 * number, inner)
+        (*values, *times, 0, 10 * number, inner, *(column[number] for column in _EXACT.values()))
         for number, (values, times, inner) in enumerate(zip(_ROWS, _TIMES, _INNER, strict=True))
     ]
     columns = [[row[k] for row in rows] for k in range(len(SCHEMA))]
@@ -358,6 +376,59 @@ round(num)
 round(2.5D)
 round(-2.5D)
 round(0.49999999999999994D)
+round(-0.49999999999999994D)
+round(near)
+round(cast(near as float))
+cast(cast(odd as float) as double)
+cast(cast(far as float) as double)
+cast(odd as float) = odd
+cast(odd as float) * 1D
+floor(cast(odd as float))
+cast(+ cast(odd as float) as double)
+cast(cast(16777217 as float) as double)
+case cast(odd as float) when 16777217D then 1 else 0 end
+lower(upper(s))
+upper(lower(word))
+lower(upper(lower(s)))
+lower(upper('ß'))
+lower(concat(upper(s)))
+lower(replace(upper(s), '', 'x'))
+- cast(wide / 1D as double)
+- cast(price as decimal(38,4))
+- case when abs(cast(wide as double)) < 1e33 then wide end
+abs(case when abs(cast(wide as double)) < 1e33 then wide end)
+-(12345678901234567890123456789012345678BD)
+-12345678901234567890123456789012345678BD
+- 12345678901234567890123456789012345678BD
+1234567890123456789012345678.5
+0.00000000000000000000000000000000000001
+12345678901234567890123456789012345678
+9223372036854775808
+wide > 1234567890123456789012345678901234.5677
+num < 99999999999999999999.5
+num > 99999999999999999999.5
+9223372036854775807.5 >= big
+-9223372036854775808.5 < big
+num between -99999999999999999999.5 and 3
+num <> 99999999999999999999.5
+1e-400
+1.00000005960464480000001F
+3.4028234e38F
+cast(far as timestamp)
+cast(-9223372036855 as timestamp)
+cast(cast(far as timestamp) as bigint)
+cast(spelled as double)
+cast(' -NaN ' as double)
+isnan(cast(spelled as double))
+if(null, 1, 2)
+not null
+null is true
+null between 1 and 2
+case null when 1 then 2 end
+num not between small and tiny
+case case num when 3 then 'a' when 11 then 'b' else s end when 'a' then word when 'b' then s end
+nullif(nullif(num, 3), 11)
+num % 5 + 1 between num % 5 and num % 5 + 2
 cast(num as bigint)
 cast(tiny as double)
 cast(big as double)
@@ -542,4 +613,27 @@ timestamp_seconds(9223372036854775807)
 case when flag is null then 1 else num / zero end
 flag or num / zero > 1
 coalesce(num, 1 / zero) / zero
+- wide
+abs(- wide)
+cast('+nan' as double)
+cast('NaNd' as double)
+""".strip().splitlines()
+
+#: neither engine reads these
+WRONG = """
+1e400
+-1e400
+1e400D
+1.7976931348623158e308
+3.4028235e38F
+1e-99999999999
+9223372036854775808L
+128Y
+1.5L
+1e3S
+123456789012345678901234567890123456789
+0.000000000000000000000000000000000000001
+case when null then 1 end
+case when null then 1 else 2 end
+case when num > 3 then 1 when null then 2 end
 """.strip().splitlines()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 _COLUMNS = {
-    "truth": ["flag", "true", "false", "cast(null as boolean)"],
-    "whole": ["tiny", "small", "num", "big", "zero", "inner.a", "1", "-3", "7L", "0", "2Y"],
-    "real": ["x", "y", "real", "0.5D", "1e3", "-2.5F"],
-    "exact": ["price", "1.5", "0.25", "-3.0"],
-    "text": ["s", "word", "digits", "inner.t", "'a'", "''", "'North'", "'é😀'"],
+    "truth": ["flag", "true", "false", "cast(null as boolean)", "null"],
+    "whole": ["tiny", "small", "num", "big", "zero", "inner.a", "1", "-3", "7L", "0", "2Y", "odd", "far", "null"],
+    "real": ["x", "y", "real", "0.5D", "1e3", "-2.5F", "near", "-0.49999999999999994D", "{digits}D"],
+    "exact": ["price", "1.5", "0.25", "-3.0", "wide", "12345678901234567890123456789012345678BD", "{digits}BD"],
+    "text": ["s", "word", "digits", "inner.t", "'a'", "''", "'North'", "'é😀'", "spelled", "'straße'", "'+NaN'"],
     "time": ["ts", "wall", "day", "timestamp '2024-05-01 12:00:00'", "date '1969-12-31'"],
 }
 _GROWN = {
@@ -36,6 +36,11 @@ _GROWN = {
         "isnan({real})",
         "contains({text}, 'a')",
         "if({truth}, {truth}, {truth})",
+        "({whole} not between {whole} and {real})",
+        "({exact} between {exact} and {exact})",
+        "({text} between {text} and {text})",
+        "case {text} when {text} then {truth} when {text} then {truth} end",
+        "({number} {compare} {number})",
     ],
     "whole": [
         "({whole} + {whole})",
@@ -55,6 +60,9 @@ _GROWN = {
         "case when {truth} then {whole} when {truth} then {whole} end",
         "case {whole} when {whole} then {whole} else {whole} end",
         "nullif({whole}, {whole})",
+        "nullif({whole}, {real})",
+        "case {real} when {real} then {whole} when {whole} then {whole} end",
+        "cast(cast({whole} as timestamp) as bigint)",
         "year({time})",
         "hour({time})",
         "dayofweek({time})",
@@ -73,6 +81,11 @@ _GROWN = {
         "cast({whole} as double)",
         "cast({exact} as double)",
         "cast({real} as float)",
+        "cast({whole} as float)",
+        "cast(cast({whole} as float) as double)",
+        "(+ {real})",
+        "cast({text} as double)",
+        "nullif({real}, {real})",
         "coalesce({real}, {whole})",
         "if({truth}, {real}, {real})",
         "case when {truth} then {real} else {exact} end",
@@ -81,12 +94,18 @@ _GROWN = {
         "({exact} + {exact})",
         "({exact} - {exact})",
         "(- {exact})",
+        "(+ {exact})",
+        "nullif({exact}, {exact})",
+        "case when {truth} then {exact} when {truth} then {exact} end",
         "abs({exact})",
         "coalesce({exact}, {exact})",
     ],
     "text": [
         "upper({text})",
         "lower({text})",
+        "lower(upper({text}))",
+        "concat({text})",
+        "case {text} when {text} then {text} else {text} end",
         "trim({text})",
         "concat({text}, {text})",
         "({text} || {text})",
@@ -107,6 +126,7 @@ _GROWN = {
         "coalesce({time}, {time})",
         "if({truth}, {time}, {time})",
         "timestamp_seconds({whole})",
+        "cast({whole} as timestamp)",
     ],
 }
 
@@ -115,13 +135,30 @@ def random_expression(draw: random.Random, depth: int = 3, kind: str | None = No
     kind = kind or draw.choice(list(_COLUMNS))
     if kind == "compare":
         return draw.choice(["=", "<>", "<", "<=", ">", ">=", "<=>"])
+    if kind == "number":
+        return random_number(draw)
+    if kind == "digits":
+        return f"{draw.randrange(10 ** draw.randrange(1, 30))}.{draw.randrange(100_000)}"
     if kind == "any":
         kind = draw.choice(list(_COLUMNS))
     if depth == 0 or draw.random() < 0.2:
-        return draw.choice(_COLUMNS[kind])
-    shape = draw.choice(_GROWN[kind])
+        shape = draw.choice(_COLUMNS[kind])
+    else:
+        shape = draw.choice(_GROWN[kind])
     parts = shape.split("{")
     return parts[0] + "".join(
         random_expression(draw, depth - 1, name) + rest
         for name, rest in (part.split("}", 1) for part in parts[1:])
     )
+
+
+def random_number(draw: random.Random) -> str:
+    """A literal, of which about a third are in the range of no type."""
+
+    def digits() -> str:
+        return "".join(draw.choices("0123456789", k=draw.choice((1, 2, 5, 10, 17, 19, 28, 29, 38, 39))))
+
+    text = draw.choice((digits(), f"{digits()}.", f".{digits()}", f"{digits()}.{digits()}"))
+    if draw.random() < 0.3:
+        text += f"e{draw.choice((0, 3, -7, 30, 38, 39, -46, 290, 308, 309, -330, 1000))}"
+    return draw.choice(("", "-", "- ")) + text + draw.choice(("", "", "D", "F", "BD", "L", "S", "Y"))

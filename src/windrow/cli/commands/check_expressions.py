@@ -20,6 +20,10 @@ def tried_expressions(
     if not source.columns and source.where is None:
         return rows, origin
     _check_settings(job, source, engine)
+    if engine == "spark":
+        from windrow.cli.derived import computed_apart
+
+        computed_apart(job, source)
     missing = _noted(job, source, rows, engine)
     if rows is None:
         return None, origin

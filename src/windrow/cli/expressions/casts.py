@@ -61,11 +61,15 @@ def cast(typed: Typed, kind: pa.DataType) -> Typed:
     if is_type.is_null(typed.kind):
         return Typed(kind, lambda rows: pa.nulls(rows.num_rows, kind))
     if typed.kind == FLOAT and kind == DOUBLE:
-        return converted(typed, lambda part: _cast(part, kind))
+        return converted(typed, _as_double)
     if kind == FLOAT and typed.kind in (INT, LONG):
         whole = shared(typed, True)
         return replace(_cast(whole, kind), inside=lambda conversion: conversion(whole))
     return _cast(typed, kind)
+
+
+def _as_double(typed: Typed) -> Typed:
+    return _cast(typed, DOUBLE)
 
 
 def _cast(typed: Typed, kind: pa.DataType) -> Typed:
@@ -79,7 +83,7 @@ def _may_fail(old: pa.DataType, new: pa.DataType) -> bool:
     if old == STRING:
         return True
     return not (
-        (is_number(old) and new == DOUBLE) or new in (BOOLEAN, STRING) or (is_time(old) and is_time(new))
+        (is_number(old) and new == DOUBLE) or new in (BOOLEAN, STRING) or (old in (TIMESTAMP, NTZ) and is_time(new))
     )
 
 
@@ -170,6 +174,8 @@ def _moved(array: pa.Array, new: pa.DataType) -> pa.Array:
     """Between dates and timestamps; the session's time zone is UTC."""
     if new == DATE:
         return floored_units(array.cast(NTZ), _DAY).cast(INT).cast(DATE)
+    if array.type == DATE:
+        return scaled_time(array.cast(INT), _DAY).cast(LONG).cast(new)
     return array.cast(NTZ).cast(LONG).cast(NTZ if new == NTZ else TIMESTAMP)
 
 

@@ -4,6 +4,7 @@ by its bytes."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pyarrow import types as is_type
 
 from windrow.cli.expressions.casts import cast, widened
 from windrow.cli.expressions.errors import ExpressionError, ValueRefused, only_spark
+from windrow.cli.expressions.tree import Constant
 from windrow.cli.expressions.types import (
     BOOLEAN,
     DOUBLE,
@@ -20,13 +22,15 @@ from windrow.cli.expressions.types import (
     common_type,
     is_number,
     is_time,
+    is_whole,
     name_of,
 )
-from windrow.cli.expressions.values import Rows, Typed, strict
+from windrow.cli.expressions.values import Rows, Typed, constant_of, strict
 
 __all__ = ["comparison", "in_list", "met"]
 
 _ONE_ROW = Rows(pa.RecordBatch.from_pydict({"": [0]}))
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _Pair = Callable[[pa.Array, pa.Array], pa.Array]
 _SIGNS: dict[str, _Pair] = {
     "=": pc.equal,
@@ -39,6 +43,9 @@ _SIGNS: dict[str, _Pair] = {
 
 
 def comparison(sign: str, left: Typed, right: Typed) -> Typed:
+    decided = _beyond_whole(sign, left, right)
+    if decided is not None:
+        return constant_of(Constant(decided, "boolean"))
     left, right = met([left, right], f"the comparison {sign}")
     _check_comparable(left.kind, sign)
     if sign == "<=>":
@@ -48,6 +55,16 @@ def comparison(sign: str, left: Typed, right: Typed) -> Typed:
             left.may_fail or right.may_fail,
         )
     return strict(BOOLEAN, lambda a, b: _compared(sign, a, b), left, right)
+
+
+def _beyond_whole(sign: str, left: Typed, right: Typed) -> bool | None:
+    """Whether whole numbers are below or above a decimal literal that no bigint reaches. Spark does not look
+    at them, so that it is not null where they are."""
+    for whole, other, seen in ((left, right, sign), (right, left, _MIRRORED.get(sign))):
+        value = None if other.constant is None else other.constant.value
+        if seen in _MIRRORED and is_whole(whole.kind) and isinstance(value, Decimal):
+            return None if -(2**63) <= value <= 2**63 - 1 else (value > 0) == (seen[0] == "<")
+    return None
 
 
 def met(parts: list[Typed], where: str) -> list[Typed]:

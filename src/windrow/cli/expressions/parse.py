@@ -6,6 +6,7 @@ alone, with the word at which the reading stopped. Only open quotes and parenthe
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import NoReturn
 
 import pyarrow as pa
@@ -46,6 +47,7 @@ _LARGEST = {"double": Decimal("1.7976931348623157e308"), "float": Decimal("3.402
 _LONGEST_EXPONENT = 9
 
 
+@lru_cache(maxsize=1_000)
 def parse(text: str) -> Node:
     """
     >>> parse("len > 3 and not region in ('north', 'east')").sql()

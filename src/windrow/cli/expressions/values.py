@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,14 @@ def constant_of(constant: Constant) -> Typed:
 def shared(typed: Typed, is_left_out: bool = False) -> Typed:
     """The same values, computed once for each row of a batch. ``is_left_out``: whether Spark computes them
     at each place, so that it leaves out conversions there."""
-    part = object()
-    values: Callable[[Rows], pa.Array] = lambda rows: rows.values(part, typed)  # noqa: E731
-    return replace(typed, values=values, constant=None, is_left_out=typed.is_left_out and is_left_out)
+    part, inside = object(), typed.inside
+    return replace(
+        typed,
+        values=lambda rows: rows.values(part, typed),
+        constant=None,
+        inside=None if inside is None else cache(lambda conversion: shared(inside(conversion))),
+        is_left_out=typed.is_left_out and is_left_out,
+    )
 
 
 def converted(typed: Typed, conversion: Conversion) -> Typed:

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from windrow.cli.derived import computed_columns
+from windrow.cli.derived import computed_apart, computed_columns
+from windrow.cli.expressions.derivation import Columns, columns_before
 from windrow.cli.job import KAFKA_COLUMNS, Job, Source
+from windrow.engines.spark.frames import column
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["derived", "with_value_columns"]
@@ -68,10 +72,32 @@ def _shown_value(source: Source) -> Column:
 
 
 def derived(frame: DataFrame, job: Job, source: Source | None = None) -> DataFrame:
-    """Columns first, each from those before it, then the rows for which ``where`` is true."""
+    """Columns first, each from those before it, then the rows for which ``where`` is true.
+
+    Spark moves the filter below the columns, and puts them into it. Columns for which that would make the plan
+    too large are computed apart: before the filter those that it reads, after it the others, so that they do
+    not fail for rows that are left out."""
+    source = job.source if source is None else source
+    columns, apart = computed_columns(job, source), computed_apart(job, source)
+    first = columns_before(columns, source.where) if apart else columns
+    rest = tuple(each for each in columns if each not in first)
+    found = _with_columns(frame, first, apart)
+    if source.where is not None:
+        found = found.where(source.where)
+    if not rest:
+        return found
+    new = {name.lower(): name for name, _ in columns}
+    names = [new.pop(name.lower(), name) for name in frame.columns]
+    return _with_columns(found, rest, apart).select(*map(column, [*names, *new.values()]))
+
+
+def _with_columns(frame: DataFrame, columns: Columns, apart: Collection[str]) -> DataFrame:
     from pyspark.sql import functions
 
-    source = job.source if source is None else source
-    for name, text in computed_columns(job, source):
-        frame = frame.withColumn(name, functions.expr(text))
-    return frame if source.where is None else frame.where(source.where)
+    for name, text in columns:
+        value = functions.expr(text)
+        if name in apart:
+            # always true; Spark moves no filter below a value that depends on the partition
+            value = functions.when(functions.spark_partition_id() >= 0, value)
+        frame = frame.withColumn(name, value)
+    return frame
