@@ -5,6 +5,8 @@ That results are Spark's is in ``engines/spark/test_expressions.py``."""
 from __future__ import annotations
 
 import contextlib
+import time
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.expression_rows import EQUAL, FAILING, awkward_rows
+from support.expression_rows import EQUAL, FAILING, WRONG, awkward_rows
 from windrow.cli.expressions import ExpressionError, OnlySpark, ValueRefused, parse
 from windrow.cli.expressions.compiled import FUNCTIONS, compiled, source_names
-from windrow.cli.expressions.derivation import Derivation
+from windrow.cli.expressions.derivation import Derivation, columns_apart
+from windrow.cli.expressions.tokens import tokens_of
 from windrow.cli.expressions.tree import (
     Between,
     Binary,
@@ -31,7 +34,7 @@ from windrow.cli.expressions.tree import (
     Node,
     Unary,
 )
-from windrow.cli.expressions.values import Rows
+from windrow.cli.expressions.values import Rows, Typed
 
 ROWS = awkward_rows().combine_chunks().to_batches()[0]
 
@@ -52,7 +55,7 @@ _CONSTANTS = st.one_of(
     _WHOLE.map(lambda value: Constant(value, "int")),
     st.integers(-(2**63), 2**63 - 1).map(lambda value: Constant(value, "bigint")),
     st.floats(allow_nan=False, allow_infinity=False).map(lambda value: Constant(value, "double")),
-    st.decimals(allow_nan=False, allow_infinity=False, places=3).map(
+    st.decimals(-(10**34), 10**34, allow_nan=False, allow_infinity=False, places=3).map(
         lambda value: Constant(value, "decimal")
     ),
     _LETTERS.map(lambda value: Constant(value, "string")),
@@ -232,6 +235,188 @@ def test_years_that_arrow_cannot_count_are_refused(text: str) -> None:
     with pytest.raises(ValueRefused, match="Spark alone has a calendar"):
         values(text, at=at)
     assert values("unix_seconds(cast(cast(at as date) as timestamp))", at=at) == [1_099_999_958_400]
+
+
+# -- results that were not Spark's ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a number next to a half was rounded away from zero
+        ("round(-0.49999999999999994D)", 0.0),
+        ("round(-0.49999997F)", 0.0),
+        ("round(-0.5D)", -1.0),
+        # a float of a whole number, widened, was rounded to a float
+        ("cast(cast(n as float) as double)", 16777217.0),
+        ("cast(n as float) = n", True),
+        ("floor(cast(+ cast(n as float) as float))", 16777217),
+        ("case cast(n as float) when 16777217D then 'own' end", "own"),
+        ("cast(cast(16777217 as float) as double)", 16777216.0),
+        # the sign of a decimal did not round to 34 digits
+        ("-(12345678901234567890123456789012345678BD)", Decimal("-12345678901234567890123456789012350000")),
+        ("abs(-12345678901234567890123456789012345678BD)", Decimal("12345678901234567890123456789012350000")),
+        ("abs(12345678901234567890123456789012345678BD)", Decimal("12345678901234567890123456789012345678")),
+        # the case of a case
+        ("lower(upper(s))", "straße"),
+        ("lower(upper(lower(s)))", "straße"),
+        ("upper(lower(s))", "STRASSE"),
+        ("lower(upper('ß'))", "ss"),
+        ("lower(replace(upper(s), '', 'x'))", "strasse"),
+        # literals of more than 28 digits were a bug in windrow, and those beyond bigint were refused
+        ("12345678901234567890123456789012345678BD", Decimal("12345678901234567890123456789012345678")),
+        ("1234567890123456789012345678.5", Decimal("1234567890123456789012345678.5")),
+        ("9223372036854775808", Decimal("9223372036854775808")),
+        ("1.00000005960464480000001F", 1.0000001192092896),
+        # whole numbers and decimals that no bigint reaches
+        ("cast(null as int) < 99999999999999999999.5", True),
+        ("n > 99999999999999999999.5", False),
+        # numbers in text
+        ("isnan(cast('+NaN' as double))", True),
+        ("isnan(cast(' -NaN ' as double))", True),
+        # seconds out of range are the last time that there is
+        ("unix_micros(cast(9223372036854775807 as timestamp))", 2**63 - 1),
+        ("unix_micros(cast(-9223372036855 as timestamp))", -(2**63)),
+        ("cast(cast(9223372036854 as timestamp) as bigint)", 9223372036854),
+    ],
+)
+def test_a_result_that_was_not_sparks(text: str, expected: Any) -> None:
+    assert values(text, n=[16777217], s=["straße"]) == [expected]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_spark_does_not_read_is_wrong(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        values(text)
+
+
+def test_a_null_is_no_where() -> None:
+    with pytest.raises(ExpressionError, match="this is void: it must be true or false"):
+        derived(ROWS, {}, "null")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"u": "upper(s)", "l": "lower(u)"},
+        {"u": "if(n > 0, upper(s), s)", "l": "lower(u)"},
+        {"l": "lower(coalesce(upper(s), 'x'))"},
+        {"f": "cast(n as float)", "d": "f * 1D"},
+        {"d": "cast(if(s = 'a', 0F, cast(n as float)) as double)"},
+    ],
+)
+def test_a_value_that_depends_on_sparks_plan_is_refused(columns: dict[str, str]) -> None:
+    rows = pa.RecordBatch.from_pydict({"n": [3], "s": ["plain"]})
+    assert derived(rows, columns).num_rows == 1
+    rows = pa.RecordBatch.from_pydict({"n": [3, 16777217], "s": ["plain", "straße"]})
+    with pytest.raises(ValueRefused, match="depending on how Spark plans the query: known to Spark alone"):
+        derived(rows, columns)
+
+
+# -- expressions that doubled with each level ----------------------------------------------------------------
+
+#: what an operand is put into, and whether Spark repeats it
+_NESTED = [
+    ("case @ when 3 then 1 when 4 then 3 else 4 end", True),
+    ("cast(@ between 0 and 5 as int)", True),
+    ("nullif(@, 5)", True),
+    ("coalesce(@, 1)", False),
+    ("if(@ is distinct from 3, 3, 4)", False),
+]
+
+
+def nested(shape: str, depth: int, operand: str = "n") -> str:
+    for _ in range(depth):
+        operand = shape.replace("@", operand)
+    return operand
+
+
+@pytest.mark.parametrize(("shape", "_is_repeated"), _NESTED)
+def test_a_nested_operand_is_computed_once(shape: str, _is_repeated: bool) -> None:
+    expected: list[int | None] = [3, 4, None]
+    for _ in range(28):
+        expected = values(shape.replace("@", "n"), n=pa.array(expected, pa.int32()))
+    assert values(nested(shape, 28), n=pa.array([3, 4, None], pa.int32())) == expected
+
+
+@pytest.mark.parametrize(("shape", "is_repeated"), _NESTED)
+def test_a_plan_that_would_be_too_large_for_spark_is_refused_by_name(shape: str, is_repeated: bool) -> None:
+    columns = (("fine", nested(shape, 4)), ("deep", nested(shape, 16)))
+    if not is_repeated:
+        assert columns_apart(columns, None) <= {"deep"}
+        return
+    with pytest.raises(ExpressionError, match="more than 10,000 names, literals and operators") as caught:
+        columns_apart(columns, "deep > 0")
+    assert caught.value.args[:2] == ("source.columns", "deep")
+    with pytest.raises(ExpressionError) as caught:
+        columns_apart((), nested(shape, 16) + " > 0")
+    assert caught.value.args[:2] == ("source", "where")
+
+
+def chain(shape: str, count: int) -> dict[str, str]:
+    return {f"c{k + 1}": shape.format(k) for k in range(count)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("c{0} + c{0} - c{0}", [1, 2, None]),
+        ("case when c{0} > 1 then c{0} else c{0} + 1 end", [2, 2, None]),
+        ("if(c{0} between 0 and 5, c{0}, nullif(c{0}, 4))", [1, 2, None]),
+        ("coalesce(c{0}, c{0}) * 1 + case c{0} when c{0} then 0 end", [1, 2, None]),
+    ],
+)
+def test_a_chain_of_derived_columns_is_computed_once_per_batch(shape: str, expected: list[Any]) -> None:
+    rows = pa.RecordBatch.from_pydict({"c0": [1, 2, None]})
+    assert derived(rows, chain(shape, 40)).column("c40").to_pylist() == expected
+    assert derived(rows, chain(shape, 40), "c40 >= 0").column("c40").to_pylist() == expected[:2]
+
+
+def test_a_long_chain_that_where_reads_is_no_deep_recursion() -> None:
+    rows = pa.RecordBatch.from_pydict({"c0": [1, 2]})
+    assert derived(rows, chain("c{0} + 1", 600), "c600 > 601").to_pydict()["c600"] == [602]
+
+
+def test_a_column_is_computed_for_each_row_at_most_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    least, most, made = FUNCTIONS["length"]
+
+    def counting(arguments: list[Typed]) -> Typed:
+        inner = made(arguments)
+
+        def work(rows: Rows) -> pa.Array:
+            counted.append(rows.num_rows)
+            return inner.values(rows)
+
+        return replace(inner, values=work)
+
+    monkeypatch.setitem(FUNCTIONS, "length", (least, most, counting))
+    rows = pa.RecordBatch.from_pydict({"s": ["a", "bb", None, "dddd"], "n": [1, 2, 3, 4]})
+    columns = {"k": "length(s)", "a": "case when n = 1 then k end", "b": "case when n > 1 then k + k end"}
+    assert derived(rows, columns | {"c": "k + a"}).column("b").to_pylist() == [None, 4, None, 8]
+    assert sum(counted) == 4
+    counted.clear()
+    derived(rows, columns, "n > 2 and (a is null or b > 0) and k between k and k")
+    assert sum(counted) == 4
+
+
+def test_the_nodes_of_a_source_have_a_limit() -> None:
+    columns = {f"c{k}": " + ".join(["n"] * 50) for k in range(200)}
+    rows = pa.RecordBatch.from_pydict({"n": [1]})
+    with pytest.raises(ExpressionError, match="more than 10,000 names, literals and operators") as caught:
+        derived(rows, columns)
+    assert caught.value.args[:2] == ("source.columns", "c101")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1" * 9_990 + "x", "1" * 5_000 + "." + "1" * 4_900 + "x", "1e" + "1" * 9_900 + "x", "." + "1" * 9_900 + "x"],
+)
+def test_numbers_are_read_in_linear_time(text: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(OnlySpark):
+        tokens_of(text)
+    assert time.perf_counter() - start < 0.3  # it took seconds
 
 
 # -- which rows are computed ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.cli_jobs import GOOD, write_calls, write_job
-from support.derived_jobs import AVRO, DERIVED, avro_job, guide_job, kafka_job, write_guide_rows
+from support.derived_jobs import AVRO, CHAINED, DERIVED, avro_job, guide_job, kafka_job, write_guide_rows
 from windrow.cli.commands.sample import JOB
 from windrow.cli.derived import computed_columns
 from windrow.cli.errors import JobError
@@ -235,6 +236,37 @@ def test_check_tries_the_expressions(folder: Path, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "ok    expressions: 3 derived columns; 34 of 60 rows stay" in said
     assert "ok    dry run: 34 rows (of the source)" in said
+
+
+def test_a_chain_of_derived_columns_takes_no_longer_with_each_of_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_job(folder, CHAINED)
+    start = time.perf_counter()
+    assert main(["check", str(file)]) == 0
+    assert "ok    expressions: 31 derived columns; 34 of 60 rows stay" in capsys.readouterr().out
+    assert main(["explain", str(file)]) == 0
+    assert "  derived: c30 = " in capsys.readouterr().out
+    assert main(["run", str(file), "--engine", "local", "--quiet"]) == 0
+    assert time.perf_counter() - start < 30  # it took hours
+    plain = with_column(with_where(GOOD, "c30 between 1 and 4"), "c30", "len % 7")
+    plain = plain.replace('n = "count()"', 'n = "count()"\nchained = "sum(c30)"').replace('"results"', '"plain"')
+    assert main(["run", str(write_job(folder, plain, "plain.toml")), "--engine", "local", "--quiet"]) == 0
+    assert results(folder / "results") == results(folder / "plain")
+
+
+def test_check_refuses_a_plan_that_is_too_large_for_spark(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deep = "len"
+    for _ in range(20):
+        deep = f"case {deep} when 3 then 1 when 4 then 3 else 4 end"
+    file = write_job(folder, with_column(GOOD, "len", deep))
+    assert main(["check", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "[source.columns] len: 'case case case" in said
+    assert "more than 10,000 names, literals and operators, since Spark repeats the operands of case" in said
+    assert main(["check", str(file), "--engine", "local"]) == 0
 
 
 def test_check_passes_what_only_spark_knows_with_a_note(

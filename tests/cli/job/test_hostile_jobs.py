@@ -165,6 +165,8 @@ def test_a_setting_takes_nothing_from_the_environment_unseen(tmp_path: Path) -> 
         "exists (map 1 u\u017fing 'sh code.sh' as (a))",
         r"region = 'a\\' or reflect('java.lang.System', 'exit', 3) = '1'",
         "region = r'\\\\' or reflect('java.lang.System', 'exit', 3) = '1'",
+        "$a$'$a$ = '' or reflect('java.lang.System', 'exit', 3) = $a$'$a$",
+        "$$'$$ = '' or reflect('java.lang.System', 'exit', 3) = $$'$$",
     ],
 )
 def test_an_expression_runs_no_code(text: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.cli_jobs import GOOD, rows_of, write_calls, write_job
-from support.derived_jobs import DERIVED, guide_job, kafka_job, write_guide_rows
+from support.derived_jobs import CHAINED, DERIVED, guide_job, kafka_job, write_guide_rows
 from windrow.cli.execution.spark.derive import derived, with_value_columns
 from windrow.cli.execution.spark.run import start_stream
 from windrow.cli.execution.spark.watch import watch
@@ -59,6 +60,29 @@ def test_a_row_that_where_leaves_out_stops_neither_engine(spark: Any, tmp_path: 
         "[events]\n", '[source.columns]\nratio = "1 / (len - 37)"\nbad = "1 / (len - len)"\n\n[events]\n'
     )
     found, expected = on_both(tmp_path, text.replace('"max(len)"', '"max(ratio)"'))
+    assert_same_results(found, expected)
+
+
+def finite(text: str) -> str:
+    text = text.replace("stream = true\n", "stream = false\n")
+    return text.replace('checkpoint = "checkpoint"\ntrigger = "available_now"\n', "")
+
+
+def test_a_plan_does_not_double_with_each_derived_column(spark: Any, tmp_path: Path) -> None:
+    write_calls(tmp_path)
+    start = time.perf_counter()
+    found, expected = on_both(tmp_path, finite(CHAINED))
+    assert time.perf_counter() - start < 120  # with 12 columns it took an hour
+    assert found.num_rows > 5
+    assert_same_results(found, expected)
+
+
+def test_a_row_that_is_left_out_fails_in_no_column_that_is_computed_apart(spark: Any, tmp_path: Path) -> None:
+    write_calls(tmp_path)
+    text = finite(CHAINED).replace("c30 between 1 and 4", "len <> 37 and c30 between 1 and 4")
+    ratios = "".join(f'r{k} = "r{k - 1} + r{k - 1}"\n' for k in range(1, 9))
+    text = text.replace('c0 = "', f'r0 = "1 / (len - 37)"\n{ratios}c0 = "', 1).replace('"max(len)"', '"max(r8)"')
+    found, expected = on_both(tmp_path, text)
     assert_same_results(found, expected)
 
 
