@@ -25,12 +25,8 @@ assert DERIVED.count("minutes") == 2
 
 
 #: 30 columns, each of which reads the one before it twice, and ``where`` the last of them
-CHAINED = GOOD.replace(
-    "[events]\n",
-    '[source.columns]\nc0 = "len % 7"\n'
-    + "".join(f'c{k} = "c{k - 1} + c{k - 1} - case c{k - 1} when 3 then 3 else c{k - 1} end"\n' for k in range(1, 31))
-    + "\n[events]\n",
-)
+_CHAIN = "".join(f'c{k + 1} = "c{k} + c{k} - case c{k} when 3 then 3 else c{k} end"\n' for k in range(30))
+CHAINED = GOOD.replace("[events]\n", f'[source.columns]\nc0 = "len % 7"\n{_CHAIN}\n[events]\n')
 CHAINED = CHAINED.replace("stream = true\n", 'stream = true\nwhere = "c30 between 1 and 4"\n')
 CHAINED = CHAINED.replace('n = "count()"', 'n = "count()"\nchained = "sum(c30)"')
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 
-_COLUMNS = {
-    "truth": ["flag", "true", "false", "cast(null as boolean)", "null"],
-    "whole": ["tiny", "small", "num", "big", "zero", "inner.a", "1", "-3", "7L", "0", "2Y", "odd", "far", "null"],
-    "real": ["x", "y", "real", "0.5D", "1e3", "-2.5F", "near", "-0.49999999999999994D", "{digits}D"],
-    "exact": ["price", "1.5", "0.25", "-3.0", "wide", "12345678901234567890123456789012345678BD", "{digits}BD"],
-    "text": ["s", "word", "digits", "inner.t", "'a'", "''", "'North'", "'é😀'", "spelled", "'straße'", "'+NaN'"],
-    "time": ["ts", "wall", "day", "timestamp '2024-05-01 12:00:00'", "date '1969-12-31'"],
+_LEAVES = {
+    "truth": "flag; true; false; cast(null as boolean); null",
+    "whole": "tiny; small; num; big; zero; inner.a; 1; -3; 7L; 0; 2Y; odd; far; null",
+    "real": "x; y; real; 0.5D; 1e3; -2.5F; near; -0.49999999999999994D; {digits}D",
+    "exact": "price; 1.5; 0.25; -3.0; wide; 12345678901234567890123456789012345678BD; {digits}BD",
+    "text": "s; word; digits; inner.t; 'a'; ''; 'North'; 'é😀'; spelled; 'straße'; '+NaN'",
+    "time": "ts; wall; day; timestamp '2024-05-01 12:00:00'; date '1969-12-31'",
 }
+_COLUMNS = {kind: leaves.split("; ") for kind, leaves in _LEAVES.items()}
 _GROWN = {
     "truth": [
         "({whole} {compare} {whole})",

@@ -250,7 +250,9 @@ def test_a_chain_of_derived_columns_takes_no_longer_with_each_of_them(
     assert main(["run", str(file), "--engine", "local", "--quiet"]) == 0
     assert time.perf_counter() - start < 30  # it took hours
     plain = with_column(with_where(GOOD, "c30 between 1 and 4"), "c30", "len % 7")
-    plain = plain.replace('n = "count()"', 'n = "count()"\nchained = "sum(c30)"').replace('"results"', '"plain"')
+    plain = plain.replace('n = "count()"', 'n = "count()"\nchained = "sum(c30)"').replace(
+        '"results"', '"plain"'
+    )
     assert main(["run", str(write_job(folder, plain, "plain.toml")), "--engine", "local", "--quiet"]) == 0
     assert results(folder / "results") == results(folder / "plain")
 

@@ -81,7 +81,9 @@ def test_a_row_that_is_left_out_fails_in_no_column_that_is_computed_apart(spark:
     write_calls(tmp_path)
     text = finite(CHAINED).replace("c30 between 1 and 4", "len <> 37 and c30 between 1 and 4")
     ratios = "".join(f'r{k} = "r{k - 1} + r{k - 1}"\n' for k in range(1, 9))
-    text = text.replace('c0 = "', f'r0 = "1 / (len - 37)"\n{ratios}c0 = "', 1).replace('"max(len)"', '"max(r8)"')
+    text = text.replace('c0 = "', f'r0 = "1 / (len - 37)"\n{ratios}c0 = "', 1).replace(
+        '"max(len)"', '"max(r8)"'
+    )
     found, expected = on_both(tmp_path, text)
     assert_same_results(found, expected)
 

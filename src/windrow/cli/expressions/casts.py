@@ -83,7 +83,9 @@ def _may_fail(old: pa.DataType, new: pa.DataType) -> bool:
     if old == STRING:
         return True
     return not (
-        (is_number(old) and new == DOUBLE) or new in (BOOLEAN, STRING) or (old in (TIMESTAMP, NTZ) and is_time(new))
+        (is_number(old) and new == DOUBLE)
+        or new in (BOOLEAN, STRING)
+        or (old in (TIMESTAMP, NTZ) and is_time(new))
     )
 
 

@@ -152,7 +152,7 @@ def used_columns(columns: Columns, where: str | None, wanted: Collection[str] | 
 
 
 def columns_before(columns: Columns, where: str | None) -> Columns:
-    """The columns that ``where`` reads; all of them if a name in another would mean another column after these.
+    """The columns that ``where`` reads; all if a name in another would mean another column after these.
 
     >>> columns_before((("a", "x + 1"), ("b", "1 / x"), ("c", "a * 2")), "c > 0")
     (('a', 'x + 1'), ('c', 'a * 2'))
@@ -168,8 +168,8 @@ def columns_before(columns: Columns, where: str | None) -> Columns:
 
 
 def columns_apart(columns: Columns, where: str | None, table: str = "source") -> set[str]:
-    """Columns that Spark must compute before others read them. Where it moves a filter below them, it puts each
-    in the place of its name, which doubles the plan with every column that reads another twice. Raises
+    """Columns that Spark must compute before others read them. Where it moves a filter below them, it puts
+    each in the place of its name, which doubles the plan with every column that reads another twice. Raises
     ExpressionError(table, key, message) for a single expression whose operands Spark repeats too often.
 
     >>> chain = tuple((f"c{k + 1}", f"c{k} + c{k}") for k in range(20))
@@ -193,8 +193,8 @@ def columns_apart(columns: Columns, where: str | None, table: str = "source") ->
 def _check_repeated(table: str, key: str, text: str) -> None:
     if _repeated(text, {}) > MOST_NODES:
         problem = (
-            f"more than {MOST_NODES:,} names, literals and operators, since Spark repeats the operands of case, "
-            "between and nullif: make such an operand a column of its own"
+            f"more than {MOST_NODES:,} names, literals and operators, since Spark repeats the operands of "
+            "case, between and nullif: make such an operand a column of its own"
         )
         raise ExpressionError(table, key, f"{text[:50]!r}...: {problem}")
 

@@ -1,7 +1,7 @@
 """What an expression says: a small tree, which can be written as SQL again.
 
-Of two ways to say the same only one is kept, such as a cast of a text for a typed literal. Each operand is one
-node, however often the expression compares it: ``between`` and ``case x when`` have nodes of their own."""
+Of two ways to say the same only one is kept, such as a cast of a text for a typed literal. Each operand is
+one node, however often it is compared: ``between`` and ``case x when`` have nodes of their own."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Like:
 
 @dataclass(frozen=True)
 class Case:
-    """``case when``, or ``case subject when``, whose conditions are values that the subject is compared with."""
+    """``case when``, or ``case subject when``: its conditions are values to compare the subject with."""
 
     branches: tuple[tuple[Node, Node], ...]
     otherwise: Node | None = None

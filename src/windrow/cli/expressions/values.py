@@ -101,9 +101,9 @@ def shared(typed: Typed, is_left_out: bool = False) -> Typed:
 
 
 def converted(typed: Typed, conversion: Conversion) -> Typed:
-    """A conversion as Spark's optimizer leaves it: a whole number that is a float and then a double is never a
-    float, a text in upper and then in lower case is never in upper case. Whether it does so through columns
-    and conditions depends on the plan: values on which that has an effect are refused."""
+    """A conversion as Spark's optimizer leaves it: a whole number that becomes a float and then a double is
+    never a float, a text in upper and then in lower case is never in upper case. Whether Spark does so
+    through columns and conditions depends on its plan: where that changes a value, it is refused."""
     if typed.inside is None:
         return conversion(typed)
     if typed.is_left_out:

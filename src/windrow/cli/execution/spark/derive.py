@@ -74,8 +74,8 @@ def _shown_value(source: Source) -> Column:
 def derived(frame: DataFrame, job: Job, source: Source | None = None) -> DataFrame:
     """Columns first, each from those before it, then the rows for which ``where`` is true.
 
-    Spark moves the filter below the columns, and puts them into it. Columns for which that would make the plan
-    too large are computed apart: before the filter those that it reads, after it the others, so that they do
+    Spark moves the filter below the columns, and puts them into it. Where that would make the plan too large,
+    columns are computed apart: before the filter those that it reads, after it the others, so that these do
     not fail for rows that are left out."""
     source = job.source if source is None else source
     columns, apart = computed_columns(job, source), computed_apart(job, source)
