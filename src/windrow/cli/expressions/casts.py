@@ -6,7 +6,6 @@ refused."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from windrow.cli.expressions.types import (
     is_whole,
     name_of,
 )
-from windrow.cli.expressions.values import Typed, converted, shared, strict
+from windrow.cli.expressions.values import Typed, converted, left_out, strict
 
 __all__ = ["cast", "floored_units", "kind_of_text", "scaled_time", "widened"]
 
@@ -63,8 +62,7 @@ def cast(typed: Typed, kind: pa.DataType) -> Typed:
     if typed.kind == FLOAT and kind == DOUBLE:
         return converted(typed, _as_double)
     if kind == FLOAT and typed.kind in (INT, LONG):
-        whole = shared(typed, True)
-        return replace(_cast(whole, kind), inside=lambda conversion: conversion(whole))
+        return left_out(typed, lambda whole: _cast(whole, kind))
     return _cast(typed, kind)
 
 

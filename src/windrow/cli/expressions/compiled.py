@@ -59,10 +59,12 @@ def source_names(schema: pa.Schema) -> dict[str, Typed]:
 def _column(name: str, kind: pa.DataType) -> Typed:
     seen = as_spark_reads(kind)
     if is_type.is_dictionary(kind):
-        return shared(Typed(seen, lambda rows: rows.column(name).dictionary_decode().cast(seen)))
+        return shared(
+            Typed(seen, lambda rows: rows.column(name).dictionary_decode().cast(seen), is_of_column=True)
+        )
     if kind == seen:
-        return Typed(seen, lambda rows: rows.column(name))
-    return shared(Typed(seen, lambda rows: rows.column(name).cast(seen, safe=False)))
+        return Typed(seen, lambda rows: rows.column(name), is_of_column=True)
+    return shared(Typed(seen, lambda rows: rows.column(name).cast(seen, safe=False), is_of_column=True))
 
 
 def compiled(node: Node, names: Names) -> Typed:

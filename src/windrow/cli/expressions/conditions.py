@@ -81,7 +81,7 @@ def chosen(branches: Sequence[tuple[Typed, Typed]], otherwise: Typed | None) -> 
     def inside(conversion: Conversion) -> Typed:
         return _case(conditions, [converted(value, conversion) for value in results])
 
-    return replace(_case(conditions, results), inside=inside, is_left_out=False)
+    return replace(_case(conditions, results), inside=inside)
 
 
 def _case(conditions: Sequence[Typed], results: Sequence[Typed]) -> Typed:

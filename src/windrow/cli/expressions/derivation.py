@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from windrow.cli.expressions.compiled import compiled, source_names
 from windrow.cli.expressions.conditions import as_truth
-from windrow.cli.expressions.errors import ExpressionError, OnlySpark, ValueRefused
+from windrow.cli.expressions.errors import ExpressionError, OnlySpark, ValueRefused, only_spark
 from windrow.cli.expressions.parse import parse
 from windrow.cli.expressions.tree import Between, Call, Case, Column, Node, children, walk
 from windrow.cli.expressions.values import Rows, Typed, shared
@@ -82,7 +82,9 @@ class Derivation:
                 return as_truth(found, "this", False)
             if pa.types.is_null(found.kind):
                 raise ExpressionError("null has no type: write cast(null as int), or another type")
-        except OnlySpark as error:
+        except (OnlySpark, RecursionError) as error:
+            if isinstance(error, RecursionError):
+                error = only_spark("a conversion through so many columns", "convert the first of them")
             self.refused.append((table, key, error))
             return error
         except ExpressionError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ from pyarrow import types as is_type
 from windrow.cli.expressions.errors import ExpressionError, only_spark
 from windrow.cli.expressions.letters import lower, upper
 from windrow.cli.expressions.types import BOOLEAN, INT, STRING, name_of
-from windrow.cli.expressions.values import Rows, Typed, converted, shared, strict
+from windrow.cli.expressions.values import Rows, Typed, converted, left_out, strict
 
 __all__ = ["FUNCTIONS", "joined", "like"]
 
@@ -41,8 +40,7 @@ def _cased(name: str, work: Callable[[pa.Array], pa.Array]) -> _Made:
         return converted(arguments[0], _changed)
 
     def _changed(typed: Typed) -> Typed:
-        original = shared(typed, True)
-        return replace(strict(STRING, work, original), inside=lambda conversion: conversion(original))
+        return left_out(typed, lambda original: strict(STRING, work, original))
 
     return made
 

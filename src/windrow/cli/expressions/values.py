@@ -20,7 +20,17 @@ from windrow.cli.expressions.errors import ValueRefused
 from windrow.cli.expressions.tree import Constant
 from windrow.cli.expressions.types import STRING, constant_type
 
-__all__ = ["Rows", "Typed", "constant_of", "converted", "evaluated_where", "merged", "shared", "strict"]
+__all__ = [
+    "Rows",
+    "Typed",
+    "constant_of",
+    "converted",
+    "evaluated_where",
+    "left_out",
+    "merged",
+    "shared",
+    "strict",
+]
 
 _Numbers = np.ndarray[Any, Any]
 
@@ -74,8 +84,10 @@ class Typed:
     may_fail: bool = False
     constant: Constant | None = None
     inside: Callable[[Conversion], Typed] | None = None
-    #: whether Spark leaves out the conversion in every plan
-    is_left_out: bool = True
+    #: whether Spark leaves out that conversion in every plan
+    is_left_out: bool = False
+    #: whether it is computed from a column in every plan, so that Spark cannot know it beforehand
+    is_of_column: bool = False
 
 
 Conversion = Callable[[Typed], Typed]
@@ -108,18 +120,18 @@ def converted(typed: Typed, conversion: Conversion) -> Typed:
         return conversion(typed)
     if typed.is_left_out:
         return typed.inside(conversion)
-    kept, left_out = conversion(typed), typed.inside(conversion)
-    found = strict(kept.kind, _agreed, kept, left_out, fails=True)
+    kept = conversion(typed)
+    found = strict(kept.kind, _agreed, kept, typed.inside(conversion), fails=True)
     return replace(found, inside=kept.inside, is_left_out=False)
 
 
-def _agreed(kept: pa.Array, left_out: pa.Array) -> pa.Array:
+def _agreed(kept: pa.Array, direct: pa.Array) -> pa.Array:
     """Where both are the same to the bit."""
-    one, other = (array if array.type == STRING else array.view(pa.int64()) for array in (kept, left_out))
+    one, other = (array if array.type == STRING else array.view(pa.int64()) for array in (kept, direct))
     at = pc.index(pc.not_equal(one, other), True).as_py()
     if at >= 0:
         raise ValueRefused(
-            f"{kept[at].as_py()!r} or {left_out[at].as_py()!r}, depending on how Spark plans the query: "
+            f"{kept[at].as_py()!r} or {direct[at].as_py()!r}, depending on how Spark plans the query: "
             "known to Spark alone"
         )
     return kept
@@ -138,7 +150,17 @@ def strict(kind: pa.DataType, work: Callable[..., pa.Array], *arguments: Typed, 
             )
         return work(*arrays)
 
-    return Typed(kind, values, fails or any(argument.may_fail for argument in arguments))
+    is_of_column = any(argument.is_of_column for argument in arguments)
+    fails = fails or any(argument.may_fail for argument in arguments)
+    return Typed(kind, values, fails, is_of_column=is_of_column)
+
+
+def left_out(typed: Typed, conversion: Conversion) -> Typed:
+    """A conversion that a further one may leave out."""
+    original = shared(typed, True)
+    return replace(
+        conversion(original), inside=lambda further: further(original), is_left_out=typed.is_of_column
+    )
 
 
 def _all_valid(arrays: Sequence[pa.Array]) -> _Numbers | None:
