@@ -301,6 +301,8 @@ def test_a_null_is_no_where() -> None:
         {"u": "upper(s)", "l": "lower(u)"},
         {"u": "if(n > 0, upper(s), s)", "l": "lower(u)"},
         {"l": "lower(coalesce(upper(s), 'x'))"},
+        {"l": "lower(upper(upper(coalesce(s, 'x'))))"},
+        {"a": "upper(s)", "b": "upper(a)", "c": "upper(b)", "l": "lower(c)"},
         {"f": "cast(n as float)", "d": "f * 1D"},
         {"d": "cast(if(s = 'a', 0F, cast(n as float)) as double)"},
     ],

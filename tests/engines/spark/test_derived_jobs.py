@@ -105,10 +105,23 @@ def test_a_stream_with_rows_left_out_gives_what_the_local_engine_gives(
     assert (events[-1]["filtered"], mine[-1]["filtered"]) == (None, 241 - mine[-1]["rows"])
     assert [e["rows"] for e in events if e["event"] == "progress"][1] == 0
 
-    found, every = rows_of(tmp_path / "results"), rows_of(tmp_path / "local")
+    assert_same_so_far(rows_of(tmp_path / "results"), rows_of(tmp_path / "local"))
+
+
+def assert_same_so_far(found: pa.Table, every: pa.Table) -> None:
+    """The windows that a stream has emitted, of those that the local engine emits at its end."""
     watermark = max(found.column("window_end").to_pylist())
     due = [row for row in every.to_pylist() if row["window_end"] <= watermark]
     assert_same_results(found, pa.Table.from_pylist(due, every.schema))
+
+
+def test_a_stream_whose_columns_are_computed_apart_gives_what_the_local_engine_gives(
+    spark: Any, tmp_path: Path
+) -> None:
+    write_calls(tmp_path, files=4)
+    found, every = on_both(tmp_path, CHAINED)
+    assert found.num_rows > 5
+    assert_same_so_far(found, every)
 
 
 def test_a_replay_on_spark_applies_the_same_expressions(spark: Any, tmp_path: Path) -> None:

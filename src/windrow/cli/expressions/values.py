@@ -120,9 +120,12 @@ def converted(typed: Typed, conversion: Conversion) -> Typed:
         return conversion(typed)
     if typed.is_left_out:
         return typed.inside(conversion)
-    kept = conversion(typed)
+    value = shared(typed)
+    kept = conversion(value)
     found = strict(kept.kind, _agreed, kept, typed.inside(conversion), fails=True)
-    return replace(found, inside=kept.inside, is_left_out=False)
+    if kept.inside is None:
+        return found
+    return replace(found, inside=lambda further: converted(value, further), is_left_out=kept.is_left_out)
 
 
 def _agreed(kept: pa.Array, direct: pa.Array) -> pa.Array:
