@@ -15,7 +15,6 @@ import pyarrow as pa
 
 import windrow as wr
 from support.soaking import Sample, Soaked, memory_of, open_files_of, python_below
-from windrow.engines.spark.compat import observed
 
 __all__ = ["SETTINGS", "soak_stream"]
 
@@ -79,7 +78,7 @@ def _watched(stream: Any, seconds: float) -> tuple[dict[int, dict[str, Any]], li
     began: float | None = None
     while stream.isActive and (began is None or time.monotonic() - began < seconds or len(samples) < 12):
         fresh = [each for each in stream.recentProgress if each["batchId"] not in steps]
-        steps |= {each["batchId"]: observed(each, "windrow") for each in fresh}
+        steps |= {each["batchId"]: next(iter(wr.spark.stream_counts(each).values()), {}) for each in fresh}
         if steps and began is None:
             began = time.monotonic()
         if fresh and began is not None and time.monotonic() - began >= len(samples) * seconds / 60:

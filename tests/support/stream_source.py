@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import windrow as wr
-from windrow.engines.spark.compat import observed
-from windrow.engines.spark.streaming.run import METRICS
 
 
 class Source:
@@ -82,5 +80,6 @@ def counted(query: Any) -> Counter[str]:
     """What a stream has counted in all its micro-batches."""
     counts: Counter[str] = Counter()
     for progress in query.recentProgress:
-        counts.update(observed(progress, METRICS))
+        for each in wr.spark.stream_counts(progress).values():
+            counts.update({name: count for name, count in each.items() if name != "late_at"})
     return counts

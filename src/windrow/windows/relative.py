@@ -72,6 +72,11 @@ class Bound:
     def is_calendar(self) -> bool:
         return any(offset.is_calendar for offset in self.offsets)
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether it may be after the point."""
+        return any(offset.amount > 0 for offset in self.offsets)
+
     def __str__(self) -> str:
         steps = (f" {'-' if each.amount < 0 else '+'} {str(each).removeprefix('-')}" for each in self.offsets)
         return "t" + "".join(steps)

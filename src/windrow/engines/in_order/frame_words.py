@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from windrow.engines.in_order.frame_bounds import rows_ahead, rows_needed
 from windrow.spec import Frames
-from windrow.windows.relative import Bound, TimeFrame
+from windrow.windows.relative import TimeFrame
 
 __all__ = ["held_in_words"]
 
@@ -33,11 +33,7 @@ def held_in_words(frames: Frames) -> Iterator[str]:
         yield f"the last {rows_needed(each)} rows of each key, and rows not yet due"
     if rows_ahead(each):
         yield f"a result waits for the {rows_ahead(each)} rows of its key behind its row, or for the end"
-    late = dict.fromkeys(str(f.upper) for f in timed if f.upper is not None and _is_ahead(f.upper))
+    late = dict.fromkeys(str(f.upper) for f in timed if f.upper is not None and f.upper.is_ahead)
     if late:
         ends = " and ".join(late)
         yield f"a result waits until the watermark has passed {ends}; its row is held until then"
-
-
-def _is_ahead(bound: Bound) -> bool:
-    return any(offset.amount > 0 for offset in bound.offsets)

@@ -7,10 +7,11 @@ a job; on Spark Connect a setting costs a round trip.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 __all__ = [
+    "analyzed_plan",
     "arrow_type",
     "check_streams",
     "check_table_functions",
@@ -31,6 +33,7 @@ __all__ = [
     "is_streaming",
     "jvm_environment",
     "observed",
+    "on_start",
     "optimized_plan",
     "parallelism",
     "repartition_state",
@@ -169,6 +172,57 @@ def optimized_plan(frame: DataFrame) -> Any:
     """Spark's optimized plan of a frame, an object of the JVM; None on Spark Connect, which has none here."""
     inner = getattr(frame, "_jdf", None)
     return None if inner is None else inner.queryExecution().optimizedPlan()
+
+
+def analyzed_plan(frame: DataFrame) -> str:
+    """Spark's analyzed plan of a frame, as text: a line per node. On Spark Connect it costs a round trip."""
+    inner: Any = getattr(frame, "_jdf", None)
+    if inner is not None:
+        return str(inner.queryExecution().analyzed().treeString())
+    plans: str = frame._explain_string(extended=True)
+    return plans.partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
+
+
+def on_start(frame: DataFrame, check: Callable[[DataFrame, str], None]) -> None:
+    """Have a check made, with the output mode, of each frame that sessions like this one's start as a stream:
+    Spark asks nobody else. It is made once, however often it is asked for."""
+    kind: Any = type(frame.writeStream)
+    if hasattr(kind, "_windrow_mode"):
+        return
+    kind._windrow_mode = "append"
+    set_mode = kind.outputMode
+
+    @functools.wraps(set_mode)
+    def remembered(writer: Any, outputMode: str) -> Any:  # noqa: N803
+        writer._windrow_mode = outputMode
+        return set_mode(writer, outputMode)
+
+    kind.outputMode = remembered
+    for name in ("start", "toTable"):
+        setattr(kind, name, _checked(getattr(kind, name), check))
+
+
+def _checked(start: Any, check: Callable[[DataFrame, str], None]) -> Any:
+    parameters = inspect.signature(start)
+
+    @functools.wraps(start)
+    def checked(writer: Any, *values: Any, **named: Any) -> Any:
+        given = parameters.bind(writer, *values, **named).arguments.get("outputMode")
+        check(_written(writer), (given or writer._windrow_mode).lower())
+        return start(writer, *values, **named)
+
+    return checked
+
+
+def _written(writer: Any) -> DataFrame:
+    """What a ``DataStreamWriter`` is of."""
+    if hasattr(writer, "_df"):
+        found: DataFrame = writer._df
+        return found
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+
+    plan: Any = writer._write_stream
+    return ConnectFrame(plan._child, writer._session)  # type: ignore[return-value]
 
 
 def observed(progress: Mapping[str, Any], name: str) -> dict[str, Any]:

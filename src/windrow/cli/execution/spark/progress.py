@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.cli.show import Progress
-from windrow.engines.spark.compat import observed
+from windrow.engines.spark.observed import stream_counts
 from windrow.engines.stream.late import REASONS
 
 __all__ = ["step_of"]
@@ -23,7 +23,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
     >>> step.batch, step.rows, step.seconds, step.watermark
     (3, 10, 1.5, None)
     """
-    counts = observed(progress, "windrow")
+    counts = next(iter(stream_counts(progress).values()), {})
     times = progress.get("eventTime") or {}
     return Progress(
         batch=int(progress.get("batchId", 0)),
@@ -31,7 +31,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         rows=_rows(counts, progress),
         late=int(counts.get("rows_late") or 0),
         late_pairs={reason: n for reason in REASONS if (n := int(counts.get(f"late_pairs_{reason}") or 0))},
-        late_at=[_at(moment, is_integer_time) for moment in _late_times(progress)],
+        late_at=[_at(moment, is_integer_time) for moment in sorted(set(counts.get("late_at") or ()))],
         rejected=int(counts.get("rows_rejected") or 0),
         windows=int(counts.get("windows_fired") or 0),
         corrected=int(counts.get("windows_corrected") or 0),
@@ -52,10 +52,6 @@ def _state_bytes(counts: dict[str, Any], held: int) -> int:
     """What windrow holds; as before where no rows came and no watermark moved, so that no bucket counted."""
     has_counted = any(counts.get(name) for name in ("rows_in", "state_bytes_read", "state_bytes"))
     return int(counts.get("state_bytes") or 0) if has_counted else held
-
-
-def _late_times(progress: Mapping[str, Any]) -> list[int]:
-    return sorted(set(observed(progress, "windrow_late").get("late_at") or ()))
 
 
 def _at(units: int, is_integer_time: bool) -> Any:

@@ -18,6 +18,8 @@ from windrow.engines.spark.compat import check_streams
 from windrow.engines.spark.frames import arrow_schema, column, mapped, result_fields
 from windrow.engines.spark.session import warn_of_partitions
 from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.streaming.chained import Input
+from windrow.engines.spark.streaming.event_time import lag_ms
 from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
 from windrow.engines.spark.streaming.run import (
     bucket_numbers,
@@ -45,7 +47,7 @@ def run_labels(
     check_streams(events.sparkSession)
     from windrow.engines.spark.streaming.processor import LabelProcessor, stepped_type
 
-    _check(query, events)
+    known = _check(query, events)
     warn_of_partitions(events.sparkSession, 5)
     rows = events.select(*map(column, needed_columns(query)))
     source, payload = arrow_schema(rows), packed(query)
@@ -55,24 +57,26 @@ def run_labels(
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         return pack_labels(asked, buckets, batches)
 
-    known = packed_events(query, rows, payload, buckets, START_OF_TIME, asked.key_types)
+    lag = lag_ms(query, events) if known.has_watermark else 0
+    timed = packed_events(query, rows, known, payload, buckets, START_OF_TIME, asked.key_types)
     points = mapped(labels, pack, PACKED).select(*WITHOUT_CLOCK)
     fields = StructType([*labels.schema.fields, *result_fields(query, source)])
-    about = (payload, bytes(source.serialize()), fields, len(buckets), START_OF_TIME)
-    stepped = known.unionByName(points).groupBy("bucket")
+    about = (payload, bytes(source.serialize()), fields, len(buckets), START_OF_TIME, lag)
+    stepped = timed.unionByName(points).groupBy("bucket")
     processor = LabelProcessor(*about, asked)
     given = stepped.transformWithState(processor, stepped_type(fields), "Append", "eventTime")
-    return unfolded(given, fields)
+    return unfolded(given, fields, known, {})
 
 
-def _check(query: Spec, events: DataFrame) -> None:
-    check_stream(query, events)
+def _check(query: Spec, events: DataFrame) -> Input:
+    known = check_stream(query, events)
     check_ends(query)
     if query.late == "emit" or query.emit == "update":
         what = "late='emit'" if query.late == "emit" else "emit='update'"
         raise ValueError(
             f"{what} is for windows: an as-of query on streams gives each label once; leave it out"
         )
+    return known
 
 
 def _labels(query: Spec, source: pa.Schema, labels: DataFrame, at_time: str, at_by: Sequence[str]) -> Labels:

@@ -76,11 +76,15 @@ def _arrow_fields(results: StructType) -> list[Any]:
 
 class BucketProcessor(StatefulProcessor):
     """Keys of one bucket share one state, so that many keys cost few calls. ``results``: the type of rows
-    that come out. ``since``: where history ended that the state begins with."""
+    that come out. ``since``: where history ended that the state begins with. ``lag_ms``: by how much the
+    watermark of the query stays behind Spark's."""
 
-    def __init__(self, payload: bytes, schema: bytes, results: StructType, buckets: int, since: int) -> None:
+    def __init__(
+        self, payload: bytes, schema: bytes, results: StructType, buckets: int, since: int, lag_ms: int
+    ) -> None:
         self._payload = payload
         self._since = since
+        self._lag_ms = lag_ms
         self._buckets = buckets
         self._schema_bytes = schema
         self._results = results
@@ -147,11 +151,12 @@ class BucketProcessor(StatefulProcessor):
         self._seen.add(bucket)
         history = self._histories.pop(bucket, None)
         entries = _SparkEntries(self, bucket)
-        about = (watermark_ms, rejected, self._buckets, self._query_id)
+        about = (watermark_ms - self._lag_ms, rejected, self._buckets, self._query_id)
         stepped = self._stepped_with(entries, blobs, about, None if history is None else history.settled())
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
-        # micro-batch, and lets windows out. The timer before this one has expired by itself.
-        if stepped.has_moved:
+        # micro-batch, and lets windows out. The timer before this one has expired by itself,
+        # as it may have where Spark's watermark moves and the lag holds this one back.
+        if stepped.has_moved or self._lag_ms:
             self._handle.registerTimer(max(watermark_ms, 0) + 1)
         names = [name for name, _ in result_columns(self._results)]
         # in the order of the columns
@@ -187,9 +192,16 @@ class LabelProcessor(BucketProcessor):
     """The same for events and labels of an as-of query."""
 
     def __init__(
-        self, payload: bytes, schema: bytes, results: StructType, buckets: int, since: int, labels: Labels
+        self,
+        payload: bytes,
+        schema: bytes,
+        results: StructType,
+        buckets: int,
+        since: int,
+        lag_ms: int,
+        labels: Labels,
     ) -> None:
-        super().__init__(payload, schema, results, buckets, since)
+        super().__init__(payload, schema, results, buckets, since, lag_ms)
         self._labels = labels
 
     def _stepped_with(

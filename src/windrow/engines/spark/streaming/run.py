@@ -1,22 +1,25 @@
 """A query on a streaming DataFrame: packed by bucket, stepped with state; Spark unfolds the results.
 
 Spark's watermark is made of clocks (see ``pack_task``) and judges no row: rows are judged by windrow, with
-the watermark of the micro-batch before, as Spark judges them for its own windows.
+the watermark of the micro-batch before, as Spark judges them for its own windows. A stream that has a watermark
+already, as results of another query do, keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.compat import check_streams, set_setting, setting
+from windrow.engines.spark.compat import check_streams, on_start, set_setting, setting
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
+from windrow.engines.spark.streaming.chained import Input, check_output, input_of
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
+from windrow.engines.spark.streaming.event_time import lag_ms, marks_of
 from windrow.engines.spark.streaming.history import cut_of, history_blobs
 from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
 from windrow.engines.spark.types import result_type
@@ -44,7 +47,7 @@ __all__ = [
     "unfolded",
 ]
 
-#: the name under which counts are in Spark's progress
+#: what the name begins with under which counts are in Spark's progress; the identity of the query follows
 METRICS = "windrow"
 #: the same of times of late rows, a few of very many; by itself, so that counts are numbers alone
 LATE_TIMES = "windrow_late"
@@ -61,22 +64,23 @@ def run_stream(
 
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
-    check_stream(query, frame)
+    known = check_stream(query, frame)
     warn_of_partitions(frame.sparkSession, 5)
     buckets = bucket_numbers(query, frame.sparkSession)
+    lag = lag_ms(query, frame) if known.has_watermark else 0
     since = cut_of(query, source, history_until)
     payload, encoded = packed(query), bytes(source.serialize())
-    timed = packed_events(query, rows, payload, buckets, since)
+    timed = packed_events(query, rows, known, payload, buckets, since)
     mode = "Update" if query.emit == "update" else "Append"
     results = _spark_schema(query, rows, _results(query, source))
-    processor = BucketProcessor(payload, encoded, results, len(buckets), since)
+    processor = BucketProcessor(payload, encoded, results, len(buckets), since, lag)
     initial = None
     if history is not None:
         initial = history_blobs(query, rows, history, buckets, since).groupBy("bucket")
     stepped = timed.groupBy("bucket").transformWithState(
         processor, stepped_type(results), mode, "eventTime", initial
     )
-    return unfolded(stepped, results)
+    return unfolded(stepped, results, known, marks_of(query, results, lag))
 
 
 def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:
@@ -88,12 +92,13 @@ def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:
 def packed_events(
     query: Spec,
     rows: DataFrame,
+    known: Input,
     payload: bytes,
     buckets: list[int],
     since: int,
     key_types: tuple[Any, ...] | None = None,
 ) -> DataFrame:
-    """Rows as blobs by bucket, with Spark's watermark on their clocks."""
+    """Rows as blobs by bucket, with Spark's watermark on their clocks, or the one that they had."""
     from pyspark.sql import functions
 
     source = arrow_schema(rows)
@@ -107,13 +112,18 @@ def packed_events(
         schema = pa.ipc.read_schema(pa.py_buffer(encoded))
         return pack_batches(payload, schema, buckets, batches, since=since, key_types=key_types)
 
-    assert query.watermark is not None
-    delay = f"{delay_ms(query.watermark)} milliseconds"
-    return mapped(judged, pack, PACKED).withWatermark("clock", delay).select(*WITHOUT_CLOCK)
+    blobs = mapped(judged, pack, PACKED)
+    if not known.has_watermark:
+        assert query.watermark is not None
+        blobs = blobs.withWatermark("clock", f"{delay_ms(query.watermark)} milliseconds")
+    return blobs.select(*WITHOUT_CLOCK)
 
 
-def unfolded(stepped: DataFrame, results: StructType) -> DataFrame:
-    """What steps gave, as rows of the type of results; what they counted is observed."""
+def unfolded(
+    stepped: DataFrame, results: StructType, known: Input, marks: Mapping[str, dict[str, Any]]
+) -> DataFrame:
+    """What steps gave, as rows of the type of results; what they counted is observed. ``marks``: metadata of
+    result columns."""
     from pyspark.sql import functions
 
     from windrow.engines.spark.streaming.processor import result_columns
@@ -125,9 +135,11 @@ def unfolded(stepped: DataFrame, results: StructType) -> DataFrame:
     columns = result_columns(results)
     rows = functions.inline(functions.arrays_zip(*(name for name, _ in columns)))
     found = [
-        functions.col(at).alias(field.name) for (_, at), field in zip(columns, results.fields, strict=True)
+        functions.col(at).alias(field.name, metadata=marks.get(field.name, {}))
+        for (_, at), field in zip(columns, results.fields, strict=True)
     ]
-    return stepped.observe(METRICS, *sums).observe(LATE_TIMES, late_at).select(rows).select(*found)
+    counted = stepped.observe(f"{METRICS}_{known.identity}", *sums)
+    return counted.observe(f"{LATE_TIMES}_{known.identity}", late_at).select(rows).select(*found)
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:
@@ -137,8 +149,8 @@ def _columns(query: Spec, frame: DataFrame) -> list[str]:
     return needed_columns(query)
 
 
-def check_stream(query: Spec, frame: DataFrame) -> None:
-    """Raise what a stream cannot do of a query."""
+def check_stream(query: Spec, frame: DataFrame) -> Input:
+    """What is known of the stream of a query; raise what a stream cannot do of it."""
     if query.watermark is None:
         raise ValueError("a stream needs a watermark: say how late rows may be, as in watermark='10 minutes'")
     if query.max_ahead is not None and query.max_ahead.kind == "integer":
@@ -149,6 +161,8 @@ def check_stream(query: Spec, frame: DataFrame) -> None:
     if query.idle_timeout is not None:
         raise ValueError("idle_timeout is for operators: Spark's watermark moves with data alone")
     _check_provider(frame.sparkSession)
+    on_start(frame, check_output)
+    return input_of(query, frame)
 
 
 def _check_provider(session: SparkSession) -> None:

@@ -1,0 +1,145 @@
+"""Spark queries in which windrow's operator is one of several: what Spark's plan has below a query, and above.
+
+Spark refuses little of what cannot be, and says it in pages, or lets a stream run that gives nothing for ever.
+So its plan is read where a query is run on a stream, and once more where a stream starts: the one moment at
+which all of the plan, and the output mode, are known. It is read as text, which classic sessions and Spark
+Connect both give.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from windrow.engines.spark.compat import analyzed_plan
+from windrow.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Input", "check_output", "input_of"]
+
+#: a line of a plan: branches, marks, the name of the node and what is said of it
+_LINE = re.compile(r"([ :|+-]*)[~!']*(\w+)(.*)")
+#: an operator of windrow's is in a column of counts, which only windrow names so
+_OWN = re.compile(r" windrow_[0-9a-f]{8},")
+_WATERMARK = re.compile(r" [0-9a-f]{8}-[0-9a-f-]{27}, (.+?)#\d+")
+#: what changes from one start of a program to the next
+_CHANGES = re.compile(r"#\d+|@[0-9a-f]+|0x[0-9a-f]+|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b|, \d+$", re.MULTILINE)
+#: operators that would count a result again each time that it comes out again
+_ONCE_EACH = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark"}
+
+
+@dataclass(frozen=True)
+class _Node:
+    name: str
+    about: str
+    #: what takes its rows, from the top of the plan on
+    above: tuple[_Node, ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is known of a stream that a query runs on."""
+
+    #: what tells a query on it from all others of a Spark query: the same after every restart
+    identity: str
+    #: whether it has a watermark, which Spark lets nobody declare again
+    has_watermark: bool
+
+
+def input_of(query: Spec, frame: DataFrame) -> Input:
+    """What a query has to know of its stream; raise what cannot be run on it."""
+    plan = analyzed_plan(frame)
+    nodes = list(_nodes(plan))
+    _check_watermarks(nodes)
+    results = [node for node in nodes if _is_own(node)]
+    if any(_gives_updates(node) for node in results):
+        raise ValueError(
+            "the stream holds results of a query with emit='update', and a result that comes out again would "
+            "count again: leave out emit='update' there"
+        )
+    if results and "revision" in frame.columns:
+        raise ValueError(
+            "the stream holds results of a query with allowed_lateness, and a result that is corrected would "
+            "count again: leave out allowed_lateness there and give a longer watermark, or keep the first "
+            "ones, as in results.where('revision = 0').drop('revision')"
+        )
+    has_watermark = any(_declared(node) for node in nodes)
+    if has_watermark and query.max_ahead is not None:
+        raise ValueError(
+            "max_ahead cannot hold back a watermark that the stream has already: leave it out, or leave out "
+            "withWatermark, and give max_ahead to the first query"
+        )
+    text = f"{query!r}\n{plan}"
+    digest = hashlib.blake2b(_CHANGES.sub("", text).encode(), digest_size=4).hexdigest()
+    return Input(digest, has_watermark)
+
+
+def check_output(frame: DataFrame, mode: str) -> None:
+    """Raise what Spark should not start in an output mode."""
+    nodes = list(_nodes(analyzed_plan(frame)))
+    _check_watermarks(nodes)
+    for node in nodes:
+        if not _is_own(node) or not _gives_updates(node):
+            continue
+        if mode != "update":
+            raise ValueError(
+                f"a query with emit='update' gives results again as they change, which output mode {mode!r} "
+                f"takes for new ones: write .outputMode('update'), or leave out emit='update'"
+            )
+        after = next((each.name for each in node.above if each.name in _ONCE_EACH), None)
+        if after is not None:
+            raise ValueError(
+                f"Spark's {after} comes after a query with emit='update', and a result that comes out again "
+                f"would count again: leave out emit='update'"
+            )
+
+
+def _check_watermarks(nodes: list[_Node]) -> None:
+    """Spark's watermark would wait for results, and results for the watermark."""
+    for node in nodes:
+        again = next(filter(None, map(_declared, node.above)), None) if _is_own(node) else None
+        if again is not None:
+            raise ValueError(
+                f"withWatermark({again!r}) comes after a windrow query, and Spark takes one watermark per "
+                f"stream: leave it out. The event time of results is window_end as it is, and "
+                f"wr.spark.with_window_time(results) adds window_time"
+            )
+
+
+def _is_own(node: _Node) -> bool:
+    return node.name.startswith("TransformWithState") and any(
+        each.name == "CollectMetrics" and _OWN.match(each.about) for each in node.above[-1:]
+    )
+
+
+def _gives_updates(node: _Node) -> bool:
+    return ", Update, EventTime," in node.about
+
+
+def _declared(node: _Node) -> str | None:
+    """The column of a watermark."""
+    found = _WATERMARK.match(node.about) if node.name == "EventTimeWatermark" else None
+    return None if found is None else found[1]
+
+
+def _nodes(plan: str) -> Iterator[_Node]:
+    """The nodes of a plan, from the top on.
+
+    >>> def above(node): return [each.name for each in node.above]
+    >>> [(node.name, above(node)) for node in _nodes("Join Inner\\n:- ~Project [a#1]\\n:  +- X\\n+- Y [b]")]
+    [('Join', []), ('Project', ['Join']), ('X', ['Join', 'Project']), ('Y', ['Join'])]
+    """
+    path: list[_Node] = []
+    for line in plan.splitlines():
+        found = _LINE.match(line)
+        if found is None:
+            continue
+        depth = len(found[1]) // 3
+        node = _Node(found[2], found[3], tuple(path[:depth]))
+        path = [*path[:depth], node]
+        yield node

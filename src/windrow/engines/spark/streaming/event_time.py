@@ -1,0 +1,115 @@
+"""The event time of results, by which Spark's later operators go: a watermark of theirs drops no result, and
+they are done with a time once no result of it can follow.
+
+Spark's watermark is declared once, below the query, and passes through it. A micro-batch with watermark W after
+one with V emits windows that end in (V, W] and rolling rows of times in [V, W); later operators drop rows up to V
+and finish what ends up to W. So the end of a window is an event time as it stands, and the last microsecond of
+the millisecond of its last moment is one that falls into the window, too: watermarks are whole milliseconds.
+
+Spark knows the event time by the metadata of its column, which ``withWatermark`` writes, and which are written
+here without it: declared twice, Spark would wait for the second watermark before there is a first result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.engines.in_order.frame_bounds import rows_ahead
+from windrow.engines.spark.frames import arrow_schema, column, microseconds
+from windrow.engines.stream.watermark import delay_ms
+from windrow.spec import Spec
+from windrow.windows.relative import TimeFrame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+__all__ = ["WINDOW_TIME", "lag_ms", "marks_of", "with_window_time"]
+
+#: the column that ``with_window_time`` adds
+WINDOW_TIME = "window_time"
+#: the metadata of an event time in Spark: the delay of its watermark, for which duplicates are remembered
+_SPARK_DELAY = "spark.watermarkDelayMs"
+#: the same in windrow, also where the column itself cannot be Spark's event time; and whether it is an end
+_DELAY, _IS_END = "windrow.watermarkDelayMs", "windrow.isWindowEnd"
+
+
+def lag_ms(query: Spec, frame: DataFrame) -> int:
+    """By how much the watermark of a query on a stream that has one stays behind it: the delay of the query,
+    less that of the time column if the watermark is of this column."""
+    assert query.watermark is not None
+    known = frame.schema[query.time].metadata
+    return max(0, delay_ms(query.watermark) - max(known.get(_SPARK_DELAY, 0), known.get(_DELAY, 0)))
+
+
+def marks_of(query: Spec, results: StructType, lag: int) -> dict[str, dict[str, Any]]:
+    """The metadata of the result column that has the event time; empty: results come out after the watermark
+    has passed them, or again."""
+    from pyspark.sql.types import TimestampType
+
+    assert query.watermark is not None
+    comes_late = lag > 0 or query.corrects or query.emit == "update" or query.empty == "emit"
+    if comes_late or _waits(query):
+        return {}
+    name = query.time if query.is_rolling else "window_end"
+    mark = {_DELAY: delay_ms(query.watermark), _IS_END: not query.is_rolling}
+    if not query.is_rolling and isinstance(results[name].dataType, TimestampType):
+        mark[_SPARK_DELAY] = mark[_DELAY]
+    return {name: mark}
+
+
+def _waits(query: Spec) -> bool:
+    """Whether results wait for more than the watermark to pass them."""
+    frames = [] if query.frames is None else [frame for _, frame in query.frames.named]
+    uppers = [frame.upper for frame in frames if isinstance(frame, TimeFrame)]
+    looks_ahead = rows_ahead(frames) > 0 or any(upper is None or upper.is_ahead for upper in uppers)
+    return looks_ahead or any(window.decided_by == "data" for _, window in query.windows)
+
+
+def with_window_time(results: DataFrame) -> DataFrame:
+    """Return results of a stream with their event time in a column ``window_time``, as Spark's function of this
+    name gives it: the last microsecond of the window, for Spark's ``window()`` and a second windrow query.
+
+    ``window_end`` is the event time of results as they are: in the hour from 10:00 by ``window_end`` is a window
+    that ends at 10:00, and by ``window_time`` one that ends at 11:00. Where times are finer than milliseconds,
+    as ends of sessions may be, it is the last microsecond of the millisecond. A rolling result has the time of
+    its row, up to the end of the millisecond. Times without a zone are taken as UTC.
+
+    ::
+
+        hourly = wr.spark.with_window_time(query.run(stream)).groupBy(window("window_time", "1 hour"))
+    """
+    from pyspark.sql import functions
+
+    found = next((field for field in results.schema.fields if _DELAY in field.metadata), None)
+    if found is None:
+        raise ValueError(
+            "the DataFrame has no event time of results: give what query.run(stream) returned, with its "
+            "window_end, or the time column of rolling. Results have none with emit='update', "
+            "allowed_lateness or empty='emit', of windows that data decides, of frames that look ahead, and of "
+            "a second query whose watermark is longer than that of its time column"
+        )
+    if WINDOW_TIME in results.columns:
+        raise ValueError(f"the DataFrame has a column {WINDOW_TIME!r} already: rename it")
+    schema = arrow_schema(results, [found.name])
+    last = microseconds(found.name, schema)
+    if pa.types.is_integer(schema.field(0).type):
+        last = f"({last} * 1000L)"
+    if found.metadata[_IS_END]:
+        last = f"({last} - 1L)"
+    mark = {_SPARK_DELAY: found.metadata[_DELAY], _DELAY: found.metadata[_DELAY], _IS_END: False}
+    moment = functions.expr(f"timestamp_micros({last} - pmod({last}, 1000L) + 999L)")
+    kept = [
+        column(field.name).alias(field.name, metadata=_unmarked(field.metadata))
+        if _DELAY in field.metadata or _SPARK_DELAY in field.metadata
+        else column(field.name)
+        for field in results.schema.fields
+    ]
+    return results.select(*kept, moment.alias(WINDOW_TIME, metadata=mark))
+
+
+def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Without an event time: Spark goes by one column."""
+    return {name: value for name, value in metadata.items() if name not in (_SPARK_DELAY, _DELAY, _IS_END)}
