@@ -3,6 +3,7 @@ union; with late rows, and stopped and started again in between. Results are tho
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ import pytest
 
 import windrow as wr
 from support.stream_source import Source, keep_in
+from windrow.engines.spark.compat import analyzed_plan
 
 SCHEMA = "ts timestamp, region string, len long"
 START = datetime(2024, 5, 1)
@@ -46,9 +48,12 @@ def table_of(seconds: Any, rng: Any) -> pa.Table:
     )
 
 
+START_OF = [pa.scalar(START + timedelta(minutes=10 * k), pa.timestamp("us", "UTC")) for k in range(4)]
 IN_TIME = [calls(k) for k in range(5)]
 BATCHES = [pa.concat_tables([t, late_calls()]) if k > 1 else t for k, t in enumerate(IN_TIME)]
 ALL = pa.concat_tables(IN_TIME)
+#: in order, so that a watermark without delay makes nothing late
+SORTED = [calls(k).filter(pc.greater_equal(calls(k)["ts"], START_OF[k])) for k in range(4)]
 WATERMARK = (START + timedelta(seconds=4 * 600 + 599) - DELAY).replace(tzinfo=None)
 
 
@@ -105,7 +110,7 @@ def test_window_after_windrow_gave_no_rows(source: Source) -> None:
     expected = final(tens(n=wr.count(), longest=wr.max("len")))
     found = ran(source, hourly)
     names = {"start": "window_start", "end": "window_end"}
-    assert len(expected) == 8
+    assert len(expected) == 10
     assert as_set([{names.get(k, k): v for k, v in row.items()} for row in found]) == as_set(expected)
 
 
@@ -167,8 +172,172 @@ def test_an_outer_join_of_two_windrow_queries(source: Source) -> None:
         | {"m": known.get((row["region"], row["window_end"]))}
         for row in final(minutes())
     ]
-    found = ran(source, joined)
     assert None in {row["m"] for row in expected}
-    # a row without a partner waits for one more micro-batch than one with it
-    assert not as_set(found) - as_set(expected)
-    assert {r["window_end"] for r in expected} - {r["window_end"] for r in found} <= {WATERMARK}
+    assert as_set(ran(source, joined)) == as_set(expected)
+
+
+def test_rolling_rows_at_the_watermark_itself_are_not_late_for_spark(source: Source) -> None:
+    """Times are whole seconds, and so is the watermark: each micro-batch emits rows of the time that the
+    watermark before had."""
+
+    def once(stream: Any) -> Any:
+        rolled = wr.query(time="ts", by="region", watermark="0s").rolling("1m", "5m").agg(total=wr.sum("len"))
+        results = wr.spark.with_window_time(rolled.run(stream))
+        return results.dropDuplicatesWithinWatermark(["ts", "region"]).select("ts", "region")
+
+    found = []
+    for part in (SORTED[:2], SORTED[2:]):
+        source.write(part)
+        found += [plain(row) for row in source.run(once)[0]]
+    rows = map(plain, pa.concat_tables(SORTED).select(["ts", "region"]).to_pylist())
+    known = {(row["ts"], row["region"]) for row in rows}
+    last = max(known)[0]
+    assert Counter((row["ts"], row["region"]) for row in found) == Counter(k for k in known if k[0] < last)
+
+
+def test_sessions_that_end_a_microsecond_after_the_watermark_are_not_late_for_spark(source: Source) -> None:
+    def once(stream: Any) -> Any:
+        sessions = wr.query(time="ts", by="region", watermark="0s").window(wr.Session("10s")).agg(n=wr.count())
+        results = wr.spark.with_window_time(sessions.run(stream))
+        return results.dropDuplicatesWithinWatermark(["region", "window_end"])
+
+    def at(region: str, micros: int) -> pa.Table:
+        times = pa.array([1_000_000_000_000_000 + micros], pa.timestamp("us", "UTC"))
+        return pa.table({"ts": times, "region": [region], "len": [0]})
+
+    seconds = [at("south", k * 1_000_000) for k in (10, 40, 70, 100)]
+    source.write([at("north", 1), *seconds])  # north's ends at 10 s and 1 us
+    assert len(source.run(once)[0]) == 4
+
+
+# -- other windrow queries -----------------------------------------------------------------------------------
+
+
+def test_a_union_of_two_windrow_queries_had_metrics_of_one_name(source: Source) -> None:
+    names: list[set[str]] = []
+
+    def both(stream: Any) -> Any:
+        north, south = (minutes().run(stream.where(f"region = '{name}'")) for name in ("north", "south"))
+        return north.union(south)
+
+    def counted(stream: Any) -> Any:
+        found = both(stream)
+        names.append(set(re.findall(r"CollectMetrics (windrow_[0-9a-f]{8})", analyzed_plan(found))))
+        return found
+
+    found: list[dict[str, Any]] = []
+    totals: Counter[str] = Counter()
+    for part in (BATCHES[:3], BATCHES[3:]):
+        source.write(part)
+        rows, counts = source.run(counted)
+        found += map(plain, rows)
+        totals += counts
+    assert as_set(found) == as_set(final(minutes()))
+    assert names[0] == names[1]
+    assert len(names[0]) == 2
+    assert (totals["rows_in"], totals["rows_late"]) == (5 * 80 + 3 * 5, 3 * 5)
+
+
+def test_a_second_windrow_query_had_metrics_of_the_same_name_and_a_watermark_of_its_own(source: Source) -> None:
+    def tens_of_minutes(stream: Any) -> Any:
+        results = wr.spark.with_window_time(minutes().run(stream))
+        second = wr.query(time="window_time", by="region", watermark=DELAY)
+        return second.window(wr.Tumbling("10m")).agg(n=wr.sum("n"), longest=wr.max("longest")).run(results)
+
+    found = ran(source, tens_of_minutes)
+    assert as_set(found) == as_set(final(tens(n=wr.count(), longest=wr.max("len"))))
+
+
+def test_a_second_query_by_another_time_stays_behind_by_its_own_watermark(source: Source) -> None:
+    """By the start of windows of a minute, results are a minute late; two minutes are waited for."""
+
+    def tens_of_minutes(stream: Any) -> Any:
+        second = wr.query(time="window_start", by="region", watermark="2m")
+        return second.window(wr.Tumbling("5m")).agg(n=wr.sum("n")).run(minutes().run(stream))
+
+    fives = wr.query(time="ts", by="region").window(wr.Tumbling("5m")).agg(n=wr.count())
+    behind = WATERMARK - timedelta(minutes=2)
+    expected = [row for row in final(fives) if row["window_end"] <= behind]
+    assert as_set(ran(source, tens_of_minutes)) == as_set(expected)
+
+
+def test_a_stream_that_has_a_watermark_keeps_it(source: Source) -> None:
+    found = ran(source, lambda stream: minutes().run(stream.withWatermark("ts", "3 minutes")))
+    assert as_set(found) == as_set(final(minutes()))
+
+
+# -- what cannot be ------------------------------------------------------------------------------------------
+
+
+def started(frame: Any, tmp_path: Path, mode: str = "append") -> None:
+    writer = frame.writeStream.option("checkpointLocation", str(tmp_path / "c")).outputMode(mode)
+    writer.foreachBatch(keep_in(tmp_path / "out")).start().stop()
+
+
+def test_a_watermark_after_windrow_gave_no_rows_for_ever(source: Source, tmp_path: Path) -> None:
+    from pyspark.sql import functions as f
+
+    again = minutes().run(stream_of(source)).select("window_end", "n").withWatermark("window_end", "1 minute")
+    totals = again.groupBy(f.window("window_end", "10 minutes")).agg(f.sum("n"))
+    with pytest.raises(ValueError, match=r"^withWatermark\('window_end'\) comes after a windrow query.*leave it"):
+        started(totals, tmp_path)
+    with pytest.raises(ValueError, match="comes after a windrow query"):
+        wr.query(time="window_end", watermark="1m").window(wr.Tumbling("1h")).agg(n=wr.count()).run(again)
+
+
+def test_updates_went_into_a_query_in_append_mode(source: Source, tmp_path: Path) -> None:
+    updates = minutes(emit="update").run(stream_of(source))
+    with pytest.raises(ValueError, match=r"emit='update' gives results again.*'append'.*outputMode\('update'\)"):
+        started(updates, tmp_path)
+    with pytest.raises(ValueError, match="output mode 'append'"):
+        updates.where("n > 1").writeStream.toTable("t", outputMode="append")
+    started(updates, tmp_path, "update")
+
+
+def test_results_that_come_out_again_are_not_added_up(source: Source, tmp_path: Path) -> None:
+    updates = minutes(emit="update").run(stream_of(source))
+    with pytest.raises(ValueError, match="Aggregate comes after a query with emit='update'"):
+        started(updates.groupBy("region").count(), tmp_path, "update")
+    hourly = wr.query(time="window_end", watermark="1m").window(wr.Tumbling("1h")).agg(n=wr.sum("n"))
+    with pytest.raises(ValueError, match="leave out emit='update' there"):
+        hourly.run(updates)
+    corrected = minutes(allowed_lateness="5m").run(stream_of(source))
+    with pytest.raises(ValueError, match="leave out allowed_lateness there"):
+        hourly.run(corrected)
+    hourly.run(corrected.where("revision = 0").drop("revision"))
+
+
+def test_max_ahead_does_not_hold_back_a_watermark_that_is_there(source: Source) -> None:
+    stream = stream_of(source).withWatermark("ts", "3 minutes")
+    with pytest.raises(ValueError, match="max_ahead cannot hold back"):
+        minutes(max_ahead="1h").run(stream)
+
+
+@pytest.mark.parametrize("options", [{"emit": "update"}, {"allowed_lateness": "1m"}, {"empty": "emit"}])
+def test_results_that_come_late_have_no_event_time(source: Source, options: Any) -> None:
+    results = minutes(**options).run(stream_of(source))
+    assert "spark.watermarkDelayMs" not in results.schema["window_end"].metadata
+    with pytest.raises(ValueError, match="no event time of results"):
+        wr.spark.with_window_time(results)
+
+
+def test_one_column_is_the_event_time(source: Source) -> None:
+    results = wr.spark.with_window_time(minutes().run(stream_of(source)))
+    marked = [f.name for f in results.schema.fields if "spark.watermarkDelayMs" in f.metadata]
+    assert marked == ["window_time"]
+    with pytest.raises(ValueError, match="already"):
+        wr.spark.with_window_time(results.withColumnRenamed("window_time", "t").selectExpr("*", "t AS window_time"))
+
+
+def test_counts_have_a_name_that_follows_from_the_query(source: Source) -> None:
+    def name_of(query: Any, stream: Any) -> str:
+        return re.findall(r"CollectMetrics (windrow_[0-9a-f]{8})", analyzed_plan(query.run(stream)))[0]
+
+    first = name_of(minutes(), stream_of(source))
+    assert first == name_of(minutes(), stream_of(source))
+    assert first != name_of(minutes(late="emit"), stream_of(source))
+    assert first != name_of(minutes(), stream_of(source).where("len > 3"))
+
+
+def stream_of(source: Source) -> Any:
+    return source.spark.readStream.schema(source.schema).parquet(str(source.input))
