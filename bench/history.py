@@ -207,8 +207,8 @@ def sizes_of(bench: Bench, given: Given, built: Ran) -> Sizes:
     blobs = history_blobs(given.query, past, past, buckets, until)
     count, total = blobs.selectExpr("count(blob)", "sum(length(blob))").first()
     puts = first["stateOperators"][0]["customMetrics"]["rocksdbPutCount"]
-    written = first["observedMetrics"]["windrow"]["state_bytes_written"]
-    return Sizes(given.keys * given.cut, count, total, puts, written)
+    (counts,) = wr.spark.stream_counts(first).values()
+    return Sizes(given.keys * given.cut, count, total, puts, counts["state_bytes_written"])
 
 
 def check(found: pa.Table, truth: pa.Table, until: Any) -> None:

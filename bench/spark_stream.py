@@ -100,7 +100,8 @@ class Ran:
         return self.progresses[-1]["stateOperators"][0]
 
     def counts(self, name: str) -> list[int]:
-        return [int(p["observedMetrics"]["windrow"][name]) for p in self.progresses]
+        each = [counts for p in self.progresses for counts in wr.spark.stream_counts(p).values()]
+        return [int(counts[name]) for counts in each]
 
 
 class Bench:
@@ -279,7 +280,6 @@ def touched(bench: Bench, rows: int) -> Iterator[Row]:
         given = Input(max(10_000, rows // 10), 12, 10_000, active=active)
         progress(f"bytes touched, {active:.0%} of the keys active")
         mine = bench.run(given, windrow_windows(sliding(1_440)))
-        last = mine.progresses[-1]
         size = _entries(bench.spark, mine).selectExpr("sum(length(user_map_value.value)) b").first().b
         yield {
             "active keys": f"{active:.0%}",
@@ -288,7 +288,7 @@ def touched(bench: Bench, rows: int) -> Iterator[Row]:
             "written": statistics.median(mine.counts("state_bytes_written")[4:]),
             "share written": statistics.median(mine.counts("state_bytes_written")[4:]) / size,
             "seconds": mine.steady(4),
-            "results": last["observedMetrics"]["windrow"]["windows_fired"],
+            "results": mine.counts("windows_fired")[-1],
         }
 
 

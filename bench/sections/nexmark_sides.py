@@ -16,6 +16,8 @@ from sections.flink import Flink
 from sections.nexmark_files import FILES, Source
 from sections.nexmark_queries import WATERMARK, NexmarkQuery
 
+import windrow as wr
+
 __all__ = ["FlinkSide", "OperatorSide", "SparkSide"]
 
 
@@ -80,7 +82,7 @@ class SparkSide:
 
     def _held(self, progress: Any) -> float:
         if self._is_windrow:
-            return float(progress["observedMetrics"].get("windrow", {"state_bytes": 0})["state_bytes"])
+            return float(sum(counts["state_bytes"] for counts in wr.spark.stream_counts(progress).values()))
         return float(sum(operator["numRowsTotal"] for operator in progress["stateOperators"]))
 
     def results(self, query: NexmarkQuery, source: Source) -> Any:

@@ -19,6 +19,7 @@ import windrow as wr
 from support.stream_source import Source, keep_in
 from windrow.engines.spark.compat import analyzed_plan
 
+GUIDE = Path(__file__).parents[3] / "docs" / "spark-streams.md"
 SCHEMA = "ts timestamp, region string, len long"
 START = datetime(2024, 5, 1)
 DELAY = timedelta(minutes=3)
@@ -197,7 +198,9 @@ def test_rolling_rows_at_the_watermark_itself_are_not_late_for_spark(source: Sou
 
 def test_sessions_that_end_a_microsecond_after_the_watermark_are_not_late_for_spark(source: Source) -> None:
     def once(stream: Any) -> Any:
-        sessions = wr.query(time="ts", by="region", watermark="0s").window(wr.Session("10s")).agg(n=wr.count())
+        sessions = (
+            wr.query(time="ts", by="region", watermark="0s").window(wr.Session("10s")).agg(n=wr.count())
+        )
         results = wr.spark.with_window_time(sessions.run(stream))
         return results.dropDuplicatesWithinWatermark(["region", "window_end"])
 
@@ -214,7 +217,7 @@ def test_sessions_that_end_a_microsecond_after_the_watermark_are_not_late_for_sp
 
 
 def test_a_union_of_two_windrow_queries_had_metrics_of_one_name(source: Source) -> None:
-    names: list[set[str]] = []
+    names: list[list[str]] = []
 
     def both(stream: Any) -> Any:
         north, south = (minutes().run(stream.where(f"region = '{name}'")) for name in ("north", "south"))
@@ -222,7 +225,7 @@ def test_a_union_of_two_windrow_queries_had_metrics_of_one_name(source: Source) 
 
     def counted(stream: Any) -> Any:
         found = both(stream)
-        names.append(set(re.findall(r"CollectMetrics (windrow_[0-9a-f]{8})", analyzed_plan(found))))
+        names.append(names_in(found))
         return found
 
     found: list[dict[str, Any]] = []
@@ -238,7 +241,9 @@ def test_a_union_of_two_windrow_queries_had_metrics_of_one_name(source: Source) 
     assert (totals["rows_in"], totals["rows_late"]) == (5 * 80 + 3 * 5, 3 * 5)
 
 
-def test_a_second_windrow_query_had_metrics_of_the_same_name_and_a_watermark_of_its_own(source: Source) -> None:
+def test_a_second_windrow_query_had_metrics_of_the_same_name_and_a_watermark_of_its_own(
+    source: Source,
+) -> None:
     def tens_of_minutes(stream: Any) -> Any:
         results = wr.spark.with_window_time(minutes().run(stream))
         second = wr.query(time="window_time", by="region", watermark=DELAY)
@@ -266,6 +271,17 @@ def test_a_stream_that_has_a_watermark_keeps_it(source: Source) -> None:
     assert as_set(found) == as_set(final(minutes()))
 
 
+def test_the_code_of_the_guide(source: Source, tmp_path: Path) -> None:
+    """Everything in it starts: Spark has nothing against it, nor has windrow."""
+    section = GUIDE.read_text().partition("\n## Spark operators after windrow\n")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    stream = source.spark.readStream.schema("ts timestamp, region string, caller string, len long")
+    scope: dict[str, Any] = {"wr": wr, "calls": stream.parquet(str(source.input))}
+    exec(code, scope)
+    for name in ("everywhere", "hourly", "once", "beside", "busiest", "all_minutes"):
+        started(scope[name], tmp_path / name)
+
+
 # -- what cannot be ------------------------------------------------------------------------------------------
 
 
@@ -279,7 +295,9 @@ def test_a_watermark_after_windrow_gave_no_rows_for_ever(source: Source, tmp_pat
 
     again = minutes().run(stream_of(source)).select("window_end", "n").withWatermark("window_end", "1 minute")
     totals = again.groupBy(f.window("window_end", "10 minutes")).agg(f.sum("n"))
-    with pytest.raises(ValueError, match=r"^withWatermark\('window_end'\) comes after a windrow query.*leave it"):
+    with pytest.raises(
+        ValueError, match=r"^withWatermark\('window_end'\) comes after a windrow query.*leave it"
+    ):
         started(totals, tmp_path)
     with pytest.raises(ValueError, match="comes after a windrow query"):
         wr.query(time="window_end", watermark="1m").window(wr.Tumbling("1h")).agg(n=wr.count()).run(again)
@@ -287,7 +305,9 @@ def test_a_watermark_after_windrow_gave_no_rows_for_ever(source: Source, tmp_pat
 
 def test_updates_went_into_a_query_in_append_mode(source: Source, tmp_path: Path) -> None:
     updates = minutes(emit="update").run(stream_of(source))
-    with pytest.raises(ValueError, match=r"emit='update' gives results again.*'append'.*outputMode\('update'\)"):
+    with pytest.raises(
+        ValueError, match=r"emit='update' gives results again.*'append'.*outputMode\('update'\)"
+    ):
         started(updates, tmp_path)
     with pytest.raises(ValueError, match="output mode 'append'"):
         updates.where("n > 1").writeStream.toTable("t", outputMode="append")
@@ -326,17 +346,43 @@ def test_one_column_is_the_event_time(source: Source) -> None:
     marked = [f.name for f in results.schema.fields if "spark.watermarkDelayMs" in f.metadata]
     assert marked == ["window_time"]
     with pytest.raises(ValueError, match="already"):
-        wr.spark.with_window_time(results.withColumnRenamed("window_time", "t").selectExpr("*", "t AS window_time"))
+        wr.spark.with_window_time(
+            results.withColumnRenamed("window_time", "t").selectExpr("*", "t AS window_time")
+        )
 
 
-def test_counts_have_a_name_that_follows_from_the_query(source: Source) -> None:
-    def name_of(query: Any, stream: Any) -> str:
-        return re.findall(r"CollectMetrics (windrow_[0-9a-f]{8})", analyzed_plan(query.run(stream)))[0]
+def test_counts_have_a_name_that_follows_from_the_query_and_its_stream(
+    source: Source, tmp_path: Path
+) -> None:
+    names = []
+    for start in range(2):
+        results = minutes().run(stream_of(source))
+        others = [
+            minutes(late="emit").run(stream_of(source)),
+            minutes().run(stream_of(source).where("len > 3")),
+        ]
+        names.append([names_in(each) for each in (results, *others)])
+        for number, each in enumerate((results, *others)):
+            started(each, tmp_path / f"{start} {number}")
+    assert names[0] == names[1]
+    assert len({name for found in names[0] for name in found}) == 3
 
-    first = name_of(minutes(), stream_of(source))
-    assert first == name_of(minutes(), stream_of(source))
-    assert first != name_of(minutes(late="emit"), stream_of(source))
-    assert first != name_of(minutes(), stream_of(source).where("len > 3"))
+
+def test_the_same_query_on_streams_that_look_the_same(source: Source, tmp_path: Path) -> None:
+    def both() -> Any:
+        return minutes().run(stream_of(source)).union(minutes().run(stream_of(source)))
+
+    names = []
+    for start in range(2):
+        frame = both()
+        names.append(names_in(frame))
+        started(frame, tmp_path / str(start))
+    assert names[0] == names[1]
+    assert len(names[0]) == 2
+
+
+def names_in(frame: Any) -> list[str]:
+    return sorted(set(re.findall(r"CollectMetrics (windrow_[0-9a-f]{8}(?:_\d+)?),", analyzed_plan(frame))))
 
 
 def stream_of(source: Source) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["counted", "stream_counts"]
 
 #: what Spark calls the counts of a query, and the times of its late rows
-_NAMES = re.compile(r"windrow(?:_late)?(|_[0-9a-f]{8})")
+_NAMES = re.compile(r"windrow(?:_late)?(|_[0-9a-f]{8}(?:_\d+)?)")
 
 
 def stream_counts(progress: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,11 +25,15 @@ __all__ = ["Input", "check_output", "input_of"]
 
 #: a line of a plan: branches, marks, the name of the node and what is said of it
 _LINE = re.compile(r"([ :|+-]*)[~!']*(\w+)(.*)")
-#: an operator of windrow's is in a column of counts, which only windrow names so
-_OWN = re.compile(r" windrow_[0-9a-f]{8},")
+#: counts of an operator of windrow's are right above it, under a name that only windrow gives
+_OWN = re.compile(r" windrow_([0-9a-f]{8})(?:_\d+)?,")
+#: how often a query was run on the same stream since a stream of it was started
+_RUNS: Counter[str] = Counter()
 _WATERMARK = re.compile(r" [0-9a-f]{8}-[0-9a-f-]{27}, (.+?)#\d+")
 #: what changes from one start of a program to the next
-_CHANGES = re.compile(r"#\d+|@[0-9a-f]+|0x[0-9a-f]+|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b|, \d+$", re.MULTILINE)
+_CHANGES = re.compile(
+    r"#\d+|@[0-9a-f]+|0x[0-9a-f]+|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b|, \d+$", re.MULTILINE
+)
 #: operators that would count a result again each time that it comes out again
 _ONCE_EACH = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark"}
 
@@ -45,7 +50,7 @@ class _Node:
 class Input:
     """What is known of a stream that a query runs on."""
 
-    #: what tells a query on it from all others of a Spark query: the same after every restart
+    #: tells a query on it from all others of a Spark query; the same when the program is started again
     identity: str
     #: whether it has a watermark, which Spark lets nobody declare again
     has_watermark: bool
@@ -76,15 +81,18 @@ def input_of(query: Spec, frame: DataFrame) -> Input:
         )
     text = f"{query!r}\n{plan}"
     digest = hashlib.blake2b(_CHANGES.sub("", text).encode(), digest_size=4).hexdigest()
-    return Input(digest, has_watermark)
+    _RUNS[digest] += 1
+    number = _RUNS[digest]
+    return Input(digest if number == 1 else f"{digest}_{number}", has_watermark)
 
 
 def check_output(frame: DataFrame, mode: str) -> None:
     """Raise what Spark should not start in an output mode."""
     nodes = list(_nodes(analyzed_plan(frame)))
     _check_watermarks(nodes)
-    for node in nodes:
-        if not _is_own(node) or not _gives_updates(node):
+    own = [node for node in nodes if _is_own(node)]
+    for node in own:
+        if not _gives_updates(node):
             continue
         if mode != "update":
             raise ValueError(
@@ -97,6 +105,8 @@ def check_output(frame: DataFrame, mode: str) -> None:
                 f"Spark's {after} comes after a query with emit='update', and a result that comes out again "
                 f"would count again: leave out emit='update'"
             )
+    for node in own:
+        _RUNS.pop(_digest_of(node), None)
 
 
 def _check_watermarks(nodes: list[_Node]) -> None:
@@ -112,9 +122,12 @@ def _check_watermarks(nodes: list[_Node]) -> None:
 
 
 def _is_own(node: _Node) -> bool:
-    return node.name.startswith("TransformWithState") and any(
-        each.name == "CollectMetrics" and _OWN.match(each.about) for each in node.above[-1:]
-    )
+    return node.name.startswith("TransformWithState") and bool(_digest_of(node))
+
+
+def _digest_of(node: _Node) -> str:
+    counts = next((_OWN.match(each.about) for each in node.above[-1:] if each.name == "CollectMetrics"), None)
+    return "" if counts is None else counts[1]
 
 
 def _gives_updates(node: _Node) -> bool:
@@ -130,7 +143,8 @@ def _declared(node: _Node) -> str | None:
 def _nodes(plan: str) -> Iterator[_Node]:
     """The nodes of a plan, from the top on.
 
-    >>> def above(node): return [each.name for each in node.above]
+    >>> def above(node):
+    ...     return [each.name for each in node.above]
     >>> [(node.name, above(node)) for node in _nodes("Join Inner\\n:- ~Project [a#1]\\n:  +- X\\n+- Y [b]")]
     [('Join', []), ('Project', ['Join']), ('X', ['Join', 'Project']), ('Y', ['Join'])]
     """
