@@ -1,5 +1,5 @@
-"""What comes after a windrow query in one Spark query: Spark's own stateful operators, another windrow query, a
-union; with late rows, and stopped and started again in between. Results are those of a batch query."""
+"""What comes after a windrow query in one Spark query: Spark's own stateful operators, another windrow query,
+a union; with late rows, and stopped and started again in between. Results are those of a batch query."""
 
 from __future__ import annotations
 

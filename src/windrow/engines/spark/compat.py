@@ -193,7 +193,7 @@ def on_start(frame: DataFrame, check: Callable[[DataFrame, str], None]) -> None:
     set_mode = kind.outputMode
 
     @functools.wraps(set_mode)
-    def remembered(writer: Any, outputMode: str) -> Any:  # noqa: N803
+    def remembered(writer: Any, outputMode: str) -> Any:
         writer._windrow_mode = outputMode
         return set_mode(writer, outputMode)
 

@@ -1,9 +1,8 @@
-"""Spark queries in which windrow's operator is one of several: what Spark's plan has below a query, and above.
+"""Spark queries in which windrow's operator is one of several: what is below and above it in Spark's plan.
 
-Spark refuses little of what cannot be, and says it in pages, or lets a stream run that gives nothing for ever.
-So its plan is read where a query is run on a stream, and once more where a stream starts: the one moment at
-which all of the plan, and the output mode, are known. It is read as text, which classic sessions and Spark
-Connect both give.
+Spark refuses little of what cannot work: it raises pages, or runs a stream that emits nothing, indefinitely.
+So the plan is read where a query is run on a stream, and again when a stream starts: all of the plan and
+the output mode are known then. It is read as text, which classic sessions and Spark Connect both return.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Input:
 
 
 def input_of(query: Spec, frame: DataFrame) -> Input:
-    """What a query has to know of its stream; raise what cannot be run on it."""
+    """Return what a query needs to know of its stream; raise if it cannot run on it."""
     plan = analyzed_plan(frame)
     nodes = list(_nodes(plan))
     _check_watermarks(nodes)
@@ -87,7 +86,7 @@ def input_of(query: Spec, frame: DataFrame) -> Input:
 
 
 def check_output(frame: DataFrame, mode: str) -> None:
-    """Raise what Spark should not start in an output mode."""
+    """Raise if a stream cannot work in an output mode."""
     nodes = list(_nodes(analyzed_plan(frame)))
     _check_watermarks(nodes)
     own = [node for node in nodes if _is_own(node)]
@@ -110,7 +109,7 @@ def check_output(frame: DataFrame, mode: str) -> None:
 
 
 def _check_watermarks(nodes: list[_Node]) -> None:
-    """Spark's watermark would wait for results, and results for the watermark."""
+    """Raise if a watermark is declared after windrow: it would wait for results, and results for it."""
     for node in nodes:
         again = next(filter(None, map(_declared, node.above)), None) if _is_own(node) else None
         if again is not None:
@@ -135,13 +134,13 @@ def _gives_updates(node: _Node) -> bool:
 
 
 def _declared(node: _Node) -> str | None:
-    """The column of a watermark."""
+    """Return the column of a watermark."""
     found = _WATERMARK.match(node.about) if node.name == "EventTimeWatermark" else None
     return None if found is None else found[1]
 
 
 def _nodes(plan: str) -> Iterator[_Node]:
-    """The nodes of a plan, from the top on.
+    """Yield the nodes of a plan, from the top on.
 
     >>> def above(node):
     ...     return [each.name for each in node.above]

@@ -1,13 +1,13 @@
-"""The event time of results, by which Spark's later operators go: a watermark of theirs drops no result, and
-they are done with a time once no result of it can follow.
+"""The event time of results, which Spark's later operators go by: none of them drops a result as late, and
+each is done with a time once no result of it can follow.
 
-Spark's watermark is declared once, below the query, and passes through it. A micro-batch with watermark W after
-one with V emits windows that end in (V, W] and rolling rows of times in [V, W); later operators drop rows up to V
-and finish what ends up to W. So the end of a window is an event time as it stands, and the last microsecond of
-the millisecond of its last moment is one that falls into the window, too: watermarks are whole milliseconds.
+Spark's watermark is declared once, below the query, and passes through it. A micro-batch with watermark W,
+after one with V, emits windows that end in (V, W] and rolling rows of times in [V, W). Later operators drop
+rows up to V, and finish what ends up to W. So the end of a window is an event time as it is. One inside the
+window is the last microsecond of the millisecond before: watermarks are whole milliseconds.
 
-Spark knows the event time by the metadata of its column, which ``withWatermark`` writes, and which are written
-here without it: declared twice, Spark would wait for the second watermark before there is a first result.
+Spark knows an event time by the metadata of its column, which ``withWatermark`` writes. They are written here
+without it: were a watermark declared twice, Spark would wait for the second before there is a first result.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _DELAY, _IS_END = "windrow.watermarkDelayMs", "windrow.isWindowEnd"
 
 
 def lag_ms(query: Spec, frame: DataFrame) -> int:
-    """By how much the watermark of a query on a stream that has one stays behind it: the delay of the query,
-    less that of the time column if the watermark is of this column."""
+    """Return by how much a query on a stream that has a watermark stays behind it: the delay of the query,
+    less that of the time column where the watermark is of this column."""
     assert query.watermark is not None
     known = frame.schema[query.time].metadata
     return max(0, delay_ms(query.watermark) - max(known.get(_SPARK_DELAY, 0), known.get(_DELAY, 0)))
 
 
 def marks_of(query: Spec, results: StructType, lag: int) -> dict[str, dict[str, Any]]:
-    """The metadata of the result column that has the event time; empty: results come out after the watermark
-    has passed them, or again."""
+    """Return the metadata of the result column that has the event time, by its name; nothing where results
+    are emitted again, or after the watermark has passed them."""
     from pyspark.sql.types import TimestampType
 
     assert query.watermark is not None
@@ -69,13 +69,13 @@ def _waits(query: Spec) -> bool:
 
 
 def with_window_time(results: DataFrame) -> DataFrame:
-    """Return results of a stream with their event time in a column ``window_time``, as Spark's function of this
-    name gives it: the last microsecond of the window, for Spark's ``window()`` and a second windrow query.
+    """Return results of a stream with their event time in a column ``window_time``, like Spark's function of
+    this name: the last microsecond of the window. Spark's ``window()`` and a second windrow query need it.
 
-    ``window_end`` is the event time of results as they are: in the hour from 10:00 by ``window_end`` is a window
-    that ends at 10:00, and by ``window_time`` one that ends at 11:00. Where times are finer than milliseconds,
-    as ends of sessions may be, it is the last microsecond of the millisecond. A rolling result has the time of
-    its row, up to the end of the millisecond. Times without a zone are taken as UTC.
+    """Return results of a stream with their event time in a column ``window_time``, like Spark's function of
+    that name: the last microsecond of the window. Spark's ``window()`` and a second windrow query need it.
+    milliseconds, as those of sessions may be, ``window_time`` is the last microsecond of the millisecond; for
+    a rolling result, of that of its row. Times without a zone are taken as UTC.
 
     ::
 
@@ -88,8 +88,8 @@ def with_window_time(results: DataFrame) -> DataFrame:
         raise ValueError(
             "the DataFrame has no event time of results: give what query.run(stream) returned, with its "
             "window_end, or the time column of rolling. Results have none with emit='update', "
-            "allowed_lateness or empty='emit', of windows that data decides, of frames that look ahead, and of "
-            "a second query whose watermark is longer than that of its time column"
+            "allowed_lateness or empty='emit', nor those of data-driven windows, of frames that look ahead, "
+            "and of a second query whose watermark is longer than that of its time column"
         )
     if WINDOW_TIME in results.columns:
         raise ValueError(f"the DataFrame has a column {WINDOW_TIME!r} already: rename it")

@@ -1,8 +1,8 @@
 """A query on a streaming DataFrame: packed by bucket, stepped with state; Spark unfolds the results.
 
 Spark's watermark is made of clocks (see ``pack_task``) and judges no row: rows are judged by windrow, with
-the watermark of the micro-batch before, as Spark judges them for its own windows. A stream that has a watermark
-already, as results of another query do, keeps it.
+the watermark of the micro-batch before, as Spark judges them for its own windows. A stream that already has a
+watermark, as results of another query do, keeps it.
 """
 
 from __future__ import annotations
