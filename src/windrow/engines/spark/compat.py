@@ -176,10 +176,10 @@ def optimized_plan(frame: DataFrame) -> Any:
 
 def analyzed_plan(frame: DataFrame) -> str:
     """Spark's analyzed plan of a frame, as text: a line per node. On Spark Connect it costs a round trip."""
-    inner: Any = getattr(frame, "_jdf", None)
-    if inner is not None:
-        return str(inner.queryExecution().analyzed().treeString())
-    plans: str = frame._explain_string(extended=True)
+    given: Any = frame
+    if hasattr(given, "_jdf"):
+        return str(given._jdf.queryExecution().analyzed().treeString())
+    plans = str(given._explain_string(extended=True))
     return plans.partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
 
 
@@ -216,13 +216,12 @@ def _checked(start: Any, check: Callable[[DataFrame, str], None]) -> Any:
 
 def _written(writer: Any) -> DataFrame:
     """What a ``DataStreamWriter`` is of."""
-    if hasattr(writer, "_df"):
-        found: DataFrame = writer._df
-        return found
-    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
+    found: Any = getattr(writer, "_df", None)
+    if found is None:
+        from pyspark.sql.connect.dataframe import DataFrame
 
-    plan: Any = writer._write_stream
-    return ConnectFrame(plan._child, writer._session)  # type: ignore[return-value]
+        found = DataFrame(writer._write_stream._child, writer._session)
+    return found
 
 
 def observed(progress: Mapping[str, Any], name: str) -> dict[str, Any]:

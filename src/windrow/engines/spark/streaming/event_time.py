@@ -69,13 +69,13 @@ def _waits(query: Spec) -> bool:
 
 
 def with_window_time(results: DataFrame) -> DataFrame:
-    """Return results of a stream with their event time in a column ``window_time``, like Spark's function of
-    this name: the last microsecond of the window. Spark's ``window()`` and a second windrow query need it.
+    """Return results of a stream with their event time as ``window_time``: the last microsecond of the
+    window, like Spark's function of this name. Spark's ``window()`` and a second windrow query need it.
 
-    """Return results of a stream with their event time in a column ``window_time``, like Spark's function of
-    that name: the last microsecond of the window. Spark's ``window()`` and a second windrow query need it.
-    milliseconds, as those of sessions may be, ``window_time`` is the last microsecond of the millisecond; for
-    a rolling result, of that of its row. Times without a zone are taken as UTC.
+    The event time of results as they are is ``window_end``. By it, a window that ends at 10:00 counts from
+    10:00 on; by ``window_time``, before. Where ends are finer than milliseconds, as those of sessions may be,
+    ``window_time`` is the last microsecond of the millisecond; for a rolling result, of that of its row.
+    Times without a zone are taken as UTC.
 
     ::
 
