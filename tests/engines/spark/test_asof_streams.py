@@ -65,7 +65,9 @@ class Folder:
         return spark.readStream.schema(schema).option("maxFilesPerTrigger", "1").parquet(str(self.path))
 
 
-def test_labels_come_out_once_over_a_restart(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_declared", [False, True])
+def test_labels_come_out_once_over_a_restart(spark: Any, tmp_path: Path, is_declared: bool) -> None:
+    """``is_declared``: the stream of events has a watermark before the query."""
     wr.spark.session()
     payments, labels = Folder(tmp_path / "events"), Folder(tmp_path / "labels")
     found: list[Any] = []
@@ -73,7 +75,9 @@ def test_labels_come_out_once_over_a_restart(spark: Any, tmp_path: Path) -> None
     for run, (known, asked) in enumerate(zip(EVENTS, LABELS, strict=True)):
         payments.write([known])
         labels.write([asked])
-        features = QUERY.run(payments.stream(spark), at=labels.stream(spark), at_time="at", at_by="user id")
+        rows = payments.stream(spark)
+        rows = rows.withWatermark("ts", "1 hour") if is_declared else rows
+        features = QUERY.run(rows, at=labels.stream(spark), at_time="at", at_by="user id")
         assert features.columns == ["user id", "at", "y", *QUERY.result_names]
         writer = features.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
         output = tmp_path / f"output{run}"

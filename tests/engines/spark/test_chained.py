@@ -142,8 +142,8 @@ def test_a_join_after_windrow_gave_no_rows(source: Source) -> None:
         """Calls with the longest of their minute; and nothing for those that are late."""
         results = minutes().run(stream).withColumnRenamed("region", "of")
         events = stream.withWatermark("ts", "3 minutes")
-        within = (f.col("ts") >= f.col("window_start")) & (f.col("ts") < f.col("window_end"))
-        both = events.join(results, (f.col("of") == f.col("region")) & within)
+        within = f.expr("ts >= window_end - interval 1 minute AND ts < window_end AND of = region")
+        both = events.join(results, within)
         return both.select("ts", "region", "len", "longest")
 
     known = {(row["region"], row["window_start"]): row["longest"] for row in final(minutes())}
@@ -271,6 +271,28 @@ def test_a_stream_that_has_a_watermark_keeps_it(source: Source) -> None:
     assert as_set(found) == as_set(final(minutes()))
 
 
+@pytest.mark.parametrize(
+    ("end", "is_end", "moment"),
+    [
+        ("TIMESTAMP'2024-05-01 10:00:00Z'", True, "2024-05-01 09:59:59.999999"),
+        ("TIMESTAMP'2024-05-01 10:00:00.000001Z'", True, "2024-05-01 10:00:00.000999"),
+        ("TIMESTAMP'2024-05-01 10:00:00Z'", False, "2024-05-01 10:00:00.000999"),
+        ("TIMESTAMP'1969-12-31 23:59:59.9995Z'", False, "1969-12-31 23:59:59.999999"),
+        ("TIMESTAMP_NTZ'2024-05-01 10:00:00.25'", True, "2024-05-01 10:00:00.249999"),
+        ("DATE'2024-05-01'", True, "2024-04-30 23:59:59.999999"),
+        ("1000L", True, "1970-01-01 00:00:00.999999"),
+    ],
+)
+def test_the_time_of_a_window(spark: Any, end: str, is_end: bool, moment: str) -> None:
+    from pyspark.sql import functions as f
+
+    metadata = {"windrow.watermarkDelayMs": 5, "windrow.isWindowEnd": is_end}
+    results = spark.range(1).select(f.expr(end).alias("window_end", metadata=metadata))
+    found = wr.spark.with_window_time(results)
+    assert found.selectExpr("CAST(window_time AS STRING)").first()[0] == moment
+    assert found.schema["window_time"].metadata["spark.watermarkDelayMs"] == 5
+
+
 def test_the_code_of_the_guide(source: Source, tmp_path: Path) -> None:
     """Everything in it starts: Spark has nothing against it, nor has windrow."""
     section = GUIDE.read_text().partition("\n## Spark operators after windrow\n")[2].partition("\n## ")[0]
@@ -278,8 +300,20 @@ def test_the_code_of_the_guide(source: Source, tmp_path: Path) -> None:
     stream = source.spark.readStream.schema("ts timestamp, region string, caller string, len long")
     scope: dict[str, Any] = {"wr": wr, "calls": stream.parquet(str(source.input))}
     exec(code, scope)
-    for name in ("everywhere", "hourly", "once", "beside", "busiest", "all_minutes"):
+    for name in ("everywhere", "hourly", "once", "with_longest", "busiest", "both"):
         started(scope[name], tmp_path / name)
+
+
+def test_windrow_after_window_had_a_watermark_of_its_own(source: Source) -> None:
+    from pyspark.sql import functions as f
+
+    def tens_of_minutes(stream: Any) -> Any:
+        counted = stream.withWatermark("ts", "3 minutes").groupBy(f.window("ts", "1 minute"), "region")
+        ends = counted.agg(f.count("*").alias("n")).select(f.window_time("window").alias("t"), "region", "n")
+        second = wr.query(time="t", by="region", watermark="0s")
+        return second.window(wr.Tumbling("10m")).agg(n=wr.sum("n")).run(ends)
+
+    assert as_set(ran(source, tens_of_minutes)) == as_set(final(tens(n=wr.count())))
 
 
 # -- what cannot be ------------------------------------------------------------------------------------------
