@@ -17,6 +17,10 @@ TESTS = """
 session_cases.py
 test_asof.py::test_labels_without_a_key_and_of_other_types
 test_asof.py::test_names_types_and_times_that_do_not_fit_are_refused
+test_chained.py::test_a_second_windrow_query_had_metrics_of_the_same_name_and_a_watermark_of_its_own
+test_chained.py::test_a_watermark_after_windrow_gave_no_rows_for_ever
+test_chained.py::test_updates_went_into_a_query_in_append_mode
+test_chained.py::test_window_after_windrow_gave_no_rows
 test_checkpoints.py::test_a_checkpoint_that_is_not_there_or_empty_is_fine
 test_cli.py::test_json_has_text_for_nan_and_infinities
 test_cli.py::test_what_spark_refuses_is_one_line
