@@ -3,7 +3,7 @@ else; and nobody but the user puts code there."""
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 import os
 import pickle
 import subprocess
@@ -93,11 +93,68 @@ def test_damaged_entries_are_compiled_anew(filled: Path, damage: object) -> None
 
 
 def test_entries_that_name_modules_nobody_has_are_compiled_anew(filled: Path) -> None:
-    payload = b"cno_such_module\nkernel\n."
     for path in kernels(filled):
-        path.write_bytes(cache._MAGIC + hashlib.sha256(payload).digest() + payload)
+        cache._write(path, b"cno_such_module\nkernel\n.")
     assert run(filled) == (1, 1)  # found, and not of use
     assert run(filled) == (1, 1)
+
+
+#: two kernels of one signature, which have files of one name, and one of them with another signature too
+THREE = """
+from windrow.compile import cache
+@cache.whole_kernel
+def triple(x):
+    return 3 * x
+@cache.whole_kernel
+def quadruple(x):
+    return 4 * x
+print(triple(14), quadruple(14), triple(1.5))
+"""
+
+
+def run_three(folder: Path) -> list[Path]:
+    done = subprocess.run(
+        [sys.executable, "-c", THREE],
+        env=os.environ | {"WINDROW_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["42", "56", "4.5"]), done.stderr
+    return kernels(folder)
+
+
+def test_kernel_files_in_each_others_place_are_compiled_anew(tmp_path: Path) -> None:
+    files = run_three(tmp_path)
+    assert len(files) == 3
+    assert len({file.name for file in files}) == 3 - 1  # and two fingerprints
+    contents = {file: file.read_bytes() for file in files}
+    for file, other in itertools.permutations(files, 2):
+        file.write_bytes(contents[other])
+        other.write_bytes(contents[file])
+        assert run_three(tmp_path) == files
+        assert all(cache._read(each) is not None for each in files)
+
+
+def test_folders_of_kernels_in_each_others_place_are_compiled_anew(tmp_path: Path) -> None:
+    one, other = sorted({file.parent for file in run_three(tmp_path)})
+    one.rename(tmp_path / "aside")
+    other.rename(one)
+    (tmp_path / "aside").rename(other)
+    run_three(tmp_path)
+
+
+def test_notes_in_each_others_place_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDROW_CACHE_DIR", str(tmp_path))
+    notes = {"a" * 40: {"partial": ["i8"]}, "b" * 40: {"partial": ["f8"]}}
+    for print_, content in notes.items():
+        cache.remember(print_, "layout", content)
+        assert cache.recall(print_, "layout") == content
+    one, other = (next(tmp_path.glob(f"{letter}*/*/layout.*")) for letter in "ab")
+    one.write_bytes(other.read_bytes())
+    assert [cache.recall(print_, "layout") for print_ in notes] == [None, notes["b" * 40]]
+    assert cache.recall("b" * 40, "other") is None
+    other.write_bytes(b'{"partial": ["i8"]}')  # nobody wrote this here
+    assert cache.recall("b" * 40, "layout") is None
 
 
 def test_a_disk_that_is_full_costs_only_time(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

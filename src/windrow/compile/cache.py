@@ -1,7 +1,8 @@
 """Compiled kernels on disk, found by their fingerprints.
 
-An entry is Numba's own form of a compiled function, behind a digest of it: what was cut off, emptied or
-changed on disk is compiled anew, and never reaches the unpickler. A disk that is full, or a folder that
+An entry is Numba's own form of a compiled function, behind a digest of it and of its place: the fingerprint,
+and the name that stands for signature and processor. What was cut off, emptied or changed on disk, or lies
+where another entry belongs, is compiled anew, and never reaches the unpickler. A disk that is full, or a folder that
 cannot be written, costs time and nothing else. If Numba's internals have moved, or a closure holds something
 that has no fingerprint, the kernel is compiled anew in each process: slower to start, never wrong.
 """
@@ -27,7 +28,7 @@ from windrow.compile.turns import turn
 
 __all__ = ["Kernel", "attach", "folder_of", "is_known", "kernel", "recall", "remember", "whole_kernel"]
 
-_MAGIC = b"windrow kernel 1\n"
+_MAGIC = b"windrow kernel 2\n"
 _DIGEST = 32
 #: what using Numba's internals may raise once they have moved
 _MOVED = (ImportError, AttributeError, TypeError)
@@ -102,19 +103,15 @@ def is_known(dispatcher: Any, signature: Any) -> bool:
 def recall(print_: str, what: str) -> Any:
     """A small JSON note saved with :func:`remember`, or None."""
     folder = folder_of(print_)
-    if folder is None:
-        return None
-    try:
-        return json.loads((folder / f"{what}.json").read_text())
-    except (OSError, ValueError):
-        return None
+    noted = None if folder is None else _read(folder / f"{what}.note")
+    return None if noted is None else json.loads(noted)
 
 
 def remember(print_: str, what: str, content: Any) -> None:
     """Save a small JSON note beside the kernels; a folder that cannot be written is not an error."""
     folder = folder_of(print_)
     if folder is not None:
-        _write(folder / f"{what}.json", json.dumps(content).encode())
+        _write(folder / f"{what}.note", json.dumps(content).encode())
 
 
 def folder_of(print_: str) -> Path | None:
@@ -152,8 +149,7 @@ class _KernelCache:
 
             path = self._path(signature, compiled.codegen)
             if path is not None:
-                payload = dumps(compiled._reduce())
-                _write(path, _MAGIC + hashlib.sha256(payload).digest() + payload)
+                _write(path, dumps(compiled._reduce()))
 
     def turn(self, signature: Any) -> contextlib.AbstractContextManager[None]:
         """The turn of this process to compile for a signature; at once where that is on disk, or has no place
@@ -183,22 +179,26 @@ class _KernelCache:
 
 
 def _read(path: Path) -> bytes | None:
-    """The payload of an entry; None: there is none, or not the one that was written."""
+    """The payload of an entry; None: there is none, or not the one that was written in this place."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
-    head, digest, payload = data[: len(_MAGIC)], data[len(_MAGIC) :][:_DIGEST], data[len(_MAGIC) + _DIGEST :]
-    is_whole = head == _MAGIC and hashlib.sha256(payload).digest() == digest
-    return payload if is_whole else None
+    head, payload = data[: len(_MAGIC) + _DIGEST], data[len(_MAGIC) + _DIGEST :]
+    return payload if head == _MAGIC + _digest(path, payload) else None
 
 
-def _write(path: Path, data: bytes) -> None:
-    """A whole file or none; what the disk refuses is not kept."""
+def _digest(path: Path, payload: bytes) -> bytes:
+    """Of an entry and its place, which are the names of its folder and of its file."""
+    return hashlib.sha256(f"{path.parent.name}/{path.name}\n".encode() + payload).digest()
+
+
+def _write(path: Path, payload: bytes) -> None:
+    """A whole entry or none; what the disk refuses is not kept."""
     partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial.write_bytes(data)
+        partial.write_bytes(_MAGIC + _digest(path, payload) + payload)
         os.replace(partial, path)
     except OSError:
         with contextlib.suppress(OSError):
