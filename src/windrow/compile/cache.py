@@ -2,9 +2,10 @@
 
 An entry is Numba's own form of a compiled function, behind a digest of it and of its place: the fingerprint,
 and the name that stands for signature and processor. What was cut off, emptied or changed on disk, or lies
-where another entry belongs, is compiled anew, and never reaches the unpickler. A disk that is full, or a folder that
-cannot be written, costs time and nothing else. If Numba's internals have moved, or a closure holds something
-that has no fingerprint, the kernel is compiled anew in each process: slower to start, never wrong.
+where another entry belongs, is compiled anew, and never reaches the unpickler. A disk that is full, or a
+folder that cannot be written, costs time and nothing else. If Numba's internals have moved, or a closure
+holds something that has no fingerprint, the kernel is compiled anew in each process: slower to start, never
+wrong.
 """
 
 from __future__ import annotations

@@ -69,14 +69,6 @@ def test_values_that_are_not_numbers_are_left_out() -> None:
     assert line.points("n", 0, 9, 10) == [(0.0, 1.0), (2.0, 3.0), (4.0, 5.0)]
 
 
-def test_what_is_taken_back_is_gone_from_every_level() -> None:
-    line = Line()
-    line.add(np.arange(1000), {"n": np.where(np.arange(1000) == 500, 99.0, 1.0)})
-    assert max(y for _, y in line.points("n", 0, 999, 10)) == 99.0
-    line.remove(np.array([500]))
-    assert max(y for _, y in line.points("n", 0, 999, 10)) == 1.0
-
-
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_a_stretch_without_values_has_its_neighbours(count: int) -> None:
     line = Line()

@@ -69,23 +69,6 @@ class Line:
         for level in self._levels.values():
             level.until = min(level.until, since)
 
-    def remove(self, times: Ints) -> None:
-        """Results that were taken back."""
-        kept = ~np.isin(self.times, times)
-        self._keep(kept)
-        self._levels.clear()
-
-    def drop_before(self, time: int) -> int:
-        """Forget what is older; how many values that were."""
-        kept = self.times >= time
-        self._keep(kept)
-        self._levels.clear()
-        return int(len(kept) - kept.sum())
-
-    def _keep(self, kept: Any) -> None:
-        self.times = self.times[kept]
-        self.columns = {name: values[kept] for name, values in self.columns.items()}
-
     def points(self, column: str, low: int, high: int, buckets: int) -> Points:
         """What is to be drawn from low to high: every value, or four for each bucket where there are more
         than twice as many values as buckets. One value to each side is among them, so that a line leaves the
