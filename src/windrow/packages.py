@@ -6,7 +6,9 @@ themselves are named instead, which works everywhere. A test compares the list w
 
 from __future__ import annotations
 
-__all__ = ["EXTRAS", "how_to_install"]
+import importlib.util
+
+__all__ = ["EXTRAS", "how_to_install", "what_is_missing"]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cli": ("rich>=13",),
@@ -27,3 +29,14 @@ def how_to_install(extra: str) -> str:
     "pip install 'pyspark>=3.5' 'protobuf>=6'"
     """
     return f"pip install {' '.join(map(repr, EXTRAS[extra]))}"
+
+
+def what_is_missing(extra: str, *modules: str) -> str | None:
+    """The extra and the command that installs it, where one of its modules is not there.
+
+    >>> what_is_missing("redis", "no_such_module")
+    "the extra 'redis': pip install 'redis>=5'"
+    """
+    if all(importlib.util.find_spec(module) is not None for module in modules):
+        return None
+    return f"the extra {extra!r}: {how_to_install(extra)}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from typing import NamedTuple
 
 from windrow.cli.errors import JobError
 
-__all__ = ["Address", "read_address"]
+__all__ = ["Address", "listening", "read_address"]
 
 
 class Address(NamedTuple):
@@ -51,3 +52,20 @@ def read_address(text: str, option: str) -> Address:
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65_535:
         raise JobError(f"{option} {text}: give HOST:PORT, or :PORT for this machine alone, as in :9100")
     return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
+
+
+def listening(address: Address, option: str) -> socket.socket:
+    """A socket to which clients can connect."""
+    try:
+        family, *_, place = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(place)
+            found.listen()
+        except OSError:
+            found.close()
+            raise
+    except OSError as error:
+        raise JobError(f"{option} {address.host}:{address.port}: {error.strerror or error}") from error
+    return found

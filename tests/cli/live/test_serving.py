@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -163,9 +164,78 @@ def test_a_server_for_all_answers_nobody_without_its_token(tmp_path: Path) -> No
         server.close()
 
 
-def test_without_the_packages_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("how", ["run", "serve"])
+def test_a_token_of_the_environment_is_not_printed(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = "a-token-that-logs-must-not-have"
+    monkeypatch.setenv("WINDROW_TOKEN", token)
+    monkeypatch.setattr(serve, "Stopping", Scripted)
+    for port in ("127.0.0.1:0", "0.0.0.0:0"):
+        if how == "run":
+            write_calls(tmp_path)
+            job = str(write_job(tmp_path))
+            assert main(["run", job, "--engine", "local", "--overwrite", "--serve", port]) == 0
+        else:
+            pq.write_table(results(["north"], 10), tmp_path / "part-0.parquet")
+            assert main(["serve", str(tmp_path / "part-0.parquet"), "--at", port]) == 0
+        said = "".join(capsys.readouterr())
+        assert "with ?token= and the value of $WINDROW_TOKEN" in said
+        assert token not in said
+
+
+def test_a_new_token_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("WINDROW_TOKEN", raising=False)
+    write_calls(tmp_path)
+    job = str(write_job(tmp_path))
+    assert main(["run", job, "--engine", "local", "--quiet", "--serve", "0.0.0.0:0"]) == 0
+    assert re.search(r"the page: http://0\.0\.0\.0:\d+/\?token=[\w-]{32}\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"size": 1}',
+        '{"action": "add"}',
+        '{"action": "add", "path": 7}',
+        "[]",
+        "null",
+        "no JSON",
+        '"text"',
+        "\x00",
+    ],
+)
+def test_a_spark_log_of_somebody_else_is_refused_by_name(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+    (log / "0").write_text(f"v1\n{line}\n")
+    (log / "\u00b2").write_text("a digit in a name, and no number")
+    pq.write_table(results(["north"], 2), tmp_path / "part-0.parquet")
+    assert main(["serve", str(tmp_path), "--at", ":0"]) == 2
+    said = capsys.readouterr().err
+    assert f"{log / '0'}: this is not the log of a Spark stream" in said
+    assert "remove _spark_metadata" in said
+
+
+@pytest.mark.parametrize("command", ["run", "serve"])
+def test_without_the_extra_it_is_named_with_its_command(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import importlib.util
 
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(JobError, match="pip install 'starlette"):
-        PageServer(empty_state(tmp_path), Address("127.0.0.1", 0))
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else found(name))
+    write_calls(tmp_path)
+    job = str(write_job(tmp_path))
+    asked = (
+        ["run", job, "--engine", "local", "--serve", ":0"] if command == "run" else ["serve", str(tmp_path)]
+    )
+    assert main(asked) == 2
+    option = "--serve" if command == "run" else "windrow serve"
+    needed = f"{option} needs the extra 'serve': pip install 'starlette>=0.45' 'uvicorn>=0.34'"
+    assert needed in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()

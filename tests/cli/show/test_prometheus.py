@@ -100,10 +100,15 @@ def test_which_addresses_are_of_this_machine(text: str, is_local: bool) -> None:
     assert read_address(text, "--serve").is_local is is_local
 
 
-def test_without_the_package_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_is_named_with_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import importlib.util
 
     found: Callable[[str], Any] = lambda name: None if name == "prometheus_client" else object()  # noqa: E731
     monkeypatch.setattr(importlib.util, "find_spec", found)
-    with pytest.raises(JobError, match="pip install 'prometheus-client"):
-        PrometheusEndpoint("calls", Address("127.0.0.1", 0))
+    write_calls(tmp_path)
+    assert main(["run", str(write_job(tmp_path)), "--engine", "local", "--metrics", ":0"]) == 2
+    needed = "--metrics needs the extra 'metrics': pip install 'prometheus-client>=0.21'"
+    assert needed in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()

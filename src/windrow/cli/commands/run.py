@@ -81,14 +81,14 @@ def _reporter(job: Job, options: argparse.Namespace) -> Reporter:
     if getattr(options, "metrics", None) is not None:
         from windrow.cli.show.prometheus import PrometheusEndpoint
 
-        endpoint = PrometheusEndpoint(job.name, read_address(options.metrics, "--metrics"))
+        endpoint = PrometheusEndpoint(job.name, read_address(options.metrics, "--metrics"), terminal.note)
         terminal.note(f"metrics: {endpoint.address.url}/metrics")
         found.append(endpoint)
     if getattr(options, "serve", None) is not None:
         from windrow.cli.live.page import RunPage
 
-        page = RunPage(job, options.engine, read_address(options.serve, "--serve"))
-        say_line(f"the page: {page.url}", sys.stderr)  # quiet or not: nobody else knows its token
+        page = RunPage(job, options.engine, read_address(options.serve, "--serve"), terminal.note)
+        say_line(f"the page: {page.printed_url}", sys.stderr)  # quiet or not: nobody else knows its token
         found.append(page)
     return terminal if len(found) == 1 else Several(found)
 

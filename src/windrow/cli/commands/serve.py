@@ -26,14 +26,15 @@ _SLICES = ("bucket", "part", "first", "last", "rows", "came_late")
 
 
 def execute(options: argparse.Namespace) -> int:
-    from windrow.cli.live.server import PageServer
+    from windrow.cli.live.server import PageServer, check_installed
 
+    check_installed("windrow serve")
     address, path = read_address(options.at, "--at"), Path(options.path)
     if not path.exists():
         raise JobError(f"{options.path}: there is no such file or folder: name the results or the checkpoint")
     source = _Checkpoint(path, options) if (path / "offsets").is_dir() else _Results(path)
     server = PageServer(source.state, address, "--at")
-    say_line(f"serving {options.path} at {server.url} (Ctrl-C ends it)")
+    say_line(f"serving {options.path} at {server.printed_url} (Ctrl-C ends it)")
     with Stopping() as stopping:
         while not stopping.asked:
             source.look()

@@ -115,7 +115,9 @@ class _Guard:
         if any(hmac.compare_digest((each or "").encode(), self._token.encode()) for each in given):
             return None
         return PlainTextResponse(
-            "a token is needed: open the address that windrow printed, with ?token=...", status_code=401
+            "a token is needed: open the address that windrow printed, with ?token=... (or that of "
+            "$WINDROW_TOKEN, where that is set)",
+            status_code=401,
         )
 
 

@@ -7,6 +7,7 @@ A file is read once. What cannot be read as results is said, once, and left out.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -19,6 +20,7 @@ import pyarrow.parquet
 __all__ = ["ResultFiles"]
 
 _LOG = "_spark_metadata"
+_ENTRY = re.compile(r"[0-9]+(\.compact)?")
 
 
 class ResultFiles:
@@ -58,16 +60,22 @@ class ResultFiles:
 def _logged(log: Path) -> list[Path]:
     """The files that Spark has committed, of all micro-batches in its log."""
     entries = sorted(
-        (file for file in log.iterdir() if file.name.removesuffix(".compact").isdigit()),
+        (file for file in log.iterdir() if _ENTRY.fullmatch(file.name)),
         key=lambda file: int(file.name.removesuffix(".compact")),
     )
     compacts = [k for k, file in enumerate(entries) if file.name.endswith(".compact")]
     found: dict[Path, None] = {}
     for file in entries[compacts[-1] if compacts else 0 :]:
-        for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # the first is its version
-            entry = json.loads(line)
-            if entry.get("action") == "add":
-                found[Path(unquote(urlparse(entry["path"]).path))] = None
+        try:
+            for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # the first is its version
+                entry = json.loads(line)
+                if entry["action"] == "add":
+                    found[Path(unquote(urlparse(entry["path"]).path))] = None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{file}: this is not the log of a Spark stream, which lists the files that count: name the "
+                f"files to show, or remove {_LOG} if no stream writes here"
+            ) from error
     return list(found)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from windrow.cli.addresses import Address
 from windrow.cli.charts.layout import layout_of_job
 from windrow.cli.charts.lines import Lines
+from windrow.cli.connections import Note, say_on_errors
 from windrow.cli.job import FILE_FORMATS, Job
 from windrow.cli.live.files import ResultFiles
 from windrow.cli.live.server import PageServer
@@ -24,7 +25,7 @@ __all__ = ["RunPage"]
 class RunPage(Silent):
     """On Spark, results are read where the sink has written them; the local engine hands them over."""
 
-    def __init__(self, job: Job, engine: str, address: Address) -> None:
+    def __init__(self, job: Job, engine: str, address: Address, note: Note = say_on_errors) -> None:
         sink = job.sink
         reads_back = engine == "spark" and sink.format in FILE_FORMATS and "://" not in str(sink.path)
         has_results = engine == "local" or reads_back
@@ -36,8 +37,8 @@ class RunPage(Silent):
         self._cannot_read = False
         if not has_results:
             self._state.note(f"the results go to {sink.format}, from where they are not read back")
-        self._server = PageServer(self._state, address)
-        self.url = self._server.url
+        self._server = PageServer(self._state, address, note=note)
+        self.url, self.printed_url = self._server.url, self._server.printed_url
 
     def note(self, text: str) -> None:
         self._state.note(text)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import secrets
-import socket
 import threading
 import time
-from typing import Any
 
-from windrow.cli.addresses import Address
+from windrow.cli.addresses import Address, listening
+from windrow.cli.connections import Note, say_on_errors
 from windrow.cli.errors import JobError
 from windrow.cli.live.state import LiveState
-from windrow.packages import how_to_install
+from windrow.packages import what_is_missing
 
-__all__ = ["PageServer", "token_for"]
+__all__ = ["PageServer", "check_installed", "token_for"]
 
 #: where a token may be given, for pages that are to keep their address
 TOKEN_VARIABLE = "WINDROW_TOKEN"
+
+
+def check_installed(option: str) -> None:
+    if missing := what_is_missing("serve", "starlette", "uvicorn"):
+        raise JobError(f"{option} needs {missing}")
 
 
 def token_for(address: Address) -> str | None:
@@ -32,21 +35,18 @@ def token_for(address: Address) -> str | None:
 class PageServer:
     """Serves until it is closed."""
 
-    def __init__(self, state: LiveState, address: Address, option: str = "--serve") -> None:
-        if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn")):
-            raise JobError(f"{option} needs starlette and uvicorn: {how_to_install('serve')}")
-        import uvicorn
-
+    def __init__(
+        self, state: LiveState, address: Address, option: str = "--serve", note: Note = say_on_errors
+    ) -> None:
+        check_installed(option)
         from windrow.cli.live.app import make_app
+        from windrow.cli.live.http import LimitedServer
 
         self.token = token_for(address)
-        self._socket = _bound(address, option)
+        self._socket = listening(address, option)
         self.address = Address(address.host, self._socket.getsockname()[1])
         app = make_app(state, self.token, lambda: self._server.should_exit or self._is_closing)
-        config = uvicorn.Config(
-            app, log_level="critical", lifespan="off", access_log=False, timeout_graceful_shutdown=2
-        )
-        self._server: Any = uvicorn.Server(config)
+        self._server = LimitedServer(app, option, note)
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, daemon=True, name="windrow page")
         self._thread.start()
@@ -59,6 +59,13 @@ class PageServer:
         """What to open, with the token if there is one."""
         return f"{self.address.url}/" + ("" if self.token is None else f"?token={self.token}")
 
+    @property
+    def printed_url(self) -> str:
+        """The same without a token of the environment: what is printed stays in logs."""
+        if self.token is None or self.token != os.environ.get(TOKEN_VARIABLE):
+            return self.url
+        return f"{self.address.url}/ with ?token= and the value of ${TOKEN_VARIABLE}"
+
     def close(self) -> None:
         """Pages hear of the end before the connection is gone."""
         self._is_closing = True
@@ -66,19 +73,3 @@ class PageServer:
         self._server.should_exit = True
         self._thread.join(5)
         self._socket.close()
-
-
-def _bound(address: Address, option: str) -> socket.socket:
-    try:
-        family, *_, place = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind(place)
-            found.listen()
-        except OSError:
-            found.close()
-            raise
-    except OSError as error:
-        raise JobError(f"{option} {address.host}:{address.port}: {error.strerror or error}") from error
-    return found
