@@ -217,7 +217,7 @@ def test_a_spark_log_of_somebody_else_is_refused_by_name(
     pq.write_table(results(["north"], 2), tmp_path / "part-0.parquet")
     assert main(["serve", str(tmp_path), "--at", ":0"]) == 2
     said = capsys.readouterr().err
-    assert f"{log / '0'}: this is not the log of a Spark stream" in said
+    assert f"{log / '0'}: this is not in the log of a Spark stream" in said
     assert "remove _spark_metadata" in said
 
 

@@ -11,6 +11,7 @@ from windrow.cli.errors import FAILED, OK, JobError, JobFailed
 from windrow.cli.job import Job, Sink, Source
 from windrow.cli.json_text import json_text
 from windrow.cli.show.moments import plain_value
+from windrow.cli.show.out import say_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,9 +50,11 @@ def execute(options: argparse.Namespace) -> int:
     counted = f"{_results(found)} of {found.keys:,} keys"
     waiting = f"; {found.still_open:,} are not due yet" if found.still_open else ""
     if found.differences:
-        print(f"{len(found.differences):,} differ among {counted}{waiting}")
+        lacking = f"; {found.lacking:,} others lack rows that came late" if found.lacking else ""
+        print(f"{len(found.differences):,} differ among {counted}{lacking}{waiting}")
         return FAILED
-    print(f"verified: {counted} are as the source gives them{waiting}")
+    lacking = f", but {found.lacking:,} lack rows that came late" if found.lacking else ""
+    print(f"verified: {counted} are as the source gives them{lacking}{waiting}")
     return OK
 
 
@@ -76,12 +79,19 @@ def _on_spark(job: Job, sample: int) -> Verdict:
 def _compared(job: Job, sample: int, tables: _Tables) -> Verdict:
     import pyarrow.compute as pc
 
-    from windrow.cli.verification.comparison import conformed, of_keys, sampled_keys, verdict
+    from windrow.cli.verification.comparison import Streamed, conformed, of_keys, sampled_keys, verdict
+    from windrow.cli.verification.local import as_streamed
     from windrow.cli.verification.shape import shape_of
 
     written = tables.written(job.sink)
     if written is None or not written.num_rows:
         raise JobFailed(f"{job.sink.path or job.sink.format}: the job has written no results")
+    for name in job.query.result_names:
+        if name not in written.column_names:
+            raise JobFailed(
+                f"{job.sink.path or job.sink.format}: the results have no column {name!r}: to be verified, "
+                f"results in csv need header = true in [sink.options] before they are written"
+            )
     keys = sampled_keys(written, job.query.by if job.labels is None else job.labels.by, sample)
     rows = _rows(job, tables, None if keys is None else keys.rename_columns(list(job.query.by)))
     asked: dict[str, Any] = {}
@@ -93,7 +103,18 @@ def _compared(job: Job, sample: int, tables: _Tables) -> Verdict:
     expected = query.run(rows, **asked)
     shape = shape_of(query, job.labels, asked.get("at", rows).column_names)
     written = conformed(written, expected.schema)
-    return verdict(shape, expected, of_keys(written, keys), pc.max(written.column(shape.due)).as_py())
+
+    def streamed() -> Streamed | None:
+        if not job.source.is_stream or job.labels is not None:
+            return None
+        try:
+            return as_streamed(job, keys, expected.schema)
+        except (JobError, JobFailed, ValueError, OSError) as error:
+            say_line(f"note: which rows came late is not known: {error}")
+            return None
+
+    ends = pc.max(written.column(shape.due)).as_py()
+    return verdict(shape, expected, of_keys(written, keys), ends, streamed)
 
 
 def _rows(job: Job, tables: _Tables, keys: pa.Table | None) -> pa.Table:
@@ -102,7 +123,9 @@ def _rows(job: Job, tables: _Tables, keys: pa.Table | None) -> pa.Table:
 
     rows = _timed(job, of_keys(tables.rows(job.source, keys), keys), job.query.time)
     late = None if job.late is None else tables.written(job.late)
-    return rows if late is None else without_rows(rows, of_keys(late, keys))
+    if job.late is None or late is None:
+        return rows
+    return without_rows(rows, late, job.late.format in ("csv", "json"))
 
 
 def _timed(job: Job, rows: pa.Table, time: str) -> pa.Table:

@@ -6,21 +6,19 @@ A file is read once. What cannot be read as results is said, once, and left out.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from windrow.cli.spark_log import logged_files
+
 __all__ = ["ResultFiles"]
 
 _LOG = "_spark_metadata"
-_ENTRY = re.compile(r"[0-9]+(\.compact)?")
 
 
 class ResultFiles:
@@ -47,7 +45,13 @@ class ResultFiles:
             return [self._path]
         log = self._path / _LOG
         if log.is_dir():
-            return _logged(log)
+            try:
+                return list(dict.fromkeys(file for file, _ in logged_files(log)))
+            except ValueError as error:
+                raise ValueError(
+                    f"{error}, which lists the files that count: name the files to show, or remove {_LOG} if "
+                    f"no stream writes here"
+                ) from error
         found = [file for file in self._path.rglob("*") if file.is_file() and _format_of(file)]
         hidden = ("_", ".")
         return sorted(
@@ -55,28 +59,6 @@ class ResultFiles:
             for file in found
             if not any(part.startswith(hidden) for part in file.relative_to(self._path).parts)
         )
-
-
-def _logged(log: Path) -> list[Path]:
-    """The files that Spark has committed, of all micro-batches in its log."""
-    entries = sorted(
-        (file for file in log.iterdir() if _ENTRY.fullmatch(file.name)),
-        key=lambda file: int(file.name.removesuffix(".compact")),
-    )
-    compacts = [k for k, file in enumerate(entries) if file.name.endswith(".compact")]
-    found: dict[Path, None] = {}
-    for file in entries[compacts[-1] if compacts else 0 :]:
-        try:
-            for line in file.read_text(encoding="utf-8").splitlines()[1:]:  # the first is its version
-                entry = json.loads(line)
-                if entry["action"] == "add":
-                    found[Path(unquote(urlparse(entry["path"]).path))] = None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"{file}: this is not the log of a Spark stream, which lists the files that count: name the "
-                f"files to show, or remove {_LOG} if no stream writes here"
-            ) from error
-    return list(found)
 
 
 def _format_of(file: Path) -> str | None:

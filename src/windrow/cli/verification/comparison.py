@@ -2,8 +2,9 @@
 
 Of a window that was corrected, the last revision counts. A result that is due after all that were written may
 be open still, and need not be there. Late rows that the job kept are left out before: no result holds them.
-A row that was late for some of its windows only is in no sink, and the windows that lack it differ. Rows, or
-labels, that are equal in all columns have as many results as there are of them.
+A result that differs is as it must be all the same if a row of its key was behind the watermark, and the
+stream gives it that way where the rows come as they came to the job. Rows, or labels, that are equal in all
+columns have as many results as there are of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,16 @@ from windrow.cli.verification.shape import Shape
 from windrow.monoids.equality import magnitude, same
 from windrow.result_names import LATE, REJECTED
 
-__all__ = ["Difference", "Verdict", "conformed", "of_keys", "sampled_keys", "verdict", "without_rows"]
+__all__ = [
+    "Difference",
+    "Streamed",
+    "Verdict",
+    "conformed",
+    "of_keys",
+    "sampled_keys",
+    "verdict",
+    "without_rows",
+]
 
 Key = tuple[Any, ...]
 #: floats may differ by this share of their size: sums depend on the order of rows
@@ -51,6 +61,19 @@ class Verdict:
     #: results that are not due yet
     still_open: int
     differences: list[Difference]
+    #: results that lack late rows, and are else as they must be
+    lacking: int = 0
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """What a stream gives for rows that come as they came to a job."""
+
+    results: pa.Table
+    #: the rows that were behind the watermark
+    behind: Sequence[pa.Table]
+    #: the column of their times
+    time: str
 
 
 def sampled_keys(written: pa.Table, by: Sequence[str], count: int) -> pa.Table | None:
@@ -72,16 +95,30 @@ def of_keys(table: pa.Table, keys: pa.Table | None) -> pa.Table:
     return table.filter(pa.array(kept, pa.bool_()))
 
 
-def without_rows(table: pa.Table, others: pa.Table) -> pa.Table:
-    """The rows without others, each of which takes one away that has the same values."""
+def without_rows(table: pa.Table, others: pa.Table, are_text: bool) -> pa.Table:
+    """The rows without others, each of which takes one away that has the same values; of times in text,
+    milliseconds are compared, since Spark writes no more."""
+    if not set(table.column_names) & set(others.column_names):  # text without a header
+        names = table.column_names
+        others = others.select(range(len(names))).rename_columns(names)
+    others = conformed(others, table.schema)
     names = [name for name in table.column_names if name in others.column_names]
-    left = Counter(_rows(others, names))
+    rows, taken = (_rows(_in_milliseconds(each) if are_text else each, names) for each in (table, others))
+    left = Counter(taken)
     kept = np.ones(table.num_rows, np.bool_)
-    for place, row in enumerate(_rows(table, names)):
+    for place, row in enumerate(rows):
         if left[row]:
             left[row] -= 1
             kept[place] = False
     return table.filter(pa.array(kept))
+
+
+def _in_milliseconds(table: pa.Table) -> pa.Table:
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            column = table.column(place).cast(pa.timestamp("ms", field.type.tz), safe=False)
+            table = table.set_column(place, field.name, column)
+    return table
 
 
 def conformed(written: pa.Table, like: pa.Schema) -> pa.Table:
@@ -93,15 +130,17 @@ def conformed(written: pa.Table, like: pa.Schema) -> pa.Table:
                 column = written.column(place).cast(field.type, safe=False)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
                 raise JobFailed(
-                    f"the results in column {field.name!r} cannot be compared: {error}"
+                    f"what was written in column {field.name!r} cannot be compared: {error}"
                 ) from error
             written = written.set_column(place, field.name, column)
     return written
 
 
-def verdict(shape: Shape, expected: pa.Table, written: pa.Table, ends: Any) -> Verdict:
+def verdict(
+    shape: Shape, expected: pa.Table, written: pa.Table, ends: Any, streamed: Callable[[], Streamed | None]
+) -> Verdict:
     """Of results of the same keys. ``ends``: the last time at which a result was due that was written, of any
-    key."""
+    key. ``streamed`` is asked if there are differences; None: nobody knows how the rows came."""
     wanted = _by_names(expected, shape)
     found = _by_names(_last_revisions(written, shape), shape)
     last = _last_due(shape, found, _plain(ends))
@@ -111,14 +150,43 @@ def verdict(shape: Shape, expected: pa.Table, written: pa.Table, ends: Any) -> V
         for key in wanted.keys() - found.keys()
         if (end := last(key)) is None or (key[due] is not None and key[due] > end)
     }
-    differences = [
-        Difference(dict(zip(shape.names, map(_shown, key), strict=True)), found[key], wanted[key])
+    differing = [
+        key
         for key in sorted(wanted.keys() | found.keys(), key=repr)
         if key not in still_open and not _are_same(found[key], wanted[key])
     ]
+    lacking = _lacking(shape, differing, found, streamed() if differing else None)
+    differences = [
+        Difference(dict(zip(shape.names, map(_shown, key), strict=True)), found[key], wanted[key])
+        for key in differing
+        if key not in lacking
+    ]
     keys = {_key(shape, each) for each in found if found[each]}
     count = sum(map(len, found.values()))
-    return Verdict(shape.what, len(keys), count, sum(len(wanted[key]) for key in still_open), differences)
+    waiting = sum(len(wanted[key]) for key in still_open)
+    return Verdict(shape.what, len(keys), count, waiting, differences, len(lacking))
+
+
+def _lacking(
+    shape: Shape, differing: Sequence[Key], found: Mapping[Key, Any], streamed: Streamed | None
+) -> set[Key]:
+    """Those that the stream gives as they were written, and whose key had a late row before they were due."""
+    if streamed is None:
+        return set()
+    given, due = _by_names(_last_revisions(streamed.results, shape), shape), shape.names.index(shape.due)
+    earliest: dict[Key, Any] = {}
+    by = [name for name in shape.names if name in shape.by]
+    for table in streamed.behind:
+        for *of, time in _rows(table, [*by, streamed.time]):
+            earliest[tuple(of)] = min(time, earliest.get(tuple(of), time))
+    return {
+        key
+        for key in differing
+        if (since := earliest.get(_key(shape, key))) is not None
+        and key[due] is not None
+        and since <= key[due]
+        and _are_same(found[key], given[key])
+    }
 
 
 def _last_due(shape: Shape, found: Mapping[Key, Any], ends: Any) -> Callable[[Key], Any]:

@@ -126,6 +126,8 @@ def _read(source: Source, file: Path, schema: pa.Schema | None, rows: int) -> It
             for batch in reader.iter_batches(rows):
                 yield pa.Table.from_batches([batch])
         return
+    if not file.stat().st_size:  # a part of Spark's without rows, which has no header either
+        return
     if source.format == "csv":
         whole = _read_csv(source, file, schema)
     else:
