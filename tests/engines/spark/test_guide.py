@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import windrow as wr
 
-GUIDE = Path(__file__).parents[3] / "docs" / "spark.md"
+ROOT = Path(__file__).parents[3]
+GUIDE = ROOT / "docs" / "spark.md"
 
 
 def test_the_guide(spark: Any, tmp_path: Path) -> None:
@@ -42,3 +47,27 @@ def test_the_plan_in_the_guide_is_what_explain_says(spark: Any) -> None:
     frame = spark.createDataFrame([], "region string, ts timestamp, len int")
     query = wr.query(time="ts", by="region").window(wr.Sliding("24h", slide="1m")).agg(n=wr.sum("len"))
     assert query.explain(frame).startswith(shown)
+
+
+def test_the_snippet_of_readme_runs_without_anything_before_it(tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text().partition("## On Spark, and on a stream\n")[2]
+    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    (tmp_path / "snippet.py").write_text(found[1])
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "snippet.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("only showing top 20 rows") == 2
+    rows = [row for part in (tmp_path / "results").glob("part-*.parquet") for row in read(part)]
+    assert {row["window"] for row in rows} == {"day", "visit"}
+
+
+def read(part: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(part).to_pylist()
+    return found

@@ -35,8 +35,8 @@ class LimitedServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=[])
-        (listening,) = sockets or ()
-        self._accepting = asyncio.create_task(self._accept(listening))
+        assert sockets is not None  # the page binds its own
+        self._accepting = asyncio.create_task(self._accept(sockets[0]))
 
     async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -93,6 +93,6 @@ class _Client(H11Protocol):
         self._answer()
 
     def _answer(self) -> None:
-        is_asked = self.cycle is not None and not self.cycle.response_complete
-        if is_asked and not self.flow.write_paused:
+        cycle: Any = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete and not self.flow.write_paused:
             self._clients.answers(self)
