@@ -74,6 +74,15 @@ def test_what_is_taken_back_is_gone_from_every_level() -> None:
     assert largest() == 1.0
 
 
+def test_results_that_are_no_numbers_are_counted() -> None:
+    lines = Lines(Layout(("k",), "window_end", ("who",)))
+    for time in range(3):
+        lines.add(pa.table({"k": ["a", "b"], "window_end": [time, time], "who": ["x", "y"]}))
+        assert lines.count == 2 * (time + 1)
+    assert lines.columns == ()
+    assert lines.keys("") == ["a", "b"]
+
+
 def test_tables_are_not_grouped_by_key_while_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     from windrow.cli.charts import lines as module
 

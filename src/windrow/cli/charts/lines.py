@@ -76,7 +76,7 @@ class Lines:
         layout, names = self.layout, table.column_names
         if layout.time not in names or not table.num_rows:
             return
-        if not self.columns:
+        if not self._waiting and not len(self._sorted.times):
             self.columns = tuple(name for name in layout.values if name in names and _is_number(table, name))
             starts = (layout.start,) if layout.start is not None and layout.start in names else ()
             self._sorted = _Sorted.empty((*self.columns, *starts))
