@@ -92,7 +92,8 @@ class JsonLines(Silent):
         self._out = out or sys.stdout
 
     def _write(self, event: str, **values: Any) -> None:
-        print(json.dumps({"event": event, **values}, default=str), file=self._out, flush=True)
+        line = json.dumps({"event": event, **values}, default=str)
+        print(f"{line}\n", end="", file=self._out, flush=True)  # whole, whichever thread writes
 
     def note(self, text: str) -> None:
         self._write("note", text=one_line(text))
