@@ -71,8 +71,8 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     picked = picked_input(monoid)
     inputs = list(arrays)
     if picked is not None:
-        numbers = pa.array(np.arange(len(arrays[0]), dtype=np.int64))
-        inputs[picked] = pc.if_else(pc.is_valid(arrays[picked]), numbers, pa.scalar(None, pa.int64()))
+        numbers = np.arange(len(arrays[0]), dtype=np.int64)
+        inputs[picked] = pa.array(numbers, mask=skipped_values(monoid, [arrays[picked]]))
     if is_extreme_moment(monoid, arrays[0].type) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
         inputs[0] = as_integers(arrays[0])
     for place in monoid.moments:
