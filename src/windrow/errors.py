@@ -17,6 +17,7 @@ __all__ = [
     "AggregateError",
     "ChangedQuery",
     "CorruptState",
+    "DecimalOverflow",
     "EmptyWindow",
     "IntegerOverflow",
     "Loop",
@@ -113,6 +114,27 @@ class IntegerOverflow(AggregateError, OverflowError):
         )
 
 
+class DecimalOverflow(AggregateError, OverflowError):
+    """The result of an aggregate over decimals has more digits than the type that such results have.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> table = pa.table({"t": [1, 2], "owed": pa.array([9 * 10**37, 9 * 10**37], pa.decimal128(38, 0))})
+    >>> wr.events(table, time="t").window(wr.Tumbling(10)).agg(total=wr.sum("owed"))
+    Traceback (most recent call last):
+    windrow.errors.DecimalOverflow: sum = 180000000000000000000000000000000000000 over the rows from 1 to 2
+    does not fit decimal128(38, 0): cast the column to float64 or to fewer digits behind the point, or leave
+    such rows out
+    """
+
+    @classmethod
+    def of(cls, aggregate: str, result: Any, kind: Any, rows: str) -> DecimalOverflow:
+        """``rows`` names the rows: "the rows from 1 to 2 of key 'a'"."""
+        return cls(
+            f"{aggregate} = {result} over {rows} does not fit {kind}: cast the column to float64 or to fewer "
+            f"digits behind the point, or leave such rows out"
+        )
+
+
 # -- naming the rows over which a user's function raised
 
 
@@ -125,7 +147,16 @@ class Span(NamedTuple):
 
 
 class _Overflow(OverflowError):
-    """An integer that does not fit int64."""
+    """A number that does not fit the type of the results: an integer int64, or a decimal its digits."""
+
+    def __init__(self, number: Any, kind: Any) -> None:
+        super().__init__(number)
+        self.number, self.kind = number, kind
+
+    def named(self, aggregate: str, rows: str) -> AggregateError:
+        if isinstance(self.number, int):
+            return IntegerOverflow.of(aggregate, self.number, rows)
+        return DecimalOverflow.of(aggregate, self.number, self.kind, rows)
 
 
 class Raised(AggregateError):
@@ -148,9 +179,9 @@ class Raised(AggregateError):
         super().__init__(f"{self._cause} where partials are combined: {error}")
 
     @classmethod
-    def overflown(cls, monoid: Any, result: int, front: int, stop: int) -> Raised:
-        """An integer result over these slices does not fit."""
-        return cls(monoid, _Overflow(result), front, stop)
+    def overflown(cls, monoid: Any, number: Any, kind: Any, front: int, stop: int | None = None) -> Raised:
+        """A result over these slices, or over the rows of the window at this place, does not fit."""
+        return cls(monoid, _Overflow(number, kind), front, stop)
 
     @property
     def _cause(self) -> str:
@@ -165,7 +196,7 @@ class Raised(AggregateError):
     def named(self, rows: str = "") -> AggregateError:
         """The error that users see; ``rows`` says which: "row 3 of key 'a'"."""
         if isinstance(self.error, _Overflow):
-            return IntegerOverflow.of(self.whose.name, self.error.args[0], rows)
+            return self.error.named(self.whose.name, rows)
         where = f" at {rows}" if rows else ""
         if self.values is not None:
             where += f" (value {self.values[0] if len(self.values) == 1 else self.values!r})"

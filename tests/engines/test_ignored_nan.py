@@ -44,8 +44,13 @@ PICKS = {
 
 
 def of_floats(x: list[Any], y: list[Any], times: list[int]) -> pa.Table:
-    columns = {"x": pa.array(x, pa.float64(), from_pandas=False), "y": pa.array(y, pa.float64(), from_pandas=False)}
-    return pa.table({"t": pa.array(times, pa.int64()), "n": pa.array(range(len(times)), pa.int64()), **columns})
+    columns = {
+        "x": pa.array(x, pa.float64(), from_pandas=False),
+        "y": pa.array(y, pa.float64(), from_pandas=False),
+    }
+    return pa.table(
+        {"t": pa.array(times, pa.int64()), "n": pa.array(range(len(times)), pa.int64()), **columns}
+    )
 
 
 @st.composite
@@ -55,11 +60,15 @@ def tables(draw: st.DrawFn) -> pa.Table:
     def several(each: st.SearchStrategy[Any]) -> list[Any]:
         return draw(st.lists(each, min_size=size, max_size=size))
 
-    return of_floats(several(st.sampled_from(VALUES)), several(st.sampled_from(VALUES)), several(st.integers(0, 15)))
+    return of_floats(
+        several(st.sampled_from(VALUES)), several(st.sampled_from(VALUES)), several(st.integers(0, 15))
+    )
 
 
 def with_null_for_nan(table: pa.Table) -> pa.Table:
-    rows = [{name: None if value != value else value for name, value in row.items()} for row in table.to_pylist()]
+    rows = [
+        {name: None if value != value else value for name, value in row.items()} for row in table.to_pylist()
+    ]
     return pa.Table.from_pylist(rows, table.schema)
 
 
@@ -72,7 +81,11 @@ def results_of_engines(query: wr.Query, table: pa.Table) -> Iterator[pa.Table]:
         pieces = [operator.push(table.slice(k, 3)) for k in range(0, table.num_rows, 3)]
         yield pa.concat_tables([*pieces, operator.finish()], promote_options="permissive")
     if over is not None and over.frames is None:
-        options = {"rows": over.rows, "policy": over.policy, "size": None if over.size is None else over.size.units}
+        options = {
+            "rows": over.rows,
+            "policy": over.policy,
+            "size": None if over.size is None else over.size.units,
+        }
         stored = wr.query(time="t").rolling(**options, store=wr.state.MemoryStore())
         yield stored.agg(**dict(query.aggregates)).run(table)
 
@@ -107,7 +120,9 @@ def test_a_picked_nan_is_ignored(name: str, start: str) -> None:
     query = STARTS[start](wr.query(time="t", watermark=100))
     plain = {"first": wr.first("x"), "last": wr.last("x"), "arg_max": wr.arg_max("n", "x")}
     plain |= {"arg_min": wr.arg_min("n", "x")}
-    compare(query.agg(found=PICKS[name], rows=wr.count()), query.agg(found=plain[name], rows=wr.count()), table)
+    compare(
+        query.agg(found=PICKS[name], rows=wr.count()), query.agg(found=plain[name], rows=wr.count()), table
+    )
 
 
 @pytest.mark.parametrize("name", PICKS)

@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from windrow.monoids.base import Monoid, itself
+from windrow.monoids.decimals import exactly
 from windrow.monoids.spark_form import SparkForm
 from windrow.monoids.stored_types import stored_as
 
@@ -280,6 +281,10 @@ def _both(value: Any) -> tuple[Any, Any]:
     return value, value
 
 
+def _both_exactly(value: Any) -> tuple[Any, Any]:
+    return _both(exactly(value))
+
+
 def _apart(a: tuple[Any, Any]) -> Any:
     return a[1] - a[0]
 
@@ -290,7 +295,8 @@ def _wider(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
 
 range = Monoid(
     name="range",
-    lift=_both,
+    lift=_both_exactly,
+    native_lift=_both,
     combine=_wider,
     lower=_apart,
     identity=(HIGHEST, LOWEST),

@@ -13,6 +13,7 @@ from typing import Any
 
 from windrow.monoids.base import Monoid, itself
 from windrow.monoids.compensated import ZERO, ExactSum, exact, minus, plus, rounded
+from windrow.monoids.decimals import exactly
 from windrow.monoids.spark_form import SparkForm
 
 __all__ = ["count", "geo_mean", "mean", "product", "sum"]
@@ -55,9 +56,15 @@ count = Monoid(
     """,
 )
 
+
+def _exact_lift(value: Any) -> ExactSum:
+    return exact(exactly(value))
+
+
 _exact_sum = Monoid(
     name="sum",
-    lift=exact,
+    lift=_exact_lift,
+    native_lift=exact,
     combine=plus,
     lower=rounded,
     identity=ZERO,
@@ -69,7 +76,8 @@ _exact_sum = Monoid(
 
 sum = Monoid(
     name="sum",
-    lift=itself,
+    lift=exactly,
+    native_lift=itself,
     combine=_add,
     lower=itself,
     identity=0,
@@ -98,7 +106,8 @@ def _multiply(a: Any, b: Any) -> Any:
 
 product = Monoid(
     name="product",
-    lift=itself,
+    lift=exactly,
+    native_lift=itself,
     combine=_multiply,
     lower=itself,
     identity=1,
@@ -120,6 +129,10 @@ product = Monoid(
 
 
 def _mean_lift(value: Any) -> tuple[Any, int]:
+    return exactly(value), 1
+
+
+def _mean_lift_number(value: Any) -> tuple[Any, int]:
     return value, 1
 
 
@@ -135,7 +148,7 @@ ExactMean = tuple[Any, Any, int, int, int, int]
 
 
 def _exact_mean_lift(value: Any) -> ExactMean:
-    return (*exact(value), 1)
+    return (*_exact_lift(value), 1)
 
 
 def _sum_of(a: ExactMean) -> ExactSum:
@@ -161,6 +174,7 @@ def _exact_mean_lower(a: ExactMean) -> Any:
 mean = Monoid(
     name="mean",
     lift=_mean_lift,
+    native_lift=_mean_lift_number,
     combine=_mean_combine,
     lower=_mean_lower,
     identity=(0, 0),

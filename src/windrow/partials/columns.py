@@ -235,7 +235,8 @@ class UnseenColumn(Column):
             )
         if isinstance(other, KeptColumn):
             return other.like_unseen(self.skipped)
-        return PlainColumn(self.aggregate, self.skipped, [self.aggregate.monoid.identity] * count)
+        decimals = other.decimals if isinstance(other, PlainColumn) else None
+        return PlainColumn(self.aggregate, self.skipped, [self.aggregate.monoid.identity] * count, decimals)
 
     def state(self) -> dict[str, Any]:
         return {"form": "unseen", "skipped": self.skipped}
@@ -270,7 +271,9 @@ def join(columns: Sequence[Column]) -> Column:
             f"cast the columns {', '.join(map(repr, first.aggregate.columns))} to one type"
         )
     plain = [c.as_plain() if isinstance(c, (KeptColumn, NativeColumn)) else c for c in columns]
-    return PlainColumn(first.aggregate, skipped, [o for c in plain for o in c.objects])  # type: ignore[attr-defined]
+    decimals = next((c.decimals for c in columns if isinstance(c, PlainColumn)), None)
+    objects = [o for c in plain for o in c.objects]  # type: ignore[attr-defined]
+    return PlainColumn(first.aggregate, skipped, objects, decimals)
 
 
 def merge(held: Column, new: Column, order: Ints, starts: Ints) -> Column:
@@ -309,7 +312,8 @@ def column_from(aggregate: Aggregate, state: dict[str, Any]) -> Column:
         return UnseenColumn(aggregate, skipped)
     if state["form"] == "plain":
         objects = codec_of(aggregate.monoid).value(memoryview(state["objects"]))
-        return PlainColumn(aggregate, skipped, list(objects))
+        decimals = state.get("decimals")
+        return PlainColumn(aggregate, skipped, list(objects), None if decimals is None else decimals.type)
     if state["form"] == "kept":
         if aggregate.monoid.keeps is None:
             raise StateError(f"aggregate {aggregate!r} kept values when it was stored, and keeps none now")

@@ -36,6 +36,7 @@ from windrow.partials.kept.column import kept_column
 from windrow.partials.kept.rows import kept_of_frame
 from windrow.partials.over_ranges import fold_rows_natively, integers_fit
 from windrow.partials.picked import picked_input, timed
+from windrow.partials.result_types import decimals_over
 from windrow.rows.frame import Frame
 from windrow.swag.native.fallback import warn_of_error
 
@@ -178,7 +179,7 @@ def _fold_plainly(frame: Frame, aggregate: Aggregate, starts: Ints, skipped: Int
                 if not monoid.skips(rows[loop.place]):
                     partial = _added(monoid, partial, rows[loop.place])
             objects.append(partial)
-    return PlainColumn(aggregate, skipped, objects)
+    return PlainColumn(aggregate, skipped, objects, decimals_over(aggregate, input_arrays(frame, aggregate)))
 
 
 def _added(monoid: Monoid, partial: Any, values: tuple[Any, ...]) -> Any:

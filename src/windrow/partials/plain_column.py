@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.errors import Raised, calling
@@ -17,7 +18,7 @@ from windrow.monoids.stored_partials import check_partial
 from windrow.partials.column import Column
 from windrow.partials.plain_tree import PlainTree
 from windrow.partials.ranges import Shape
-from windrow.partials.results import first_beyond, result_array
+from windrow.partials.results import first_beyond, holds_decimals, result_array
 from windrow.state.checks import require
 from windrow.state.codec import Codec, records_in
 from windrow.swag.plain_ranges import PlainRanges
@@ -30,8 +31,12 @@ class PlainColumn(Column):
     """Partials as Python objects."""
 
     objects: list[Any]
+    #: the type of results, where it is known and has decimals in it
+    decimals: Any = None
 
     def _check(self, name: str, count: int) -> None:
+        is_known = self.decimals is None or holds_decimals(self.decimals)
+        require(is_known, f"partials of {name}: decimals of type {self.decimals}")
         found = len(self.objects)
         require(found == count, f"partials of {name}: {found} where {count} are expected")
         for partial in self.objects:
@@ -63,11 +68,11 @@ class PlainColumn(Column):
             answered = self._each(self._lowered_fold, ranges)
         for place, result in zip(held.tolist(), answered, strict=True):
             found[place] = result
-        beyond = first_beyond(self.aggregate.monoid, found)
+        beyond = first_beyond(self.aggregate.monoid, found, self.decimals)
         if beyond is not None:
-            front, stop = int(fronts[beyond]), int(stops[beyond])
-            raise Raised.overflown(self.aggregate.monoid, found[beyond], front, stop)
-        return result_array(self.aggregate.monoid, found)
+            place, number, kind = beyond
+            raise Raised.overflown(self.aggregate.monoid, number, kind, int(fronts[place]), int(stops[place]))
+        return result_array(self.aggregate.monoid, found, self.decimals)
 
     def _lowered_fold(self, front: int, stop: int) -> Any:
         return self.aggregate.monoid.lower(self._fold(front, stop))
@@ -99,7 +104,12 @@ class PlainColumn(Column):
 
     def state(self) -> dict[str, Any]:
         codec = codec_of(self.aggregate.monoid)
-        return {"form": "plain", "objects": bytes(codec.payload(self.objects)), "skipped": self.skipped}
+        return {
+            "form": "plain",
+            "objects": bytes(codec.payload(self.objects)),
+            "decimals": None if self.decimals is None else pa.nulls(0, self.decimals),
+            "skipped": self.skipped,
+        }
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,9 +2,9 @@
 
 What an aggregate declares comes first, then the column it picks from or whose extreme it is, then what is
 kept of its values, then its native form. What a built-in aggregate gives that runs in Python is seen from a
-row made up for the purpose. Two things only results show: the digits of a decimal that is computed, and what
-a user's Python functions give. An engine that needs a schema before anything runs asks for
-:func:`planned_type`, which settles these, too.
+row made up for the purpose; a decimal that is computed has the digits that Spark gives it. Only results show
+what a user's Python functions give. An engine that needs a schema before anything runs asks for
+:func:`planned_type`, which also settles these.
 Cost: a made-up row per aggregate and input types, once.
 """
 
@@ -22,13 +22,11 @@ import pyarrow as pa
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.inputs import is_extreme_moment, native_form
 from windrow.partials.kept import Bag, family_of
-from windrow.partials.results import array_of, arrow_type, result_array
+from windrow.partials.results import array_of, arrow_type, holds_decimals, result_array
 from windrow.rows.columns import plain_type
 
-__all__ = ["made_up", "planned_type", "result_type", "type_over"]
+__all__ = ["decimals_over", "made_up", "planned_type", "result_type", "type_over"]
 
-#: the most digits of a decimal
-_DIGITS = 38
 _MOMENT = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
@@ -39,8 +37,8 @@ def result_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
     >>> schema = pa.schema({"n": pa.int32(), "s": pa.string(), "price": pa.decimal128(8, 2)})
     >>> [str(result_type(a, schema)) for a in (wr.sum("n"), wr.last("price"), wr.collect("s"), wr.count())]
     ['int64', 'decimal128(8, 2)', 'list<item: string>', 'int64']
-    >>> result_type(wr.sum("price"), schema)
-    DataType(null)
+    >>> [str(result_type(a, schema)) for a in (wr.sum("price"), wr.mean("price"), wr.max("price"))]
+    ['decimal128(18, 2)', 'decimal128(12, 6)', 'decimal128(8, 2)']
     """
     return type_over(aggregate, _kinds(aggregate, schema))
 
@@ -50,9 +48,15 @@ def type_over(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
     return _known(aggregate.monoid, tuple(kinds)) if aggregate.inputs else pa.int64()
 
 
+def decimals_over(aggregate: Aggregate, arrays: Sequence[Any]) -> Any:
+    """The type of the results over these columns where decimals are computed, else None."""
+    kind = type_over(aggregate, [array.type for array in arrays])
+    return kind if aggregate.monoid.picks is None and holds_decimals(kind) else None
+
+
 def planned_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
-    """The type that results can be promised to have: known, or found with a made-up row, decimals with as
-    many digits as Spark gives them. A user's aggregate that does not take such a row must declare it.
+    """The type that results can be promised to have: known, or found with a made-up row. A user's aggregate
+    that does not take such a row must declare it.
 
     >>> import windrow as wr
     >>> str(planned_type(wr.sum("price"), pa.schema({"price": pa.decimal128(8, 2)})))
@@ -90,7 +94,10 @@ def _known(monoid: Monoid, kinds: tuple[Any, ...]) -> Any:
         found = _of_made_up_rows(monoid, kinds)
     except Exception:  # not an input that this aggregate takes, or made of a user's functions
         return pa.null()
-    return pa.null() if _holds(pa.types.is_decimal, found) or _holds(pa.types.is_null, found) else found
+    is_shown = _holds(pa.types.is_null, found) or (
+        holds_decimals(found) and not any(map(pa.types.is_decimal, kinds))
+    )
+    return pa.null() if is_shown else _with_decimals(found, monoid, kinds)
 
 
 def _of_made_up_rows(monoid: Monoid, kinds: Sequence[Any]) -> Any:
@@ -136,21 +143,24 @@ def _tried(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
         raise TypeError(
             f"the type of {aggregate!r} is not known: give result_type= to wr.monoid(...), such as 'float64'"
         )
-    decimals = [kind for kind in kinds if pa.types.is_decimal(kind)]
-    return _with_decimals(found, aggregate.monoid, decimals[0]) if decimals else found
+    return _with_decimals(found, aggregate.monoid, kinds)
 
 
 def _decimal(monoid: Monoid, kind: Any) -> Any:
     """As Spark has it: sums gain ten digits, means four behind the point. A user's own may need all."""
+    if monoid.decimal_gain == (0, 0):
+        return kind
     more, behind = monoid.decimal_gain
-    return pa.decimal128(min(_DIGITS, kind.precision + more), min(_DIGITS, kind.scale + behind))
+    make, most = (pa.decimal256, 76) if pa.types.is_decimal256(kind) else (pa.decimal128, 38)
+    return make(min(most, kind.precision + more), min(most, kind.scale + behind))
 
 
-def _with_decimals(kind: Any, monoid: Monoid, given: Any) -> Any:
-    """The type of results over a decimal, with planned digits in place of those that were inferred from a
-    value; results of several aggregates together have the digits of each."""
+def _with_decimals(kind: Any, monoid: Monoid, given: Sequence[Any]) -> Any:
+    """The type of results over columns of which one is of decimals, with planned digits in place of those
+    that were inferred from a value; results of several aggregates together have the digits of each."""
     if pa.types.is_decimal(kind):
-        return _decimal(monoid, given)
+        decimals = [each for each in given if pa.types.is_decimal(each)]
+        return _decimal(monoid, decimals[0]) if decimals else kind
     if pa.types.is_list(kind):
         return pa.list_(_with_decimals(kind.value_type, monoid, given))
     if pa.types.is_struct(kind):

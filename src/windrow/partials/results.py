@@ -5,7 +5,7 @@ Invariant: a result that its type cannot hold is an error and never another numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import arrow_array
-from windrow.errors import IntegerOverflow
+from windrow.errors import Raised
 from windrow.monoids.base import Monoid
+from windrow.monoids.decimals import rounded_half_up
 from windrow.partials.ranges import RowRanges
 
 __all__ = [
@@ -23,28 +24,73 @@ __all__ = [
     "arrow_type",
     "as_moments",
     "as_type",
-    "check_integers",
+    "check_fits",
     "count_column",
     "first_beyond",
+    "holds_decimals",
     "plain_column",
     "result_array",
     "with_nulls",
 ]
 
 
-def check_integers(monoid: Monoid, results: list[Any], rows: Callable[[int], str]) -> None:
-    """Raise for a result that int64 cannot hold, where results are integers; ``rows`` names those of it."""
-    place = first_beyond(monoid, results)
-    if place is not None:
-        raise IntegerOverflow.of(monoid.name, results[place], rows(place))
+def check_fits(monoid: Monoid, results: list[Any], kind: Any, rows: Callable[[int], str]) -> None:
+    """Raise for a result that is too large for its type, which is ``kind`` where it is a decimal; ``rows``
+    names the rows of a result."""
+    beyond = first_beyond(monoid, results, kind)
+    if beyond is not None:
+        place, number, exceeded = beyond
+        raise Raised.overflown(monoid, number, exceeded, place).named(rows(place))
 
 
-def first_beyond(monoid: Monoid, results: list[Any]) -> int | None:
-    """The place of the first integer that int64 cannot hold, where an aggregate's integers are int64."""
+def first_beyond(monoid: Monoid, results: list[Any], kind: Any) -> tuple[int, Any, Any] | None:
+    """The place of the first result that is too large for its type, the number, and the type."""
+    if monoid.picks is None and holds_decimals(kind):
+        beyond = ((k, *found) for k, r in enumerate(results) for found in _decimals_beyond(r, kind))
+        return next(beyond, None)
     if not monoid.integer_results:
         return None
     places = (k for k, r in enumerate(results) if isinstance(r, int) and not -(2**63) <= r < 2**63)
-    return next(places, None)
+    return next(((place, results[place], pa.int64()) for place in places), None)
+
+
+def holds_decimals(kind: Any) -> bool:
+    """Whether a type is one of decimals, or has one in it; None is no type."""
+    if kind is None or pa.types.is_decimal(kind):
+        return kind is not None
+    return any(holds_decimals(kind.field(k).type) for k in range(kind.num_fields))
+
+
+def _decimals_beyond(result: Any, kind: Any) -> Iterator[tuple[Any, Any]]:
+    """The decimals in a result that have more digits before the point than their types, which are with them."""
+    if pa.types.is_decimal(kind) and result:
+        if _with_digits(result, kind).adjusted() >= kind.precision - kind.scale:
+            yield result, kind
+    elif result is not None and kind.num_fields:
+        for value, inner in _parts(result, kind):
+            yield from _decimals_beyond(value, inner)
+
+
+def _with_digits(result: Any, kind: Any) -> Any:
+    """A result whose decimals have as many digits behind the point as their types."""
+    if result is None or not kind.num_fields:
+        return (
+            rounded_half_up(result, kind.scale)
+            if result is not None and pa.types.is_decimal(kind)
+            else result
+        )
+    parts = [_with_digits(value, inner) for value, inner in _parts(result, kind)]
+    if pa.types.is_struct(kind):
+        return dict(zip((field.name for field in kind), parts, strict=True))
+    return parts
+
+
+def _parts(result: Any, kind: Any) -> list[tuple[Any, Any]]:
+    """The members of a struct, or of a list, each with its type."""
+    if not pa.types.is_struct(kind):
+        return [(value, kind.value_type) for value in result]
+    members = result._asdict() if hasattr(result, "_asdict") else result
+    return [(members[field.name], field.type) for field in kind]
 
 
 def count_column(over: RowRanges, min_count: int) -> Any:
@@ -74,9 +120,14 @@ def _lists_of(out: Any, kind: Any) -> Any:
 
 
 def result_array(monoid: Monoid, results: list[Any], kind: Any = None) -> Any:
-    """Python results as an Arrow array, of this type or the one that the aggregate declares (None: inferred);
-    a clear error names the aggregate where Arrow cannot hold them."""
-    kind = kind if monoid.result_type is None else arrow_type(monoid.result_type)
+    """Python results as an Arrow array. ``kind``: the type that is known of them; values that are picked, and
+    decimals, have it, and others are as Arrow infers, unless the aggregate declares it. A clear error names
+    the aggregate where Arrow cannot hold them."""
+    if monoid.result_type is not None:
+        kind = arrow_type(monoid.result_type)
+    elif monoid.picks is None:
+        kind = kind if holds_decimals(kind) else None
+        results = results if kind is None else [_with_digits(result, kind) for result in results]
     try:
         return arrow_array(results, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
@@ -107,8 +158,8 @@ def plain_column(
 ) -> Any:
     """Results of Python functions, one per range, as a column of the type that is known of them (null:
     results show it). ``counts``: how many values and nulls each range holds; ``rows`` names its rows."""
-    check_integers(monoid, results, rows)
-    column = result_array(monoid, results, None if monoid.picks is None else kind)
+    check_fits(monoid, results, kind, rows)
+    column = result_array(monoid, results, kind)
     return as_type(with_nulls(monoid, column, *counts, min_count), kind)
 
 

@@ -10,7 +10,7 @@ Cost: linear, but quadratic in rows that differ in floats only.
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import zip_longest
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = ["assert_same_results"]
 
 Row = dict[str, Any]
 _SHOWN = 20
+_ALL_DIGITS = Context(prec=100)
 
 
 def assert_same_results(found: Any, expected: Any, *, tolerance: float = 1e-9) -> None:
@@ -108,7 +109,7 @@ def _plain(value: Any, nan_is_null: bool) -> Any:
     if isinstance(value, datetime):
         return None if value != value else format_time(to_us(value))
     if isinstance(value, Decimal):
-        return value.normalize()
+        return value.normalize(_ALL_DIGITS)
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):

@@ -24,7 +24,7 @@ from windrow.partials.inputs import absent_rows, ordered_arrays, skipped_rows, v
 from windrow.partials.partials import Partials
 from windrow.partials.plain_column import PlainColumn
 from windrow.partials.ranges import RowRanges
-from windrow.partials.result_types import type_over
+from windrow.partials.result_types import decimals_over, type_over
 from windrow.partials.results import count_column, plain_column
 from windrow.rows.frame import Frame
 from windrow.slicing.found import Ranges
@@ -105,7 +105,12 @@ def folded_runs(query: Spec, frame: Frame) -> Partials:
                 total = monoid.combine(total, monoid.lift([column[loop.place] for column in inputs]))
             found.append(total)
     columns = tuple(
-        PlainColumn(a, _counted(frame, skipped_rows(frame, a)), [total[k] for total in found])
+        PlainColumn(
+            a,
+            _counted(frame, skipped_rows(frame, a)),
+            [total[k] for total in found],
+            decimals_over(a, [frame.raw(name) for name in a.inputs]),
+        )
         if a.inputs
         else None
         for k, a in enumerate(aggregates)

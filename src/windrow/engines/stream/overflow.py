@@ -1,10 +1,12 @@
-"""Integer results that int64 cannot hold are found when rows come in, not when their windows fire.
+"""Results that are too large for their type are found when rows come in, not when their windows fire: integers
+that int64 cannot hold, and decimals with too many digits.
 
 A window that cannot fire would stop an operator for good: every later step would fire it again, and fail. So
-the step that brings the rows raises :class:`~windrow.errors.IntegerOverflow`, and has changed nothing.
+the step that brings the rows raises :class:`~windrow.errors.IntegerOverflow` or
+:class:`~windrow.errors.DecimalOverflow`, and has changed nothing.
 
 Invariant: after a step no window that is held overflows if it fires, so that moving the watermark never
-raises for that. Cost: the state knows its *reach*, how much of int64 the sizes of all values of a key can
+raises for that. Cost: the state knows its *reach*, how much of the type the sizes of all values of a key can
 fill at most; a batch adds its own, one pass over a column. Only where that is too much is the reach found
 anew from all that is held, and only where that is too much, too, are all windows tried, as if the operator
 finished.
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +27,10 @@ from windrow.arrays import END_OF_TIME, Floats
 from windrow.engines.stream.advance import Due, advanced
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
-from windrow.errors import IntegerOverflow
-from windrow.monoids.base import Aggregate, Monoid
+from windrow.errors import DecimalOverflow, IntegerOverflow
+from windrow.monoids.base import Aggregate
 from windrow.partials.columns import Column, NativeColumn, PlainColumn
+from windrow.partials.result_types import result_type
 from windrow.rows.columns import plain_type
 from windrow.rows.keys import encoded_keys
 from windrow.slicing.slices import HeldSlices
@@ -37,7 +41,6 @@ __all__ = ["with_rows_reach", "with_slices_reach"]
 
 #: sizes are added up as floats, so that a little is left
 _FULL = 0.99
-_BITS = 63
 
 
 def with_rows_reach(plan: Plan, state: State, rows: pa.Table, due: Due) -> State:
@@ -68,7 +71,7 @@ def _try_all(plan: Plan, state: State, due: Due) -> None:
     """Let all windows out, and forget that they came."""
     try:
         advanced(plan, state, END_OF_TIME, due)
-    except IntegerOverflow:
+    except (IntegerOverflow, DecimalOverflow):
         raise
     except Exception:
         return  # whatever else raises does so in the step that lets those windows out
@@ -77,29 +80,48 @@ def _try_all(plan: Plan, state: State, due: Due) -> None:
             plan.key_windows.undo()
 
 
-def _watched(plan: Plan, state: State) -> list[tuple[int, Aggregate]]:
-    """The aggregates whose results may not fit, and their places."""
+class _Watched(NamedTuple):
+    """An aggregate whose results may not fit, and its place."""
+
+    place: int
+    aggregate: Aggregate
+    #: what the absolute values of its results are below
+    limit: float
+
+    def filled(self, sizes: Floats) -> Floats:
+        """The share of the type of the results that each value can add, by its absolute value."""
+        if self.aggregate.monoid.multiplies_integers:
+            return np.log2(np.maximum(sizes, 1.0)) / math.log2(self.limit)
+        return sizes / self.limit
+
+
+def _watched(plan: Plan, state: State) -> list[_Watched]:
     assert state.columns is not None
-    return state.columns.remembered("integer results", plan.aggregates, _with_integer_results)
+    return state.columns.remembered("results that may not fit", plan.aggregates, _those_that_may_not_fit)
 
 
-def _with_integer_results(aggregates: Sequence[Aggregate], schema: pa.Schema) -> list[tuple[int, Aggregate]]:
-    return [
-        (k, aggregate)
-        for k, aggregate in enumerate(aggregates)
-        if aggregate.monoid.integer_results
-        and pa.types.is_integer(plain_type(schema.field(aggregate.columns[0]).type))
-    ]
+def _those_that_may_not_fit(aggregates: Sequence[Aggregate], schema: pa.Schema) -> list[_Watched]:
+    found = []
+    for k, aggregate in enumerate(aggregates):
+        limit = _limit(aggregate, schema) if aggregate.monoid.decimal_gain != (0, 0) else None
+        found += [] if limit is None else [_Watched(k, aggregate, limit)]
+    return found
 
 
-# -- how much of int64 values can fill -----------------------------------------------------------------------
+def _limit(aggregate: Aggregate, schema: pa.Schema) -> float | None:
+    """What results are below; None: they always fit, or nothing is known of them."""
+    given = plain_type(schema.field(aggregate.columns[0]).type)
+    if aggregate.monoid.integer_results and pa.types.is_integer(given):
+        return 2.0**63
+    kind = result_type(aggregate, schema)
+    if not (pa.types.is_decimal(given) and pa.types.is_decimal(kind)):
+        return None
+    # ten digits more are enough for any number of rows
+    is_whole = kind.precision == given.precision + aggregate.monoid.decimal_gain[0]
+    return None if is_whole else max(10.0 ** (kind.precision - kind.scale), 2.0)
 
 
-def _filled(monoid: Monoid, sizes: Floats) -> Floats:
-    """The share of int64 that each value can add, by its absolute value."""
-    if monoid.multiplies_integers:
-        return np.log2(np.maximum(sizes, 1.0)) / _BITS
-    return sizes / 2.0**_BITS
+# -- how much of the type values can fill --------------------------------------------------------------------
 
 
 def _rows_share(plan: Plan, state: State, rows: pa.Table, by_key: bool) -> float:
@@ -110,17 +132,17 @@ def _rows_share(plan: Plan, state: State, rows: pa.Table, by_key: bool) -> float
     if by_key and plan.query.by:
         codes = encoded_keys(plan.query.by, rows)[0]
     found = 0.0
-    for _, aggregate in _watched(plan, state):
-        values = pc.cast(rows.column(aggregate.columns[0]), pa.float64(), safe=False)
-        filled = _filled(aggregate.monoid, np.abs(pc.fill_null(values, 0.0).to_numpy()))
+    for watched in _watched(plan, state):
+        values = pc.cast(rows.column(watched.aggregate.columns[0]), pa.float64(), safe=False)
+        filled = watched.filled(np.abs(pc.fill_null(values, 0.0).to_numpy()))
         found = max(found, _most(filled, codes))
     return found
 
 
 def _slices_share(plan: Plan, state: State, parts: list[HeldSlices], by_key: bool) -> float:
     found = 0.0
-    for place, aggregate in _watched(plan, state):
-        each = [_filled(aggregate.monoid, _sizes(part.partials.columns[place], part)) for part in parts]
+    for watched in _watched(plan, state):
+        each = [watched.filled(_sizes(part.partials.columns[watched.place], part)) for part in parts]
         if each:
             keys = np.concatenate([part.keys for part in parts]) if by_key else None
             found = max(found, _most(np.concatenate(each), keys))
@@ -144,7 +166,7 @@ def _sizes(column: Column | None, slices: HeldSlices) -> Floats:
 
 def _size(partial: Any) -> float:
     members = partial if isinstance(partial, tuple) else (partial,)
-    whole = sum(abs(member) for member in members if isinstance(member, int))
+    whole = sum(abs(member) for member in members if isinstance(member, (int, Decimal)))
     return float(whole) if whole < 2**1000 else math.inf
 
 
@@ -161,7 +183,9 @@ def _held_share(plan: Plan, state: State) -> float:
 
 def _held_rows(plan: Plan, state: State) -> Iterator[pa.Table]:
     """The rows that windows decided by data, or rolling, hold."""
-    names = list(dict.fromkeys([*plan.query.by, *(a.columns[0] for _, a in _watched(plan, state))]))
+    names = list(
+        dict.fromkeys([*plan.query.by, *(each.aggregate.columns[0] for each in _watched(plan, state))])
+    )
     for part in state.ordered.values():
         held = [rows.table.select(names) for rows in (part.log.all(), part.waiting.all()) if rows is not None]
         if held:

@@ -28,7 +28,8 @@ from windrow.partials.kept import Family, family_of
 from windrow.partials.kept.rows import kept_values
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
-from windrow.partials.results import array_of, as_moments, check_integers, result_array
+from windrow.partials.result_types import type_over
+from windrow.partials.results import array_of, as_moments, check_fits, result_array
 from windrow.swag.native.drivers import slide_ranges
 from windrow.swag.plain_ranges import PlainRanges
 from windrow.swag.queue import ChunkedArrayQueue
@@ -69,8 +70,9 @@ class Carry(Protocol):
 class PlainCarry:
     """Any Python objects, one by one."""
 
-    def __init__(self, aggregate: Aggregate) -> None:
-        self._monoid = aggregate.monoid
+    def __init__(self, aggregate: Aggregate, kind: Any = None) -> None:
+        """``kind``: the type that is known of the results."""
+        self._monoid, self._kind = aggregate.monoid, kind
         self._ranges = PlainRanges(skipping(aggregate))
 
     @classmethod
@@ -92,8 +94,10 @@ class PlainCarry:
     def push(self, arrays: list[Any], batch: Batch) -> Any:
         rows = list(zip(*(array.to_pylist() for array in arrays), strict=True))
         results = self._ranges.results(rows, batch.fronts, batch.stops, batch.base)
-        check_integers(self._monoid, results, lambda place: f"the window up to {batch.describe(place)}")
-        return result_array(self._monoid, results)
+        check_fits(
+            self._monoid, results, self._kind, lambda place: f"the window up to {batch.describe(place)}"
+        )
+        return result_array(self._monoid, results, self._kind)
 
 
 class NativeCarry:
@@ -225,7 +229,7 @@ def carry_for(aggregate: Aggregate, kinds: list[Any]) -> Carry:
         return KeptCarry(aggregate, family, kinds[0])
     form = native_form(monoid, kinds)
     if form is None:
-        return PlainCarry(aggregate)
+        return PlainCarry(aggregate, type_over(aggregate, kinds))
     picked = picked_input(monoid)
     if picked is not None:
         return PickCarry(aggregate, form, picked, kinds[picked])
