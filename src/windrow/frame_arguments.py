@@ -38,7 +38,7 @@ __all__ = ["asof_frames", "rolling_frames", "rolling_of"]
 #: the size that is everything on one side
 ALL = "all"
 _ASOF = ("rows", "closed", "lag", "direction", "timezone")
-_ROLLING = ("rows", "closed", "shift", "timezone", "policy", "store")
+_ROLLING = ("rows", "closed", "shift", "timezone", "min_count", "policy", "store")
 
 
 def asof_frames(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from windrow.monoids.base import check_min_count
 from windrow.spec import Spec
 from windrow.windows import parse_duration
 from windrow.windows.timeline.durations import Duration, fixed_duration
@@ -36,8 +37,7 @@ def check_settings(time: Any, min_count: Any, max_windows: Any, **words: Any) ->
     for what, value in words.items():
         if value not in _WORDS[what]:
             raise ValueError(f"{what}={value!r}: use one of {', '.join(map(repr, _WORDS[what]))}")
-    if not _is_whole(min_count) or min_count < 0:
-        raise ValueError(f"min_count={min_count!r}: give a whole number, 0 or more")
+    check_min_count(min_count)
     if max_windows is not None and (not _is_whole(max_windows) or max_windows < 1):
         raise ValueError(f"max_windows={max_windows!r}: give a whole number of at least 1")
 

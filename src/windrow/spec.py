@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from windrow.html_text import html_table
@@ -81,6 +81,14 @@ class Spec:
     asof_over: Frames | None = None
     aggregates: tuple[tuple[str, Aggregate], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Each aggregate that says nothing of ``min_count`` has that of the query."""
+        found = [
+            (name, replace(each, min_count=self.min_count) if each.min_count is None else each)
+            for name, each in self.aggregates
+        ]
+        object.__setattr__(self, "aggregates", tuple(found))
+
     @property
     def corrects(self) -> bool:
         """Whether late rows may correct what has come out."""
@@ -152,7 +160,7 @@ class Spec:
         if self.asof_over is not None:
             calls.append(f"asof({self.asof_over.arguments})")
         if self.aggregates:
-            calls.append(f"agg({_keywords(self.aggregates)})")
+            calls.append(f"agg({keyword_arguments(self._aggregate_texts())})")
         return ".".join(calls)
 
     def _repr_html_(self) -> str:
@@ -167,8 +175,15 @@ class Spec:
         for method, over in (("rolling", self.rolling_over), ("asof", self.asof_over)):
             if over is not None:
                 yield method, over.arguments
-        for name, aggregate in self.aggregates:
-            yield f"agg {name}", repr(aggregate)
+        for name, text in self._aggregate_texts():
+            yield f"agg {name}", text
+
+    def _aggregate_texts(self) -> list[tuple[str, str]]:
+        """The aggregates as they would be written, by name."""
+        found = [
+            (name, a, None if a.min_count == self.min_count else a.min_count) for name, a in self.aggregates
+        ]
+        return [(name, a.text(own)) for name, a, own in found]
 
     def _settings(self) -> Iterator[str]:
         """The settings that are not the default, as keywords."""

@@ -43,25 +43,25 @@ def test_the_class_keeps_its_own_documentation_and_signature() -> None:
 @pytest.mark.parametrize(
     ("aggregate", "signature"),
     [
-        (wr.max, "(column, /, *, where=None, nulls='skip', nan='propagate')"),
-        (wr.count, "(column=None, /, *, where=None, nulls='skip', nan='propagate')"),
-        (wr.quantile, "(column, /, q=0.5, *, where=None, nulls='skip', nan='propagate')"),
-        (wr.arg_max, "(column, value, /, *, where=None, nulls='skip', nan='propagate')"),
+        (wr.max, "(column, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
+        (wr.count, "(column=None, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
+        (wr.quantile, "(column, /, q=0.5, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
+        (wr.arg_max, "(column, value, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
         (
             wr.exp_decay,
-            "(value, time, /, half_life, mean=False, *, where=None, nulls='skip', nan='propagate')",
+            "(value, time, /, half_life, mean=False, *, where=None, min_count=None, nulls='skip', nan='propagate')",
         ),
         (
             wr.monoid(name="dot", lift=lambda x, y: x * y, combine=lambda a, b: a + b, identity=0),
-            "(x, y, /, *, where=None, nulls='skip', nan='propagate')",
+            "(x, y, /, *, where=None, min_count=None, nulls='skip', nan='propagate')",
         ),
         (
             wr.monoid(lift=lambda *x: x, combine=max, identity=()),
-            "(*columns, where=None, nulls='skip', nan='propagate')",
+            "(*columns, where=None, min_count=None, nulls='skip', nan='propagate')",
         ),
         (
             wr.monoid(lift=str, combine=max, identity=""),
-            "(column, /, *, where=None, nulls='skip', nan='propagate')",
+            "(column, /, *, where=None, min_count=None, nulls='skip', nan='propagate')",
         ),
     ],
 )

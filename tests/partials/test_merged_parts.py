@@ -30,7 +30,7 @@ def slices_of(part: list[tuple[int, int]], number: int) -> HeldSlices:
 def test_by_key_and_time_and_equal_ones_as_they_came(parts: list[list[tuple[int, int]]]) -> None:
     found = _in_order([slices_of(part, number) for number, part in enumerate(parts)], 5)
     each = np.arange(len(found))
-    (numbers,) = found.results(each, each + 1, "disjoint", 0)
+    (numbers,) = found.results(each, each + 1, "disjoint")
     rows = [(key, time, number) for number, part in enumerate(parts) for key, time in part]
     got = list(zip(found.keys.tolist(), found.firsts.tolist(), numbers.to_pylist(), strict=True))
     assert got == sorted(rows)

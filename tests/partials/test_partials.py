@@ -148,7 +148,7 @@ def test_counts_without_a_column_are_the_rows() -> None:
     frame = build_frame(wr.query(time="t").window(wr.Rows(1)).agg(n=wr.count()), table)
     partials = Partials.of_rows(frame, [wr.count(), wr.count("x")], np.array([0, 2, 3]))
     assert partials.columns[0] is None
-    rows, values = partials.results(np.array([0]), np.array([2]), "any", 0)
+    rows, values = partials.results(np.array([0]), np.array([2]), "any")
     assert (rows.to_pylist(), values.to_pylist()) == ([3], [2])
 
 

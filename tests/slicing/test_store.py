@@ -50,7 +50,7 @@ def shown(slices: HeldSlices | None) -> list[Any]:
     if slices is None:
         return []
     each = np.arange(len(slices))
-    total, held = slices.results(each, each + 1, "disjoint", 0)
+    total, held = slices.results(each, each + 1, "disjoint")
     columns = (slices.keys, slices.firsts, slices.lasts, slices.ends)
     rows = zip(*(column.tolist() for column in columns), total.to_pylist(), held.to_pylist(), strict=True)
     return [(*row[:-1], sorted(row[-1])) for row in rows]
@@ -98,7 +98,7 @@ def test_eager_and_lazy_give_the_same_over_any_core(rows: Any, low: int, high: i
         assert slices is not None
         keys = np.unique(slices.keys)
         fronts, stops = (np.searchsorted(slices.keys, keys, side) for side in ("left", "right"))
-        found.append([column.to_pylist() for column in slices.results(fronts, stops, "any", 0)])
+        found.append([column.to_pylist() for column in slices.results(fronts, stops, "any")])
     lazy, eager_found = found
     assert lazy[0] == eager_found[0]
     assert [set(held) for held in lazy[1]] == [set(held) for held in eager_found[1]]
@@ -119,7 +119,7 @@ def test_a_change_makes_the_partial_of_a_whole_block_anew() -> None:
     for held, total in ((store, 16), (changed, 116)):
         whole = held.blocks[1].whole()
         assert whole is not None
-        assert whole.results(np.array([0]), np.array([1]), "any", 0)[0].to_pylist() == [total]
+        assert whole.results(np.array([0]), np.array([1]), "any")[0].to_pylist() == [total]
 
 
 def test_stores_are_values() -> None:
@@ -212,7 +212,7 @@ def test_layers_stay_apart_until_they_are_read() -> None:
     assert store.blocks[0].whole() is None
     slices = store.between(0, 8)
     assert slices is not None
-    assert slices.results(np.array([0]), np.array([2]), "any", 0)[0].to_pylist() == [11]
+    assert slices.results(np.array([0]), np.array([2]), "any")[0].to_pylist() == [11]
 
 
 def only_totals(slices: HeldSlices) -> HeldSlices:
@@ -225,7 +225,7 @@ def totals(store: SliceStore) -> list[Any]:
     assert slices is not None
     each = np.arange(len(slices))
     columns = (slices.keys, slices.firsts, slices.lasts, slices.ends, slices.partials.rows)
-    [found] = slices.results(each, each + 1, "disjoint", 0)
+    [found] = slices.results(each, each + 1, "disjoint")
     return [*zip(*(column.tolist() for column in columns), found.to_pylist(), strict=True)]
 
 

@@ -61,7 +61,7 @@ def _seen_columns(query: Spec, frame: Frame, points: Points) -> list[Any]:
     seen = _seen_rows(query, frame, points)
     is_one = len(points) == 1
     every = [RowRanges(*seen.ranges(each), disjoint=is_one) for _, each in query.frames.named]
-    return aggregate_sizes(frame, [aggregate for _, aggregate in query.aggregates], every, query.min_count)
+    return aggregate_sizes(frame, [aggregate for _, aggregate in query.aggregates], every)
 
 
 def _seen_rows(query: Spec, frame: Frame, points: Points) -> SeenRows:

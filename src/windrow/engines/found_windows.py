@@ -91,7 +91,7 @@ class FoundWindows:
         """One column for each aggregate of the query."""
         if self.columns is not None:
             return self.columns
-        return aggregate_columns(self.frame, [a for _, a in query.aggregates], self.over, query.min_count)
+        return aggregate_columns(self.frame, [a for _, a in query.aggregates], self.over)
 
 
 def find_windows(query: Spec, frame: Frame) -> Iterator[FoundWindows]:

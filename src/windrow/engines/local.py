@@ -72,12 +72,12 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     assert over is not None
     aggregates = [aggregate for _, aggregate in query.aggregates]
     if over.frames is not None:
-        results = aggregate_sizes(frame, aggregates, rolling_sizes(frame, over.frames), query.min_count)
+        results = aggregate_sizes(frame, aggregates, rolling_sizes(frame, over.frames))
     elif over.store is not None:
         results = [frame.scattered(column) for column in rolled_in_store(query, frame)]
     elif over.policy is not None:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:
         rows = rolling_rows(frame, over)
-        results = aggregate_columns(frame, aggregates, rows, query.min_count)
+        results = aggregate_columns(frame, aggregates, rows)
     return with_results(query, frame.table, results)

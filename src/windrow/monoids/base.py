@@ -24,7 +24,7 @@ from windrow.monoids.described import OwnDoc, OwnSignature, call_text, example_c
 from windrow.monoids.spark_form import SparkForm
 from windrow.names import nearest
 
-__all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "itself"]
+__all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "check_min_count", "itself"]
 
 Nulls = Literal["skip", "propagate"]
 NaNs = Literal["propagate", "ignore"]
@@ -144,10 +144,12 @@ class Monoid:
         names = [c for c in columns if isinstance(c, str)]
         values = [c for c in columns if not isinstance(c, str)]
         where = _column_of_flags(self, options.pop("where", None))
+        least = options.pop("min_count", None)
         target = self._configured(values, options)
-        if not names and where is None and target is not self and target.arity[0] > 0:
+        is_bare = not names and where is None and least is None
+        if is_bare and target is not self and target.arity[0] > 0:
             return target
-        return Aggregate(monoid=target, columns=tuple(names), where=where)
+        return Aggregate(monoid=target, columns=tuple(names), where=where, min_count=least)
 
     def _configured(self, positional: list[Any], options: dict[str, Any]) -> Monoid:
         rules = {key: options.pop(key) for key in ("nulls", "nan") if key in options}
@@ -159,7 +161,7 @@ class Monoid:
         given = dict(zip(known, positional, strict=False)) | options
         unknown = [key for key in given if key not in known]
         if unknown:
-            takes = [*known, "where", "nulls", "nan"]
+            takes = [*known, "where", "min_count", "nulls", "nan"]
             meant = nearest(unknown[0], takes)
             hint = f": did you mean {meant!r}?" if meant else "."
             raise TypeError(f"{self.name} has no parameter {unknown[0]!r}{hint} It takes {', '.join(takes)}")
@@ -241,8 +243,12 @@ class Aggregate:
     columns: tuple[str, ...]
     #: a boolean column: rows in which it is not true are absent for this aggregate
     where: str | None = None
+    #: a result over fewer values is null; None: what the query says
+    min_count: int | None = None
 
     def __post_init__(self) -> None:
+        if self.min_count is not None:
+            check_min_count(self.min_count)
         low, high = self.monoid.arity
         if not self.columns and self.monoid.counts_rows:
             return
@@ -253,6 +259,11 @@ class Aggregate:
                 f"{self.monoid.name} reads {wanted} column{'' if wanted == '1' else 's'} and got {given}: "
                 f"write for instance {example_call(self.monoid)}"
             )
+
+    @property
+    def least(self) -> int:
+        """How many values a result needs that is not null; 0: the aggregate says what it is without one."""
+        return self.min_count or 0
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -296,15 +307,21 @@ class Aggregate:
         """
         return "_".join([*self.columns, self.monoid.name, *([] if self.where is None else [self.where])])
 
+    def text(self, min_count: int | None) -> str:
+        """The source text that makes the aggregate, with this ``min_count``."""
+        found = call_text(self.monoid, self.columns, self.where, min_count)
+        return found if found.endswith(")") else f"{found}()"
+
     def __repr__(self) -> str:
-        text = call_text(self.monoid, self.columns, self.where)
-        return text if text.endswith(")") else f"{text}()"
+        return self.text(self.min_count or None)
 
 
 def as_monoid(what: Any) -> Monoid:
     """The monoid of a Monoid or an Aggregate; anything else is an error that says what to pass."""
     if isinstance(what, Aggregate) and what.where is not None:
         raise TypeError(f"{what!r} reads the column {what.where!r} of a table: leave where= out here")
+    if isinstance(what, Aggregate) and what.min_count is not None:
+        raise TypeError(f"{what!r}: min_count= is for queries: leave it out here, and count with wr.count")
     if isinstance(what, Aggregate):
         return what.monoid
     if isinstance(what, Monoid):
@@ -340,6 +357,17 @@ def _column_of_flags(target: Monoid, given: Any) -> str | None:
         f"{target.name}: where={given!r} is not the name of a column: give a boolean column, as in "
         f"where='is_paid'"
     )
+
+
+def check_min_count(given: Any) -> None:
+    """Refuse what is not a number of values.
+
+    >>> check_min_count(-1)
+    Traceback (most recent call last):
+    ValueError: min_count=-1: give a whole number, 0 or more
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise ValueError(f"min_count={given!r}: give a whole number, 0 or more")
 
 
 def itself(value: Any) -> Any:

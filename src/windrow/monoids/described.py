@@ -46,8 +46,8 @@ def signature_of(monoid: Monoid) -> Signature:
 
     >>> import windrow as wr
     >>> str(signature_of(wr.quantile)), str(signature_of(wr.count))
-    ("(column, /, q=0.5, *, where=None, nulls='skip', nan='propagate')",
-     "(column=None, /, *, where=None, nulls='skip', nan='propagate')")
+    ("(column, /, q=0.5, *, where=None, min_count=None, nulls='skip', nan='propagate')",
+     "(column=None, /, *, where=None, min_count=None, nulls='skip', nan='propagate')")
     """
     made = list(inspect.signature(monoid.make).parameters.values()) if monoid.make else []
     parameters = [
@@ -61,8 +61,8 @@ def signature_of(monoid: Monoid) -> Signature:
     columns = _columns(monoid)
     if columns and columns[-1].kind is Parameter.VAR_POSITIONAL:
         parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
-    where = Parameter("where", Parameter.KEYWORD_ONLY, default=None)
-    return Signature([*columns, *parameters, where, *rules])
+    options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("where", "min_count")]
+    return Signature([*columns, *parameters, *options, *rules])
 
 
 def _columns(monoid: Monoid) -> list[Parameter]:
@@ -100,14 +100,17 @@ def example_call(monoid: Monoid) -> str:
     return f"{'wr.' if monoid.builtin else ''}{monoid.name}({', '.join(map(repr, needed))})"
 
 
-def call_text(monoid: Monoid, columns: tuple[str, ...] = (), where: str | None = None) -> str:
+def call_text(
+    monoid: Monoid, columns: tuple[str, ...] = (), where: str | None = None, min_count: int | None = None
+) -> str:
     """The source text that makes an aggregate of these columns.
 
     >>> import windrow as wr
     >>> call_text(wr.max, ("len",)), call_text(wr.quantile(0.9)), call_text(wr.max)
     ("max('len')", 'quantile(q=0.9)', 'max')
     """
-    rules = {} if where is None else {"where": where}
+    rules: dict[str, Any] = {} if where is None else {"where": where}
+    rules |= {} if min_count is None else {"min_count": min_count}
     rules |= {name: getattr(monoid, name) for name, usual in _RULES.items() if getattr(monoid, name) != usual}
     if monoid.members:
         made = f"together({', '.join(f'{name}={call_text(m)}' for name, m in monoid.members.items())})"

@@ -35,54 +35,52 @@ from windrow.swag.native.fallback import warn_of_error
 __all__ = ["aggregate_column", "aggregate_columns", "aggregate_sizes"]
 
 
-def aggregate_columns(frame: Frame, aggregates: Sequence[Aggregate], over: Over, min_count: int) -> list[Any]:
+def aggregate_columns(frame: Frame, aggregates: Sequence[Aggregate], over: Over) -> list[Any]:
     """The result columns of several aggregates; those that keep the same values share what is found out about
     them."""
     keys = [sharing_key(aggregate) for aggregate in aggregates]
     shared = {key: dict[Any, Any]() for key, count in Counter(keys).items() if key is not None and count > 1}
     pairs = zip(aggregates, keys, strict=True)
-    return [aggregate_column(frame, a, over, min_count, shared.get(key)) for a, key in pairs]
+    return [aggregate_column(frame, a, over, shared.get(key)) for a, key in pairs]
 
 
-def aggregate_sizes(
-    frame: Frame, aggregates: Sequence[Aggregate], sizes: Sequence[Over], min_count: int
-) -> list[Any]:
+def aggregate_sizes(frame: Frame, aggregates: Sequence[Aggregate], sizes: Sequence[Over]) -> list[Any]:
     """The result columns of each aggregate, one for each size."""
-    found = [aggregate_columns(frame, aggregates, over, min_count) for over in sizes]
+    found = [aggregate_columns(frame, aggregates, over) for over in sizes]
     return [columns[k] for k in range(len(aggregates)) for columns in found]
 
 
 def aggregate_column(
-    frame: Frame, aggregate: Aggregate, over: Over, min_count: int, shared: dict[Any, Any] | None = None
+    frame: Frame, aggregate: Aggregate, over: Over, shared: dict[Any, Any] | None = None
 ) -> Any:
     """The result for each range; where ranges belong to rows, for each row of the table, null if it has no
     time. ``shared``: what others that keep the same values have found out."""
     monoid = aggregate.monoid
     a_row = over.one_a_row
     if not aggregate.inputs:  # count(): rows, nulls included
-        counts = count_column(over.as_ranges(), min_count)
+        counts = count_column(aggregate, over.as_ranges())
         return frame.scattered(counts) if a_row else counts
     arrays, absent = input_arrays(frame, aggregate), absent_rows(frame, aggregate)
     kind = type_over(aggregate, [array.type for array in arrays])
     skipped = skipped_values(monoid, arrays)
-    may_be_empty = skipped is not None or min_count > 1 or not over.holds_rows
+    may_be_empty = skipped is not None or aggregate.least > 1 or not over.holds_rows
     counts = value_counts(frame, skipped, over, absent) if may_be_empty else None
     column = kept_results(frame, aggregate, skipped, over, shared)
     if column is not None:
         values, nulls = value_counts(frame, skipped, over, absent) if counts is None else counts
-        column = as_type(with_nulls(monoid, column, values, nulls, min_count), kind)
+        column = as_type(with_nulls(aggregate, column, values, nulls), kind)
         return frame.scattered(column) if a_row else column
     bare = None if counts is None else without_values(counts[0])
     column, error = _native(frame, aggregate, arrays, over, bare)
     if column is None:
         counts = value_counts(frame, skipped, over.as_ranges(), absent) if counts is None else counts
-        column = _plain(frame, aggregate, kind, over.as_ranges(), counts, min_count)
+        column = _plain(frame, aggregate, kind, over.as_ranges(), counts)
         if error is not None:
             warn_of_error(monoid, error)
         return frame.scattered(column) if a_row else column
     if counts is not None:
         values, nulls = (frame.spread(count) for count in counts) if a_row else counts
-        column = with_nulls(monoid, column, values, nulls, min_count)
+        column = with_nulls(aggregate, column, values, nulls)
     column = as_type(column, kind)
     return frame.without_rejected(column) if a_row else column
 
@@ -93,16 +91,13 @@ def _plain(
     kind: Any,
     ranges: RowRanges,
     counts: tuple[Ints, Ints],
-    min_count: int,
 ) -> Any:
     """The result column by Python functions, in processing order; ``counts``: how many values and nulls each
     range holds."""
     rows = list(zip(*(array.to_pylist() for array in ordered_arrays(frame, aggregate)), strict=True))
     with naming_row(frame.describe):
         results = plain_results(skipping(aggregate), rows, ranges)
-    return plain_column(
-        aggregate.monoid, kind, results, counts, min_count, lambda place: _rows_of(frame, ranges, place)
-    )
+    return plain_column(aggregate, kind, results, counts, lambda place: _rows_of(frame, ranges, place))
 
 
 def _native(

@@ -129,13 +129,13 @@ class Partials:
         columns = tuple([None if a is None or b is None else merge(a, b, order, starts) for a, b in pairs])
         return Partials(self.aggregates, rows, columns)
 
-    def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> list[Any]:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape) -> list[Any]:
         """A result column per aggregate, for ranges [front, stop) of slices."""
         before = np.concatenate([[0], np.cumsum(self.rows)])
         rows = before[stops] - before[fronts]
         absent = self.absent or (None,) * len(self.aggregates)
         found = [
-            _result(aggregate, column, rows, none_of, fronts, stops, shape, min_count)
+            _result(aggregate, column, rows, none_of, fronts, stops, shape)
             for aggregate, column, none_of in zip(
                 self.aggregates, with_shared_bags(self.columns), absent, strict=True
             )
@@ -224,16 +224,15 @@ def _result(
     fronts: Ints,
     stops: Ints,
     shape: Shape,
-    min_count: int,
 ) -> Any:
     if column is None:
-        return count_column(RowRanges(np.zeros(len(rows), np.int64), rows), min_count)
+        return count_column(aggregate, RowRanges(np.zeros(len(rows), np.int64), rows))
     skipped = column.skipped_in(fronts, stops)
     values = rows if skipped is None else rows - skipped
     found = column.results(fronts, stops, shape, values)
     nulls = np.zeros(1, np.int64) if skipped is None else skipped
     nulls = nulls if absent is None else nulls - totals(absent, fronts, stops)
-    return with_nulls(aggregate.monoid, found, values, nulls, min_count)
+    return with_nulls(aggregate, found, values, nulls)
 
 
 def _covers(column: Column | None) -> TypeGuard[KeptColumn]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from windrow.arrays import Ints, Mask
 from windrow.compile.columns import arrow_array
 from windrow.errors import Raised
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.decimals import rounded_half_up
 from windrow.partials.ranges import RowRanges
 
@@ -62,7 +62,7 @@ def holds_decimals(kind: Any) -> bool:
 
 
 def _decimals_beyond(result: Any, kind: Any) -> Iterator[tuple[Any, Any]]:
-    """The decimals in a result that have more digits before the point than their types, which are with them."""
+    """The decimals in a result that have too many digits before the point, each with its type."""
     if pa.types.is_decimal(kind) and result:
         if _with_digits(result, kind).adjusted() >= kind.precision - kind.scale:
             yield result, kind
@@ -93,10 +93,10 @@ def _parts(result: Any, kind: Any) -> list[tuple[Any, Any]]:
     return [(members[field.name], field.type) for field in kind]
 
 
-def count_column(over: RowRanges, min_count: int) -> Any:
-    """The number of rows in each range, null where it is below ``min_count``."""
+def count_column(aggregate: Aggregate, over: RowRanges) -> Any:
+    """The number of rows in each range, null where there are too few."""
     rows = over.row_counts
-    return pa.array(rows, pa.int64(), mask=rows < min_count if min_count else None)
+    return pa.array(rows, pa.int64(), mask=rows < aggregate.least if aggregate.least else None)
 
 
 def array_of(out: Any, valid: Any, monoid: Monoid) -> Any:
@@ -149,18 +149,17 @@ def arrow_type(given: Any) -> Any:
 
 
 def plain_column(
-    monoid: Monoid,
+    aggregate: Aggregate,
     kind: Any,
     results: list[Any],
     counts: tuple[Ints, Ints],
-    min_count: int,
     rows: Callable[[int], str],
 ) -> Any:
     """Results of Python functions, one per range, as a column of the type that is known of them (null:
     results show it). ``counts``: how many values and nulls each range holds; ``rows`` names its rows."""
-    check_fits(monoid, results, kind, rows)
-    column = result_array(monoid, results, kind)
-    return as_type(with_nulls(monoid, column, *counts, min_count), kind)
+    check_fits(aggregate.monoid, results, kind, rows)
+    column = result_array(aggregate.monoid, results, kind)
+    return as_type(with_nulls(aggregate, column, *counts), kind)
 
 
 def as_type(column: Any, kind: Any) -> Any:
@@ -181,12 +180,13 @@ def as_moments(out: Any, kind: Any) -> Any:
     return pa.array(out).cast(kind)
 
 
-def with_nulls(monoid: Monoid, column: Any, values: Ints, nulls: Ints, min_count: int) -> Any:
+def with_nulls(aggregate: Aggregate, column: Any, values: Ints, nulls: Ints) -> Any:
     """Null where too few values are; the aggregate's own result for none (count: 0) where it has one. Where
     nulls propagate, one makes the result null."""
-    missing = values < max(min_count, 1)
+    monoid, least = aggregate.monoid, aggregate.least
+    missing = values < max(least, 1)
     empty = monoid.empty_result()
-    if empty is not None and not min_count and missing.any():
+    if empty is not None and not least and missing.any():
         column, missing = _with_empty(column, missing, empty), np.zeros(1, np.bool_)
     if monoid.nulls == "propagate":
         missing = missing | (nulls > 0)

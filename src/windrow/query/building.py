@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from windrow.arguments import check_window, named_aggregates
 from windrow.frame_arguments import asof_frames, rolling_of
-from windrow.monoids.base import Aggregate
+from windrow.monoids.base import Aggregate, check_min_count
 from windrow.result_names import check_names
 from windrow.spec import Spec
 from windrow.windows import Window
@@ -56,6 +56,7 @@ class Building(Spec):
         closed: Literal["left", "right", "both", "neither"] = "right",
         shift: Any = 0,
         timezone: str | None = None,
+        min_count: int | None = None,
         store: Store | None = None,
         **named: Any,
     ) -> Self:
@@ -69,7 +70,8 @@ class Building(Spec):
         ``closed`` says which ends of (t - size, t] belong to it: with ``"left"`` a row sees neither itself
         nor its peers. ``shift`` moves it: ``"-1h"`` lets it end an hour before the row, and ``"30m"`` with
         a size of ``"1h"`` centres it; with ``rows`` it is a number of rows. Months, and days in a
-        ``timezone``, are counted on the local calendar. See docs/asof.md.
+        ``timezone``, are counted on the local calendar. See docs/asof.md. ``min_count`` replaces that of the
+        query: an aggregate over fewer values is null.
 
         >>> import windrow as wr
         >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
@@ -82,7 +84,10 @@ class Building(Spec):
         over = rolling_of(
             given, named, rows=rows, policy=policy, closed=closed, shift=shift, timezone=timezone, store=store
         )
-        return self._with(rolling_over=over)
+        if min_count is None:
+            return self._with(rolling_over=over)
+        check_min_count(min_count)
+        return self._with(rolling_over=over, min_count=min_count)
 
     def asof(
         self,

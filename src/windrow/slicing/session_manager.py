@@ -89,7 +89,7 @@ class SessionPart:
         if len(chosen):
             assert self.store.slices is not None
             fronts, stops = spans.fronts[chosen], spans.stops[chosen]
-            results = self.store.slices.results(fronts, stops, "disjoint", self.query.min_count)
+            results = self.store.slices.results(fronts, stops, "disjoint")
             yield Piece(found.take(chosen), results, revisions, is_final, corrected)
 
     def _revised(

@@ -130,9 +130,9 @@ class HeldSlices:
             return False
         return self.partials.combines_natively(other.partials)
 
-    def results(self, fronts: Ints, stops: Ints, shape: Shape, min_count: int) -> Sequence[Any]:
+    def results(self, fronts: Ints, stops: Ints, shape: Shape) -> Sequence[Any]:
         """A result column per aggregate, for ranges [front, stop) of slices."""
-        return self._locating(lambda: self.partials.results(fronts, stops, shape, min_count))
+        return self._locating(lambda: self.partials.results(fronts, stops, shape))
 
     def _locating(self, operation: Callable[[], Any]) -> Any:
         """An error in an aggregate says of which key it is, and of which times."""

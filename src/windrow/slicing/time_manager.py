@@ -156,7 +156,7 @@ class TimePart:
         if masked and slices.since is not None:
             return self._read_layers(found, slices, fronts, stops)
         held = np.flatnonzero(stops > fronts)
-        results = slices.results(fronts[held], stops[held], "any", self.query.min_count)
+        results = slices.results(fronts[held], stops[held], "any")
         return found.take(held), results
 
     def _read_layers(
@@ -170,7 +170,7 @@ class TimePart:
             seen, begins, ends = _seen_by_each(slices, found.take(some), fronts[some], stops[some])
             held = np.flatnonzero(ends > begins)
             places.append(held + first)
-            columns.append(seen.results(begins[held], ends[held], "any", self.query.min_count))
+            columns.append(seen.results(begins[held], ends[held], "any"))
         return found.take(np.concatenate(places)), _joined_results(columns)
 
     def _entered(self, found: Found, results: Sequence[Any], is_final: bool) -> tuple[TimePart, Piece]:
@@ -229,8 +229,7 @@ class TimePart:
             complete = self.kinds.complete(due.found)
             due = due if complete is None else due.take(complete)
             if len(due):
-                min_count = self.query.min_count
-                yield due.found, slices.results(due.fronts, due.stops, shape_of(few), min_count)
+                yield due.found, slices.results(due.fronts, due.stops, shape_of(few))
 
     def _filled(self, low: int, high: int) -> tuple[TimePart, list[Piece]]:
         """With windows without rows, for keys that have a row after them."""
@@ -255,7 +254,7 @@ class TimePart:
             kept = np.flatnonzero((stops > fronts) | ~windows.is_single(found.windows))
             found, fronts, stops = found.take(kept), fronts[kept], stops[kept]
             add_windows([kind.window], [len(found)], most_windows(self.query.max_windows, len(found)))
-            results = slices.results(fronts, stops, "any", self.query.min_count)
+            results = slices.results(fronts, stops, "any")
             part, piece = part._entered(found, results, is_final=True)
             pieces.append(piece)
         return with_fields(part, filling=part.filling.after(high)), pieces

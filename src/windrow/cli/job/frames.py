@@ -17,7 +17,7 @@ from windrow.windows.relative import Closed
 
 __all__ = ["ASOF_KEYS", "DIRECTIONS", "ROLLING_KEYS", "check_stream", "with_asof", "with_rolling"]
 
-ROLLING_KEYS = ("size", "rows", "evict_while", "closed", "shift", "timezone")
+ROLLING_KEYS = ("size", "rows", "evict_while", "closed", "shift", "timezone", "min_count")
 ASOF_KEYS = ("size", "rows", "closed", "lag", "direction", "timezone")
 DIRECTIONS = ("backward", "forward")
 _SIZES = "'7d', a list as ['1d', '7d'], or names as { week = '7d' }"
@@ -31,8 +31,8 @@ def with_rolling(query: Query, fields: Fields) -> Query:
             if key in fields.data:
                 fields.refuse(key, f"a policy decides how far a window reaches: leave out {key}")
         policy = fields.checked("evict_while", policy_of, fields.text("evict_while"))
-        return query.rolling(policy=policy)
-    settings = {"shift": fields.value("shift", 0, str, int)}
+        return query.rolling(policy=policy, min_count=fields.whole("min_count", None))
+    settings = {"shift": fields.value("shift", 0, str, int), "min_count": fields.whole("min_count", None)}
     return _framed(fields, query.rolling, {"closed": "right"} | _ends(fields) | settings)
 
 

@@ -53,7 +53,7 @@ def _put_back(columns: list[Any], order: Ints) -> list[Any]:
 def _over_rows(query: Spec, taken: Taken, fronts: Ints, stops: Ints) -> list[Any]:
     """A column for each aggregate, for ranges of a frame's rows."""
     aggregates = [aggregate for _, aggregate in query.aggregates]
-    columns = aggregate_columns(taken.frame, aggregates, RowRanges(fronts, stops), query.min_count)
+    columns = aggregate_columns(taken.frame, aggregates, RowRanges(fronts, stops))
     return null_where_unseen(columns, taken.unseen, fronts, stops)
 
 
@@ -100,7 +100,7 @@ def _over_reach(query: Spec, frame: TimeFrame, reach: Reach, points: Held, frami
     if not reach.middle:
         return asked.put_back(_over_rows(query, taken, fronts, stops))
     middle = middle_of(query, taken, reach, asked.key_values, asked.runs)
-    return asked.put_back(middle.results(asked.keys, fronts, stops, query.min_count))
+    return asked.put_back(middle.results(asked.keys, fronts, stops))
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _over_last(query: Spec, frame: RowFrame, taken: Taken, reach: Reach) -> list
     keys = taken.frame.keys[places[order]]
     fronts = np.maximum(runs[keys], places[order] + middle.held[keys] - rows_needed([frame]))
     stops = places[order] + frame.stop
-    return _put_back(middle.results(keys, fronts, stops, query.min_count), order)
+    return _put_back(middle.results(keys, fronts, stops), order)
 
 
 def _new_places(taken: Taken) -> Ints:

@@ -33,13 +33,13 @@ class Middle:
     #: before which row of the frame the middle of each key lies
     seams: Ints
 
-    def results(self, keys: Ints, fronts: Ints, stops: Ints, min_count: int) -> list[Any]:
+    def results(self, keys: Ints, fronts: Ints, stops: Ints) -> list[Any]:
         """A column for each aggregate, for ranges [front, stop) of the frame's rows, each of a key."""
         has = (self.held > 0).astype(np.int64)
         before = (np.cumsum(has) - has)[keys]
         is_inside = (fronts <= self.seams[keys]) & (stops >= self.seams[keys])
         assert (is_inside | (has[keys] == 0)).all(), "a window without the middle"
-        return self.partials.results(fronts + before, stops + before + has[keys], "sliding", min_count)
+        return self.partials.results(fronts + before, stops + before + has[keys], "sliding")
 
 
 def middle_of(query: Spec, taken: Taken, reach: Reach, keys: pa.Table, runs: Ints) -> Middle:

@@ -101,7 +101,7 @@ def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reac
         return _over_middle(query, over, taken, chosen, reach)
     every = rolling_rows(frame, over).as_ranges()
     some = RowRanges(every.fronts[chosen], every.stops[chosen])
-    columns = aggregate_columns(frame, [a for _, a in query.aggregates], some, query.min_count)
+    columns = aggregate_columns(frame, [a for _, a in query.aggregates], some)
     return null_where_unseen(columns, taken.unseen, some.fronts, some.stops)
 
 
@@ -111,7 +111,7 @@ def _over_middle(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: 
     frame = taken.frame
     middle = middle_of(query, taken, reach, frame.key_table(), frame.run_starts)
     fronts, stops = _fronts_and_stops(over, taken, chosen, middle.held)
-    return middle.results(frame.keys[chosen], fronts, stops, query.min_count)
+    return middle.results(frame.keys[chosen], fronts, stops)
 
 
 def _fronts_and_stops(over: Rolling, taken: Taken, chosen: Ints, held: Ints) -> tuple[Ints, Ints]:

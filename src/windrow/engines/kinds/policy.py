@@ -68,7 +68,7 @@ def policy_results(
     keys, stops = frame.keys[places], places + 1
     fronts = stops - (sizes if middle is None else middle.rows_beside(sizes, keys, stops))
     columns = [
-        _lowered(frame, aggregate, [p[k] for p in partials], fronts, stops, query.min_count, beside)
+        _lowered(frame, aggregate, [p[k] for p in partials], fronts, stops, beside)
         for k, (_, aggregate) in enumerate(query.aggregates)
         for beside in [None if middle is None else middle.counts(k, keys)]
     ]
@@ -178,22 +178,19 @@ def _inputs(k: int, row: Any) -> Any:
 
 
 def lowered(
-    monoid: Monoid,
+    aggregate: Aggregate,
     kind: Any,
     partials: list[Any],
     counts: tuple[Ints, Ints],
-    min_count: int,
     describe: Callable[[int], str],
 ) -> Any:
     """The result column of partials, of this type (null: results show it); ``counts``: how many values and
     nulls each of them holds; ``describe`` names the row of each."""
-    results: list[Any] = []
+    monoid, results = aggregate.monoid, list[Any]()
     with naming_row(describe), calling(monoid) as loop:
         for loop.place, (partial, count) in enumerate(zip(partials, counts[0].tolist(), strict=True)):
             results.append(monoid.lower(partial) if count else None)
-    return plain_column(
-        monoid, kind, results, counts, min_count, lambda place: f"the window up to {describe(place)}"
-    )
+    return plain_column(aggregate, kind, results, counts, lambda place: f"the window up to {describe(place)}")
 
 
 def _rows(frame: Frame, aggregate: Aggregate) -> list[tuple[Any, ...]]:
@@ -208,14 +205,12 @@ def _lowered(
     partials: list[Any],
     fronts: Ints,
     stops: Ints,
-    min_count: int,
     beside: tuple[Ints, Ints] | None,
 ) -> Any:
     """``beside``: how many values and nulls each window holds that are not in the frame."""
-    monoid = aggregate.monoid
     ranges = RowRanges(fronts, stops)
     if not aggregate.inputs:
-        return count_column(ranges if beside is None else RowRanges(fronts - beside[0], stops), min_count)
+        return count_column(aggregate, ranges if beside is None else RowRanges(fronts - beside[0], stops))
     skipped, absent = skipped_rows(frame, aggregate), absent_rows(frame, aggregate)
     counts = value_counts(frame, skipped, ranges, absent)
     if beside is not None:
@@ -225,4 +220,4 @@ def _lowered(
         return frame.describe(int(stops[place]) - 1)
 
     kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.inputs])
-    return lowered(monoid, kind, partials, counts, min_count, describe)
+    return lowered(aggregate, kind, partials, counts, describe)

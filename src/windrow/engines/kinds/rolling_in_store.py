@@ -155,21 +155,20 @@ class StoredFold:
         return [self._column(frame, k, found, rows) for k in range(self._count)]
 
     def _column(self, frame: Frame, k: int, found: _Found, rows: Ints) -> Any:
-        aggregate, min_count = self._aggregates[k], self._query.min_count
+        aggregate = self._aggregates[k]
         if not aggregate.inputs:
-            return count_column(RowRanges(np.zeros(len(rows), np.int64), rows), min_count)
+            return count_column(aggregate, RowRanges(np.zeros(len(rows), np.int64), rows))
         kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.inputs])
         values = np.array(found.values[k], np.int64)
         nulls = rows - values - np.array(found.absent.get(k, 0), np.int64)
         if _goes_in_as_number(aggregate.monoid, kind):
             column = _moments(found.results[k], kind)
-            return with_nulls(aggregate.monoid, column, values, nulls, min_count)
+            return with_nulls(aggregate, column, values, nulls)
         return plain_column(
-            aggregate.monoid,
+            aggregate,
             kind,
             found.results[k],
             (values, nulls),
-            min_count,
             lambda place: f"the window up to {frame.describe(place)}",
         )
 

@@ -52,7 +52,7 @@ class Decided:
         if self.columns is not None:
             return self.columns
         over = RowRanges(self.ranges.fronts, self.ranges.stops, self.ranges.disjoint)
-        return aggregate_columns(frame, [a for _, a in query.aggregates], over, query.min_count)
+        return aggregate_columns(frame, [a for _, a in query.aggregates], over)
 
 
 class Strategy(ABC, Generic[W]):

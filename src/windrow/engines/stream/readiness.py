@@ -127,4 +127,4 @@ def _rehearse(part: TimePart, few: HeldSlices) -> None:
     scratch.late_pairs(batch, end)
     many = np.zeros(SMALL + 1, np.int64)
     for shape in part.kinds.shapes:
-        few.results(many, many + 1, shape, part.query.min_count)
+        few.results(many, many + 1, shape)

@@ -50,7 +50,7 @@ def described(query: Spec) -> dict[str, Any]:
             **({} if query.asof_over is None else {"asof": query.asof_over.arguments}),
         },
         "windows": {name: repr(window) for name, window in query.windows},
-        "aggregates": {name: _told(aggregate) for name, aggregate in query.aggregates},
+        "aggregates": {name: _told(query, aggregate) for name, aggregate in query.aggregates},
     }
 
 
@@ -65,9 +65,10 @@ def _rolling(query: Spec) -> str:
     return repr(over) + (" in a store" if over is not None and over.store is not None else "")
 
 
-def _told(aggregate: Aggregate) -> str:
+def _told(query: Spec, aggregate: Aggregate) -> str:
     monoid = aggregate.monoid
     rules = f", nulls={monoid.nulls}" if monoid.nulls != "skip" else ""
+    rules += f", min_count={aggregate.least}" if aggregate.least != query.min_count else ""
     return aggregate.identity_text + rules + (f", nan={monoid.nan}" if monoid.nan != "propagate" else "")
 
 

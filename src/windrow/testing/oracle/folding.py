@@ -57,7 +57,7 @@ def fold(query: Spec, rows: list[Row]) -> dict[str, Any]:
     >>> fold(query, [Row(1, 0, {"v": 4}), Row(2, 1, {"v": None})])
     {'top': 4, 'n': 2}
     """
-    return {name: _lowered(aggregate, rows, query.min_count) for name, aggregate in query.aggregates}
+    return {name: _lowered(aggregate, rows) for name, aggregate in query.aggregates}
 
 
 def raised_by(query: Spec, values: dict[str, Any]) -> tuple[str, str] | None:
@@ -99,14 +99,14 @@ def policy_frames(query: Spec, policy: Policy, rows: list[Row]) -> Iterator[Fram
         held = frame.rows
 
 
-def _lowered(aggregate: Aggregate, rows: list[Row], min_count: int) -> Any:
+def _lowered(aggregate: Aggregate, rows: list[Row]) -> Any:
     """The result over rows in order: lifted, folded from the left, lowered."""
     monoid = aggregate.monoid
     inputs = [_inputs(aggregate, row) for row in _present(aggregate, rows)]
     if monoid.nulls == "propagate" and any(value is None for values in inputs for value in values):
         return None
     counted = [values for values in inputs if not monoid.skips(values)]
-    if len(counted) < min_count:
+    if len(counted) < aggregate.least:
         return None
     if not counted:
         return monoid.empty_result()

@@ -90,7 +90,7 @@ def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: p
 def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: list[str]) -> str:
     """What the aggregate makes of its partial; null where too few values are. ``edges``: the columns before
     the results, for messages; ``is_long``: sums come in two halves."""
-    min_count = query.min_count
+    min_count = aggregate.least
     if not aggregate.inputs:
         return f"IF(`rows` >= {min_count}, `rows`, NULL)" if min_count else "`rows`"
     monoid = aggregate.monoid

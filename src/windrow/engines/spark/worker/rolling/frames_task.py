@@ -224,7 +224,7 @@ class FrameTask:
         columns = [pa.nulls(len(chosen), kind) for kind in kinds]
         if len(points):
             aggregates = [aggregate for _, aggregate in self._query.aggregates]
-            found = aggregate_sizes(frame, aggregates, sizes, self._query.min_count)
+            found = aggregate_sizes(frame, aggregates, sizes)
             columns = [column.take(places) for column in found]
         for name, column, kind in zip(self._query.result_names, columns, kinds, strict=True):
             out = out.append_column(name, conformed(column, kind))

@@ -58,13 +58,12 @@ class PolicyCarry:
     def _lowered(
         self, k: int, aggregate: Aggregate, rows: SortedRows, batch: Batch, partials: list[Any]
     ) -> Any:
-        monoid, min_count = aggregate.monoid, self._query.min_count
         if not aggregate.inputs:
-            return count_column(RowRanges(batch.fronts, batch.stops), min_count)
+            return count_column(aggregate, RowRanges(batch.fronts, batch.stops))
         arrays = passing_arrays(aggregate, functools.partial(column_of, rows.table))
         counts = self._counts[k].push(rows.table, arrays, batch)
         kind = type_over(aggregate, [array.type for array in arrays])
-        return conformed(lowered(monoid, kind, partials, counts, min_count, batch.describe), self._kinds[k])
+        return conformed(lowered(aggregate, kind, partials, counts, batch.describe), self._kinds[k])
 
 
 def _inputs(rows: SortedRows, aggregate: Aggregate) -> list[tuple[Any, ...]]:

@@ -146,7 +146,6 @@ class _Result:
 
     def __init__(self, aggregate: Aggregate, query: Spec, schema: pa.Schema) -> None:
         self._aggregate = aggregate
-        self._min_count = query.min_count
         self._counts = ValueCounts(aggregate)
         kinds = [plain_type(schema.field(name).type) for name in aggregate.inputs]
         counts = not aggregate.inputs or query.rolling_over is None or query.rolling_over.policy is not None
@@ -154,9 +153,7 @@ class _Result:
 
     def push(self, table: pa.Table, batch: Batch) -> Any:
         if self._carry is None:
-            return count_column(RowRanges(batch.fronts, batch.stops), self._min_count)
+            return count_column(self._aggregate, RowRanges(batch.fronts, batch.stops))
         arrays = passing_arrays(self._aggregate, functools.partial(column_of, table))
         values, nulls = self._counts.push(table, arrays, batch)
-        return with_nulls(
-            self._aggregate.monoid, self._carry.push(arrays, batch), values, nulls, self._min_count
-        )
+        return with_nulls(self._aggregate, self._carry.push(arrays, batch), values, nulls)

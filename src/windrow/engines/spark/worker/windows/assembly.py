@@ -109,7 +109,7 @@ class Assembly:
     def _table(self, held: KeyedSlices, name: str, ranges: Ranges) -> pa.Table:
         shape: Any = "disjoint" if ranges.disjoint else "sliding"
         with self._naming_rows(held):
-            results = held.slices.results(ranges.fronts, ranges.stops, shape, self._query.min_count)
+            results = held.slices.results(ranges.fronts, ranges.stops, shape)
         columns: dict[str, Any] = {
             key: canonical_array(plain_array(held.keys.column(key).take(pa.array(ranges.keys))))
             for key in self._query.by

@@ -47,7 +47,5 @@ class LimitedSessions:
             self._rows = [table.slice(begin)]
             ranges = ranges.take(slice(0, -1))
         over = RowRanges(ranges.fronts, ranges.stops, disjoint=True)
-        columns = aggregate_columns(
-            frame, [a for _, a in self._query.aggregates], over, self._query.min_count
-        )
+        columns = aggregate_columns(frame, [a for _, a in self._query.aggregates], over)
         return result_table(self._query, frame, self._name, ranges, columns) if len(ranges) else None
