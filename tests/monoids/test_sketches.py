@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import windrow as wr
 from support.budget import examples
 from support.monoid_folds import fold, grouped_fold, result
 from windrow.compile.native import jit_for
 from windrow.monoids.hashing import encode, encode_array
 from windrow.monoids.laws import check
 from windrow.monoids.sketches import (
+    EXACT,
     approx_distinct,
     bloom,
     bloom_contains,
     count_min,
     count_min_estimate,
-    row_bytes,
 )
 
 SMALL = [bloom(bits=128, hashes=3), approx_distinct(precision=4), count_min(width=10, depth=3)]
@@ -34,33 +35,18 @@ WIDE = [
     count_min,
     *SMALL,
 ]
-MERGE = {
-    "bloom": lambda a, b: a | b,
-    "approx_distinct": lambda a, b: max(a, b),
-    "count_min": lambda a, b: a + b,
-}
 values = st.one_of(st.integers(), st.floats(), st.text(max_size=4), st.binary(max_size=4), st.booleans())
 
 
 @functools.cache
 def native_fill(monoid):
-    """A loop that lifts codes into a row; the scratch row is cleared only where a lift may have set it."""
+    """A loop that lifts codes into a row."""
     lift_into = jit_for(checked=False)(monoid.wide.lift_into)
-    merge = numba.njit(MERGE[monoid.name])
-    precision = monoid.parameters.get("precision", 0)
-    register_shift = np.uint64(64 - precision) if precision else np.uint64(0)
 
     @numba.njit
-    def fill(codes, row, scratch):
+    def fill(codes, row):
         for code in codes:
-            lift_into(scratch, code)
-            if precision:
-                set_by_lift = np.array([np.int64(code >> register_shift)])
-            else:
-                set_by_lift = np.flatnonzero(scratch)
-            for k in set_by_lift:
-                row[k] = merge(row[k], scratch[k])
-                scratch[k] = 0
+            lift_into(row, code)
 
     return fill
 
@@ -68,7 +54,7 @@ def native_fill(monoid):
 def sketch_of(monoid, codes, row=None):
     """The row of many codes, by the native functions."""
     row = np.zeros(monoid.wide.width, monoid.wide.dtype) if row is None else row
-    native_fill(monoid)(codes, row, np.zeros_like(row))
+    native_fill(monoid)(codes, row)
     return row
 
 
@@ -103,7 +89,7 @@ def test_native_and_plain_forms_give_the_same_bits(monoid):
 
 
 @pytest.mark.parametrize("monoid", WIDE, ids=repr)
-@pytest.mark.parametrize("jit", [numba.njit, lambda function: function], ids=["native", "plain"])
+@pytest.mark.parametrize("jit", [jit_for(checked=False), lambda function: function], ids=["native", "plain"])
 def test_combine_into_may_write_over_its_arguments(monoid, jit):
     a, b = fold(monoid, [1, 2, 3]), fold(monoid, [3, 4])
     expected = monoid.combine(a, b)
@@ -139,7 +125,7 @@ def test_results_of_empty_windows():
 @given(st.lists(values, min_size=1, max_size=50))
 def test_bloom_has_no_false_negatives(rows):
     answer = result(bloom(bits=256, hashes=3), rows)
-    assert all(bloom_contains(answer, row, hashes=3) for row in rows)
+    assert all(bloom_contains(answer, row) for row in rows)
 
 
 @pytest.mark.parametrize(("bits", "hashes"), [(16384, 4), (16384, 1), (64 * 157, 7), (1024, 4)])
@@ -179,9 +165,57 @@ def test_approx_distinct_has_the_stated_error_at_every_cardinality(precision):
         assert abs(np.mean(errors)) <= stated * 4 / math.sqrt(rounds), count
 
 
-def test_approx_distinct_counts_few_values_exactly():
-    for count in range(1, 6):
-        assert result(approx_distinct, [f"user {k % count}" for k in range(20)]) == count
+@pytest.mark.parametrize("precision", [4, 12])
+@given(st.integers(1, 60), st.integers(0, 2**40), st.integers(0, 2**32))
+def test_approx_distinct_counts_few_values_exactly(precision, count, start, seed):
+    monoid = approx_distinct(precision=precision)
+    rows = [start + k % count for k in range(2 * count)]
+    rows = rows + rows[::-1]
+    found = monoid.lower(grouped_fold(monoid, rows, seed))
+    assert found == count if count <= EXACT else found > EXACT
+    assert found == lowered_natively(monoid, encode_array(np.array(rows)))
+
+
+def lowered_natively(monoid, codes):
+    return jit_for(checked=False, allocates=True)(monoid.lower)(sketch_of(monoid, codes))
+
+
+def test_three_values_are_never_counted_as_two():
+    for start in range(0, 200_000, 3):
+        codes = encode_array(np.arange(start, start + 3))
+        assert lowered_natively(approx_distinct, codes) == 3
+
+
+def test_bytes_of_sketches_carry_their_parameters():
+    filters, counts = bloom(bits=1024, hashes=3), count_min(width=100, depth=7)
+    seen, often = result(filters, range(50)), result(count_min(width=100, depth=7), [1] * 500 + [2])
+    assert all(bloom_contains(seen, k) for k in range(50))
+    assert not all(bloom_contains(seen, k) for k in range(50, 100))
+    assert (count_min_estimate(often, 1), count_min_estimate(often, 2)) == (500, 1)
+    for monoid, found in ((filters, seen), (counts, often)):
+        assert wr.swag.DABALite(monoid).roll(np.arange(3), size=3)[0][:16] == found[:16]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (b"", "0 bytes that are not a result of bloom but other bytes"),
+        (
+            b"x" * 2048,
+            "2048 bytes that are not a result of bloom but other bytes: give a value of the result",
+        ),
+        (result(bloom, [1])[:-1], "2063 bytes"),
+        (result(count_min, [1]), "not a result of bloom but those of count_min"),
+    ],
+)
+def test_bytes_that_are_no_filter_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        bloom_contains(given, 1)
+
+
+def test_bytes_that_are_no_counters_are_refused():
+    with pytest.raises(ValueError, match="not a result of count_min but those of bloom"):
+        count_min_estimate(result(bloom, [1]), 1)
 
 
 def test_approx_distinct_of_floats_and_text():
@@ -199,9 +233,10 @@ def test_native_estimates_are_bit_exact(monoid):
     for start in range(0, 3000, 100):
         assert lower(row) == monoid.lower(row)
         sketch_of(monoid, encode_array(np.arange(start, start + 100)), row)
-    row[:] = 64 - int(math.log2(monoid.wide.width)) + 1  # saturated: nothing is left to estimate from
+    registers = row[: 1 << monoid.parameters["precision"]]
+    registers[:] = 64 - monoid.parameters["precision"] + 1  # saturated: nothing is left to estimate from
     assert lower(row) == monoid.lower(row) == 2**63 - 1
-    row[:] = 40
+    registers[:] = 40
     assert lower(row) == monoid.lower(row) > 2**40
 
 
@@ -215,10 +250,10 @@ def test_count_min_is_never_too_low_and_rarely_too_high(width, depth):
     too_high = asked = 0
     for k in range(10):
         rows = random.zipf(1.2, 20_000) % 10**6 + k * 10**7
-        answer = row_bytes(sketch_of(monoid, encode_array(rows)))
+        answer = monoid.lower(sketch_of(monoid, encode_array(rows)))
         truth = dict(zip(*np.unique(rows, return_counts=True), strict=True))
         for value in random.choice(list(truth), 100):
-            excess = count_min_estimate(answer, int(value), depth=depth) - truth[value]
+            excess = count_min_estimate(answer, int(value)) - truth[value]
             assert excess >= 0
             too_high += excess > math.e / width * len(rows)
             asked += 1
@@ -254,7 +289,7 @@ def test_wrong_parameters_are_named(make, message):
 
 def test_parameters_can_be_given_with_columns():
     assert repr(bloom("user", bits=1024)) == "bloom('user', bits=1024, hashes=4)"
-    assert approx_distinct("user", 10).monoid.wide.width == 1024
+    assert approx_distinct("user", 10).monoid.wide.width == 1024 + 8 * (EXACT + 1)
     assert approx_distinct(10).parameters == {"precision": 10}
 
 

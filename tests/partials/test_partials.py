@@ -52,7 +52,7 @@ def expected(table: pa.Table, aggregate: Any, first: int, last: int) -> Any:
 
 def results(partials: Partials, ranges: list[tuple[int, int]], shape: Any) -> list[dict[str, Any]]:
     fronts, stops = (np.array([each[k] for each in ranges]) for k in (0, 1))
-    return shown(partials.results(fronts, stops, shape, 0)[0].to_pylist())
+    return shown(partials.results(fronts, stops, shape)[0].to_pylist())
 
 
 def drawn_rows(case: Case, data: st.DataObject) -> list[Any]:

@@ -76,8 +76,8 @@ def layout_of(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], jit: Any) -> La
         names = names or tuple(f"f{k}" for k in range(len(result)))
         return Layout(partial, is_tuple, result, result_is_tuple, names, may_be_null)
     try:
-        lift = monoid.native_lift or monoid.lift
-        key = fingerprint(lift, monoid.combine, monoid.lower, identity, [d.str for d in dtypes])
+        lift, combine = monoid.native_lift or monoid.lift, monoid.native_combine or monoid.combine
+        key = fingerprint(lift, combine, monoid.lower, identity, [d.str for d in dtypes])
     except Unfingerprintable:
         return _infer(monoid, dtypes, identity, jit)
     noted = recall(key, "layout")
@@ -109,7 +109,10 @@ def _infer(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], identity: Any, jit
     partial = _wider(partial, _numbers(_returned(lift, inputs, jit, "lift"), "lift"))
     for _ in range(_ROUNDS):
         argument = _numba_type(partial)
-        combined = _numbers(_returned(monoid.combine, (argument, argument), jit, "combine"), "combine")
+        combined = _numbers(
+            _returned(monoid.native_combine or monoid.combine, (argument, argument), jit, "combine"),
+            "combine",
+        )
         wider = _wider(partial, combined)
         if wider == partial:
             break

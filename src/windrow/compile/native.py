@@ -170,7 +170,7 @@ def _compile(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...]) -> NativeMonoid:
         identity=layout.partial_value(native_identity(monoid, dtypes)),
         jit=jit,
         lift=jit(monoid.native_lift or monoid.lift),
-        combine=jit(monoid.combine),
+        combine=jit(monoid.native_combine or monoid.combine),
         lower=jit(monoid.lower),
         inverse=jit(monoid.inverse) if monoid.inverse else None,
     )

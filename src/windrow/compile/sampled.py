@@ -40,7 +40,10 @@ def sampled_types(
 
 def _sampled(monoid: Monoid, dtypes: tuple[np.dtype[Any], ...], identity: Any) -> Any:
     lift = interpreted_helper(monoid.native_lift or monoid.lift)
-    combine, lower = interpreted_helper(monoid.combine), interpreted_helper(monoid.lower)
+    combine, lower = (
+        interpreted_helper(monoid.native_combine or monoid.combine),
+        interpreted_helper(monoid.lower),
+    )
     columns = [_SAMPLES[d.kind][:: 1 if k % 2 == 0 else -1] for k, d in enumerate(dtypes)]
     rows = list(zip(*columns, strict=True))
     partials = [identity, *[lift(*row) for row in rows]]

@@ -19,8 +19,9 @@ from windrow.engines.result_tables import with_results
 from windrow.names import check_columns
 from windrow.partials.aggregate import aggregate_sizes
 from windrow.partials.ranges import RowRanges
+from windrow.partials.result_types import check_inputs
 from windrow.result_names import check_label_names
-from windrow.rows.columns import check_flags, require_columns
+from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.points import Points, fractions_of, read_points
 from windrow.rows.tables import read_table
@@ -43,7 +44,7 @@ def with_seen(
 ) -> pa.Table:
     """The labels with what each sees of the events."""
     require_columns(events, [c for _, a in query.aggregates for c in a.reads])
-    check_flags(query, events.schema)
+    check_inputs(query, events.schema)
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")
     check_label_names(query, labels.column_names)
     frame = build_frame(query, events)

@@ -20,8 +20,9 @@ from windrow.engines.result_tables import result_table, with_results
 from windrow.partials.aggregate import aggregate_columns, aggregate_sizes
 from windrow.partials.raising import RaisingRows, raising_rows
 from windrow.partials.rejected import rejected_table
+from windrow.partials.result_types import check_inputs
 from windrow.result_names import check_table_names
-from windrow.rows.columns import check_flags, require_columns
+from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.tables import read_table
 from windrow.rows.times import check_time_kind, concat_results
@@ -35,7 +36,7 @@ def run(query: Spec, data: Any) -> Any:
     """Evaluate a query on a finite table; the result is the kind of table that came in."""
     table, back = read_table(data)
     require_columns(table, [c for _, a in query.aggregates for c in a.reads])
-    check_flags(query, table.schema)
+    check_inputs(query, table.schema)
     check_table_names(query, table.column_names, endless=False)
     raising = _raising(query, table)
     frame = build_frame(query, table, rejected=None if raising is None else ~raising.others(table.num_rows))

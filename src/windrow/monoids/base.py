@@ -93,6 +93,8 @@ class Monoid:
     only_moments: bool = False
     #: lift of the native form, where lift itself knows Python's moments; None: lift
     native_lift: Callable[..., Any] | None = None
+    #: combine of the native form, where combine itself checks what a user's function returns; None: combine
+    native_combine: Callable[[Any, Any], Any] | None = None
     #: kinds of input (numpy's letters) for which a native form may be tried; empty: never
     compiles_for: str = "biuf"
     #: partials add integers up, so that a native form must prove that 64 bits suffice

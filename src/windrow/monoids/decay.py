@@ -4,7 +4,7 @@ A row that is ``half_life`` older than the newest row of the window counts half,
 quarter. The partial keeps the time it is relative to; a combine moves both sides to the newer of their times.
 That is commutative, since times, not positions, decide, and rows out of order do no harm.
 
-Times are numbers in the unit of ``half_life``; where that is a timedelta, they are datetimes or integer
+Times are numbers in the unit of ``half_life``; where that is a duration, they are moments, or integer
 microseconds. NaN in either input makes the result NaN. Infinities stay infinite however old they are.
 
 Cost: two powers a combine, compiled for numbers. Error: a few roundings of each row's weight.
@@ -22,11 +22,11 @@ exp_decay('price', 'seconds', half_life=60, mean=True)
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from windrow.monoids.base import Monoid
-from windrow.monoids.clock import microseconds, microseconds_since_epoch
+from windrow.monoids.clock import is_moment, microseconds_in, ticks
 from windrow.monoids.required import without
 
 __all__ = ["exp_decay"]
@@ -36,13 +36,19 @@ Decayed = tuple[bool, Any, float, float]
 
 
 def _lift(value: Any, time: Any) -> Decayed:
-    return True, time, value * 1.0, 1.0
+    return True, time, float(value), 1.0
+
+
+def _lift_number(value: Any, time: Any) -> Decayed:
+    if is_moment(time):
+        raise TypeError(
+            "the times are moments and half_life= is a number: give a duration, as in half_life='10d'"
+        )
+    return _lift(value, time)
 
 
 def _lift_moment(value: Any, time: Any) -> Decayed:
-    if isinstance(time, datetime):
-        time = microseconds_since_epoch(time)
-    return True, time, value * 1.0, 1.0
+    return _lift(value, ticks(time))
 
 
 def _sum(a: Decayed) -> float:
@@ -54,11 +60,12 @@ def _mean(a: Decayed) -> float:
 
 
 def _make_exp_decay(half_life: Any, mean: bool = False) -> Monoid:
-    is_duration = isinstance(half_life, timedelta)
-    length = microseconds(half_life) if is_duration else half_life
+    is_duration = isinstance(half_life, (timedelta, str))
+    length = microseconds_in(half_life, "half_life") if is_duration else half_life
     if isinstance(length, bool) or not isinstance(length, (int, float)) or not 0 < length < float("inf"):
         raise ValueError(
-            f"half_life={half_life!r}: give a positive number in the unit of the times, or a timedelta"
+            f"half_life={half_life!r}: give a duration, as in half_life='10d', or a positive number in the "
+            f"unit of the times"
         )
 
     def combine(a: Decayed, b: Decayed) -> Decayed:
@@ -76,14 +83,15 @@ def _make_exp_decay(half_life: Any, mean: bool = False) -> Monoid:
 
     return Monoid(
         name="exp_decay",
-        lift=_lift_moment if is_duration else _lift,
+        lift=_lift_moment if is_duration else _lift_number,
+        native_lift=_lift,
+        moments=(1,) if is_duration else (),
         combine=combine,
         lower=_mean if mean else _sum,
         identity=(False, 0, 0.0, 0.0),
         commutative=True,
         arity=(2, 2),
         result_type="float64",
-        compiles_for="" if is_duration else "biuf",
         make=_make_exp_decay,
         parameters={"half_life": half_life, "mean": mean},
         inputs=_INPUTS,
@@ -94,9 +102,9 @@ def _make_exp_decay(half_life: Any, mean: bool = False) -> Monoid:
 _DOC = """The sum of a column, or with ``mean=True`` its mean, in which old rows count less and less.
 
     A row that is ``half_life`` older than the newest row of the window counts half, one of twice that age a
-    quarter. The second column has the times: numbers in the unit of ``half_life``; with a ``timedelta`` also
-    timestamps. Rows with a null in either column are skipped, and without a row the result is null. NaN in
-    either makes it NaN while it is in the window.
+    quarter. The second column has the times: numbers in the unit of ``half_life``; where that is a duration,
+    as in ``half_life="10d"``, timestamps. Rows with a null in either column are skipped, and without a row
+    the result is null. NaN in either makes it NaN while it is in the window.
 
     >>> import pyarrow as pa, windrow as wr
     >>> load = pa.table({"t": [0, 10], "load": [8.0, 1.0]})
@@ -105,7 +113,10 @@ _DOC = """The sum of a column, or with ``mean=True`` its mean, in which old rows
     [5.0]
     """
 _INPUTS = ("value", "time")
-_REMEDY = "exp_decay needs a half_life in the unit of the times: exp_decay('value', 'time', half_life=60)"
+_REMEDY = (
+    "exp_decay needs a half_life, a duration or a number in the unit of the times: "
+    "exp_decay('value', 'time', half_life='10d')"
+)
 
 exp_decay = without(
     "half_life",

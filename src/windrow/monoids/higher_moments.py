@@ -95,7 +95,7 @@ def _population_kurtosis(a: FourMoments) -> float:
 
 
 def _biased_skew(a: ThreeMoments) -> float | None:
-    return None if a[3] == 0.0 else _population_skew(a)
+    return None if a[0] < 2 or a[3] == 0.0 else _population_skew(a)
 
 
 def _sample_skew(a: ThreeMoments) -> float | None:
@@ -106,7 +106,7 @@ def _sample_skew(a: ThreeMoments) -> float | None:
 
 
 def _biased_kurtosis(a: FourMoments) -> float | None:
-    return None if a[3] == 0.0 else _population_kurtosis(a)
+    return None if a[0] < 2 or a[3] == 0.0 else _population_kurtosis(a)
 
 
 def _sample_kurtosis(a: FourMoments) -> float | None:

@@ -61,10 +61,14 @@ def monoid(
         if function is not None and not callable(function):
             raise TypeError(f"{what} must be a function; got {function!r}")
     low, high = _arity(lift)
+    name = name or _name_of(combine, lift)
+    _check_takes(name, "combine", combine, "two partials, the older first, as in lambda a, b: a + b", 2)
+    _check_takes(name, "lower", lower or itself, "one partial, as in lambda a: a", 1)
     return Monoid(
-        name=name or _name_of(combine, lift),
+        name=name,
         lift=lift,
-        combine=combine,
+        combine=_returning(combine, name),
+        native_combine=combine,
         lower=lower if lower is not None else itself,
         identity=identity,
         inverse=_as_subtraction(inverse, combine),
@@ -78,6 +82,33 @@ def monoid(
         decimal_gain=(_MOST_DIGITS, 0),
         builtin=False,
     )
+
+
+def _check_takes(name: str, what: str, function: Callable[..., Any], needed: str, count: int) -> None:
+    """Refuse a function that cannot be called with so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise TypeError(f"{what} of {name!r} takes {signature}: it must take {needed}") from None
+
+
+def _returning(combine: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
+    """The same function, but None for two partials is an error: a function gives it that does not return."""
+
+    def combined(a: Any, b: Any) -> Any:
+        found = combine(a, b)
+        if found is None and a is not None and b is not None:
+            raise TypeError(
+                f"combine of {name!r} returned None for {a!r} and {b!r}: return the partial of both, and "
+                f"change neither of them"
+            )
+        return found
+
+    return combined
 
 
 def _name_of(*functions: Callable[..., Any]) -> str:

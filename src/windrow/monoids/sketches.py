@@ -3,7 +3,10 @@
 A partial is one row of numbers (``WideState``), its identity a row of zeros. Merging is elementwise (or, max,
 plus), hence exactly associative and commutative: the same rows give the same sketch in any order and on any
 machine. Values are told apart by their stable 64-bit code (:mod:`windrow.monoids.hashing`); NaN is one value,
-nulls are skipped.
+nulls are skipped. Behind its registers a row of ``approx_distinct`` has the codes of the values, sorted,
+while these are ``EXACT`` at most, and their number: so few are counted and not estimated.
+
+The bytes of a result begin with a mark of the sketch and its parameters, so that it is read with these.
 
 Positions in a row come from the two halves of the code by enhanced double hashing: nothing overflows 64 bits,
 so the plain and the compiled form of ``lift_into`` are the same source and give the same bits.
@@ -13,7 +16,7 @@ Cost: one pass over the row a combine (16,384 bits: 256 words; precision 12: 4 K
 | | error that is stated and tested |
 |---|---|
 | ``bloom(bits, hashes)`` | false positives (1 - exp(-hashes n / bits)) ** hashes for n distinct values |
-| ``approx_distinct(precision)`` | standard error 1.04 / sqrt(2 ** precision), 1.6 % for 12 |
+| ``approx_distinct(precision)`` | none up to 32 values, then 1.04 / sqrt(2 ** precision), 1.6 % for 12 |
 | ``count_min(width, depth)`` | too high by more than e / width of all rows with probability exp(-depth) |
 
 A bloom filter has no false negatives, and a count_min estimate is never too low.
@@ -31,6 +34,7 @@ cardinality estimation algorithms for HyperLogLog sketches (2017); Cormode and M
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +45,7 @@ from windrow.monoids.base import Monoid, WideState
 from windrow.monoids.hashing import encode
 
 __all__ = [
+    "EXACT",
     "approx_distinct",
     "bloom",
     "bloom_contains",
@@ -51,7 +56,11 @@ __all__ = [
     "next_probe",
     "register_and_rank",
     "row_bytes",
+    "sketch_header",
 ]
+
+#: distinct values up to which ``approx_distinct`` is exact
+EXACT = 32
 
 Row = npt.NDArray[Any]
 
@@ -62,8 +71,56 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
+#: what the bytes of a sketch begin with: its mark, then two parameters
+_HEADER = struct.Struct("<4sIQ")
+
+
+def sketch_header(monoid: Monoid) -> bytes:
+    """The bytes before the row in a result: which sketch it is, and with which parameters.
+
+    >>> sketch_header(bloom(bits=128, hashes=3)).hex(" ", 4)
+    '77724231 03000000 80000000 00000000'
+    """
+    size, count = monoid.parameters.values()
+    return _header(monoid.name, size, count)
+
+
+def _header(name: str, size: int, count: int) -> bytes:
+    return _HEADER.pack(_MARKS[name], count, size)
+
+
+def _whole(name: str, size: int, count: int) -> dict[str, Any]:
+    """How a sketch is declared that is itself the result."""
+    header = _header(name, size, count)
+
+    def lower(row: Row) -> bytes:
+        return header + row_bytes(row)
+
+    return {"lower": lower, "result_type": "binary"}
+
+
+_MARKS = {"bloom": b"wrB1", "count_min": b"wrC1"}
+
+
+def _read(name: str, make: Callable[[int, int], Monoid], result: bytes) -> tuple[Monoid, Row]:
+    """The sketch that a result is of, and its row."""
+    mark, count, size = _HEADER.unpack_from(result) if len(result) >= _HEADER.size else (b"", 0, 0)
+    if mark == _MARKS[name]:
+        monoid = make(size, count)
+        assert monoid.wide is not None
+        kind = np.dtype(monoid.wide.dtype).newbyteorder("<")
+        if len(result) == _HEADER.size + monoid.wide.width * kind.itemsize:
+            return monoid, np.frombuffer(result, kind, offset=_HEADER.size)
+    found = next((other for other, known in _MARKS.items() if known == mark and other != name), None)
+    what = "other bytes" if found is None else f"those of {found}"
+    raise ValueError(
+        f"{len(result)} bytes that are not a result of {name} but {what}: give a value of the result column "
+        f"of wr.{name}, whole and unchanged"
+    )
+
+
 def row_bytes(row: Row) -> bytes:
-    """A row as bytes, the lowest first on every machine: the result of bloom and count_min.
+    """A row as bytes, the lowest first on every machine.
 
     >>> import numpy as np
     >>> row_bytes(np.array([1, 2], dtype="u8")).hex()
@@ -91,11 +148,11 @@ def _wide(
     identity = np.zeros(width, dtype)
     identity.flags.writeable = False
     wide = WideState(dtype=dtype, width=width, lift_into=lift_into, combine_into=combine_into, encode=encode)
-    shared: dict[str, Any] = {"lower": row_bytes, "commutative": True, "compiles_for": "biuf", "wide": wide}
+    shared: dict[str, Any] = {"commutative": True, "compiles_for": "biuf", "wide": wide}
     return Monoid(name=name, lift=lift, combine=combine, identity=identity, **(shared | rest))
 
 
-def _whole(what: str, value: Any, least: int, most: int) -> None:
+def _check_whole(what: str, value: Any, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{what}={value!r}: give a whole number from {least} to {most}")
 
@@ -123,8 +180,8 @@ def _or(a: Row, b: Row) -> Row:
 
 
 def _make_bloom(bits: int = 16384, hashes: int = 4) -> Monoid:
-    _whole("bits", bits, 64, 2**32)
-    _whole("hashes", hashes, 1, 32)
+    _check_whole("bits", bits, 64, 2**32)
+    _check_whole("hashes", hashes, 1, 32)
     if bits % 64:
         raise ValueError(f"bits={bits}: give a multiple of 64, such as {bits + -bits % 64}")
     modulus = np.uint64(bits)
@@ -144,8 +201,8 @@ def _make_bloom(bits: int = 16384, hashes: int = 4) -> Monoid:
         _or_into,
         _or,
         idempotent=True,
-        result_type="binary",
         keeps="bits",
+        **_whole("bloom", bits, hashes),
         make=_make_bloom,
         parameters={"bits": bits, "hashes": hashes},
         doc="""A Bloom filter of the values of a column, as bytes.
@@ -167,10 +224,10 @@ def _make_bloom(bits: int = 16384, hashes: int = 4) -> Monoid:
 bloom = _make_bloom()
 
 
-def bloom_contains(result: bytes | None, value: Any, hashes: int = 4) -> bool:
+def bloom_contains(result: bytes | None, value: Any) -> bool:
     """Whether a value may be among those that a bloom result was made of; False is certain.
 
-    ``hashes`` must be that of the aggregate. A null result (no rows) contains nothing.
+    The parameters of the sketch are in the bytes. A null result (no rows) contains nothing.
 
     >>> import windrow as wr
     >>> window = wr.swag.DABA(wr.bloom)
@@ -181,20 +238,88 @@ def bloom_contains(result: bytes | None, value: Any, hashes: int = 4) -> bool:
     """
     if result is None:
         return False
-    asked = _make_bloom(bits=len(result) * 8, hashes=hashes).lift(value)
-    return not np.any(asked & ~np.frombuffer(result, "<u8"))
+    monoid, row = _read("bloom", _make_bloom, result)
+    return not np.any(monoid.lift(value) & ~row)
 
 
 # -- approx_distinct -----------------------------------------------------------------------------------------
 
 
-def _max_into(a: Row, b: Row, out: Row) -> None:
-    for k in range(out.shape[0]):
-        out[k] = a[k] if a[k] > b[k] else b[k]
+_CODE = 8
+#: bytes behind the registers: codes, and how many there are; one more than EXACT where there are too many
+_EXTRA = _CODE * EXACT + _CODE
 
 
-def _max(a: Row, b: Row) -> Row:
-    return np.maximum(a, b)
+def _code_at(row: Row, start: int) -> Any:
+    """The code whose bytes begin at this place, the lowest first."""
+    code = np.uint64(row[start])
+    for k in range(1, _CODE):
+        code |= np.uint64(row[start + k]) << np.uint64(8 * k)
+    return code
+
+
+def _put_code(row: Row, start: int, code: Any) -> None:
+    for k in range(_CODE):
+        row[start + k] = np.uint8((code >> np.uint64(8 * k)) & np.uint64(255))
+
+
+def _without_codes(row: Row, registers: int) -> None:
+    """There are too many values to count them."""
+    for k in range(registers, registers + _CODE * EXACT):
+        row[k] = 0
+    _put_code(row, registers + _CODE * EXACT, np.uint64(EXACT + 1))
+
+
+def _add_code(row: Row, registers: int, code: Any) -> None:
+    """Add a code to those that are sorted behind the registers."""
+    end = registers + _CODE * EXACT
+    count = np.int64(row[end])
+    if count > EXACT:
+        return
+    place = registers + _CODE * count
+    while place > registers and _code_at(row, place - _CODE) > code:
+        place -= _CODE
+    if place > registers and _code_at(row, place - _CODE) == code:
+        return
+    if count == EXACT:
+        _without_codes(row, registers)
+        return
+    for k in range(registers + _CODE * count - 1, place - 1, -1):
+        row[k + _CODE] = row[k]
+    _put_code(row, place, code)
+    row[end] = count + 1
+
+
+def _in_both(a: Row, b: Row, registers: int, first: int, second: int) -> int:
+    """How many codes are in both rows, which have so many."""
+    i = j = both = 0
+    while i < first and j < second:
+        x, y = _code_at(a, registers + _CODE * i), _code_at(b, registers + _CODE * j)
+        both += 1 if x == y else 0
+        i += 1 if x <= y else 0
+        j += 1 if y <= x else 0
+    return both
+
+
+def _merge_codes(a: Row, b: Row, out: Row, registers: int) -> None:
+    """The codes of both rows, from the last to the first: so ``out`` may be one of the two."""
+    end = registers + _CODE * EXACT
+    i, j = np.int64(a[end]), np.int64(b[end])
+    count = i + j - _in_both(a, b, registers, min(i, EXACT), min(j, EXACT))
+    if i > EXACT or j > EXACT or count > EXACT:
+        _without_codes(out, registers)
+        return
+    for place in range(count - 1, -1, -1):
+        x = _code_at(a, registers + _CODE * (i - 1)) if i > 0 else np.uint64(0)
+        y = _code_at(b, registers + _CODE * (j - 1)) if j > 0 else np.uint64(0)
+        takes_a = i > 0 and (j == 0 or x >= y)
+        takes_b = j > 0 and (i == 0 or y >= x)
+        _put_code(out, registers + _CODE * place, x if takes_a else y)
+        i -= 1 if takes_a else 0
+        j -= 1 if takes_b else 0
+    for k in range(registers + _CODE * count, end):
+        out[k] = 0
+    _put_code(out, end, np.uint64(count))
 
 
 def register_and_rank(code: Any, precision: int) -> tuple[Any, int]:
@@ -241,7 +366,7 @@ def estimated_distinct(counts: Any, width: int) -> int:
 
 
 def _make_approx_distinct(precision: int = 12) -> Monoid:
-    _whole("precision", precision, 4, 18)
+    _check_whole("precision", precision, 4, 18)
     width = 1 << precision
     ranks = 64 - precision + 1
 
@@ -249,17 +374,31 @@ def _make_approx_distinct(precision: int = 12) -> Monoid:
         register, rank = register_and_rank(code, precision)
         if rank > out[register]:
             out[register] = rank
+        _add_code(out, width, np.uint64(code))
+
+    def combine_into(a: Row, b: Row, out: Row) -> None:
+        _merge_codes(a, b, out, width)
+        for k in range(width):
+            out[k] = a[k] if a[k] > b[k] else b[k]
+
+    def combine(a: Row, b: Row) -> Row:
+        out = np.maximum(a, b)
+        _merge_codes(a, b, out, width)
+        return out
 
     def lower(row: Row) -> int:
-        return estimated_distinct(np.bincount(row, minlength=ranks + 1), width)
+        count = np.int64(row[width + _CODE * EXACT])
+        if count <= EXACT:
+            return int(count)
+        return max(EXACT + 1, estimated_distinct(np.bincount(row[:width], minlength=ranks + 1), width))
 
     return _wide(
         "approx_distinct",
         "uint8",
-        width,
+        width + _EXTRA,
         lift_into,
-        _max_into,
-        _max,
+        combine_into,
+        combine,
         lower=lower,
         idempotent=True,
         empty=0,
@@ -269,8 +408,8 @@ def _make_approx_distinct(precision: int = 12) -> Monoid:
         parameters={"precision": precision},
         doc="""About how many distinct values a column has (HyperLogLog).
 
-    The standard error is 1.04 / sqrt(2 ** precision): 1.6 % with the default. Nulls are skipped, and without
-    a value the result is 0. All NaNs are one value.
+    Up to 32 values are counted exactly. Beyond, the standard error is 1.04 / sqrt(2 ** precision): 1.6 % with
+    the default. Nulls are skipped, and without a value the result is 0. All NaNs are one value.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 3, 11], "caller": ["ann", "bob", "ann", "cy"]})
@@ -300,8 +439,8 @@ def _subtract(total: Row, oldest: Row) -> Row:
 
 
 def _make_count_min(width: int = 2048, depth: int = 4) -> Monoid:
-    _whole("width", width, 1, 2**31)
-    _whole("depth", depth, 1, 32)
+    _check_whole("width", width, 1, 2**31)
+    _check_whole("depth", depth, 1, 32)
     modulus = np.uint64(width)
 
     def lift_into(out: Row, code: Any) -> None:
@@ -318,8 +457,8 @@ def _make_count_min(width: int = 2048, depth: int = 4) -> Monoid:
         _add_into,
         _add,
         inverse=_subtract,
-        result_type="binary",
         keeps="counters",
+        **_whole("count_min", width, depth),
         make=_make_count_min,
         parameters={"width": width, "depth": depth},
         doc="""How often each value of a column occurs, as the bytes of a Count-Min sketch.
@@ -342,10 +481,10 @@ def _make_count_min(width: int = 2048, depth: int = 4) -> Monoid:
 count_min = _make_count_min()
 
 
-def count_min_estimate(result: bytes | None, value: Any, depth: int = 4) -> int:
+def count_min_estimate(result: bytes | None, value: Any) -> int:
     """How often a value occurs among those that a count_min result was made of; never too low.
 
-    ``depth`` must be that of the aggregate. In a null result (no rows) nothing occurs.
+    The parameters of the sketch are in the bytes. In a null result (no rows) nothing occurs.
 
     >>> import windrow as wr
     >>> window = wr.swag.DABA(wr.count_min)
@@ -356,6 +495,5 @@ def count_min_estimate(result: bytes | None, value: Any, depth: int = 4) -> int:
     """
     if result is None:
         return 0
-    counters = np.frombuffer(result, "<i8")
-    asked = _make_count_min(width=len(counters) // depth, depth=depth).lift(value)
-    return int(counters[asked > 0].min())
+    monoid, counters = _read("count_min", _make_count_min, result)
+    return int(counters[monoid.lift(value) > 0].min())

@@ -23,9 +23,10 @@ from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.inputs import is_extreme_moment, native_form
 from windrow.partials.kept import Bag, family_of
 from windrow.partials.results import array_of, arrow_type, holds_decimals, result_array
-from windrow.rows.columns import plain_type
+from windrow.rows.columns import check_flags, plain_type
+from windrow.spec import Spec
 
-__all__ = ["decimals_over", "made_up", "planned_type", "result_type", "type_over"]
+__all__ = ["check_inputs", "decimals_over", "made_up", "planned_type", "result_type", "type_over"]
 
 _MOMENT = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
@@ -63,8 +64,7 @@ def planned_type(aggregate: Aggregate, schema: pa.Schema) -> Any:
     'decimal128(18, 2)'
     """
     kinds = _kinds(aggregate, schema)
-    if aggregate.monoid.builtin and kinds:
-        _check_lift(aggregate, kinds)
+    _check_kinds(aggregate, kinds)
     found = type_over(aggregate, kinds)
     return _tried(aggregate, kinds) if pa.types.is_null(found) else found
 
@@ -102,8 +102,8 @@ def _known(monoid: Monoid, kinds: tuple[Any, ...]) -> Any:
 
 def _of_made_up_rows(monoid: Monoid, kinds: Sequence[Any]) -> Any:
     """The type of what comes out for two made-up rows."""
-    lifted = monoid.lift(*map(made_up, kinds))
-    partial = monoid.combine(monoid.combine(monoid.identity, lifted), lifted)
+    first, second = (monoid.lift(*[made_up(kind, k) for kind in kinds]) for k in (1, 2))
+    partial = monoid.combine(monoid.combine(monoid.identity, first), second)
     return result_array(monoid, [monoid.lower(partial)]).type
 
 
@@ -116,16 +116,59 @@ def _holds(matches: Callable[[Any], bool], kind: Any) -> bool:
 # -- promises ------------------------------------------------------------------------------------------------
 
 
-def _check_lift(aggregate: Aggregate, kinds: Sequence[Any]) -> None:
-    """Refuse columns that lift refuses, such as times that are not moments, before anything runs."""
+def check_inputs(query: Spec, schema: pa.Schema) -> None:
+    """Refuse columns that an aggregate does not take, and columns of ``where`` that are not boolean.
+
+    >>> import windrow as wr
+    >>> query = wr.query(time="t").window(wr.Tumbling(10)).agg(m=wr.mean("who"))
+    >>> check_inputs(query, pa.schema({"t": pa.int64(), "who": pa.string()}))
+    Traceback (most recent call last):
+    TypeError: mean('who') does not work on column 'who' of type string: cast it to a number, such as
+    float64, or take an aggregate of text, such as count, count_distinct, first, last, max, min or collect
+    """
+    check_flags(query, schema)
+    for _, aggregate in query.aggregates:
+        _check_kinds(aggregate, _kinds(aggregate, schema))
+
+
+def _check_kinds(aggregate: Aggregate, kinds: tuple[Any, ...]) -> None:
+    error = _refused(aggregate.monoid, kinds) if kinds and aggregate.monoid.builtin else None
+    if error is None:
+        return
+    pairs = list(zip(aggregate.inputs, kinds, strict=True))
+    strange = [pair for pair in pairs if not _is_number(pair[1])] or pairs
+    over = " and ".join(dict.fromkeys(f"column {name!r} of type {kind}" for name, kind in strange))
+    says_what_to_do = "olumn" in str(error) or "give a" in str(error)
+    remedy = str(error) if says_what_to_do else _remedy(strange[0][1])
+    raise TypeError(f"{aggregate!r} does not work on {over}: {remedy}") from error
+
+
+@functools.lru_cache(maxsize=1024)
+def _refused(monoid: Monoid, kinds: tuple[Any, ...]) -> Exception | None:
+    """What an aggregate raises over two rows of these types, if anything is known of such values."""
     try:
-        values = [made_up(kind) for kind in kinds]
+        for kind in kinds:
+            made_up(kind)
     except TypeError:
-        return  # nothing is known of such values
+        return None
     try:
-        aggregate.monoid.lift(*values)
-    except TypeError as error:
-        raise TypeError(f"{aggregate!r} does not work on {', '.join(map(str, kinds))}: {error}") from error
+        _of_made_up_rows(monoid, kinds)
+    except (TypeError, ValueError) as error:
+        return error
+    return None
+
+
+def _is_number(kind: Any) -> bool:
+    return any(test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
+
+
+def _remedy(kind: Any) -> str:
+    if pa.types.is_nested(kind):
+        return "take one of its fields or elements, in a column of its own"
+    number, others = "float64", "text, such as count, count_distinct, first, last, max, min or collect"
+    if pa.types.is_temporal(kind):
+        number, others = "int64", "times, such as count, first, last, max or min"
+    return f"cast it to a number, such as {number}, or take an aggregate of {others}"
 
 
 def _tried(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
@@ -133,8 +176,6 @@ def _tried(aggregate: Aggregate, kinds: Sequence[Any]) -> Any:
     try:
         found = _of_made_up_rows(aggregate.monoid, kinds)
     except Exception as error:
-        if aggregate.monoid.builtin:
-            raise TypeError(f"{aggregate!r} does not work on {over}: {error}") from error
         raise TypeError(
             f"the type of {aggregate!r} over {over} is not known ({type(error).__name__}: {error}): "
             f"give result_type= to wr.monoid(...), such as result_type='string'"
@@ -172,35 +213,39 @@ def _with_decimals(kind: Any, monoid: Monoid, given: Sequence[Any]) -> Any:
 # -- made-up rows --------------------------------------------------------------------------------------------
 
 
-_VALUES: list[tuple[Callable[[Any], bool], Callable[[Any], Any]]] = [
-    (pa.types.is_boolean, lambda kind: True),
-    (pa.types.is_integer, lambda kind: 1),
-    (pa.types.is_floating, lambda kind: 1.5),
-    (pa.types.is_decimal, lambda kind: Decimal(1).scaleb(-kind.scale)),
-    (pa.types.is_string, lambda kind: "a"),
-    (pa.types.is_large_string, lambda kind: "a"),
-    (pa.types.is_binary, lambda kind: b"a"),
-    (pa.types.is_large_binary, lambda kind: b"a"),
-    (pa.types.is_fixed_size_binary, lambda kind: b"a" * kind.byte_width),
-    (pa.types.is_date, lambda kind: _MOMENT.date()),
-    (pa.types.is_time, lambda kind: _MOMENT.time()),
-    (pa.types.is_timestamp, lambda kind: _MOMENT if kind.tz else _MOMENT.replace(tzinfo=None)),
-    (pa.types.is_duration, lambda kind: dt.timedelta(seconds=1)),
-    (pa.types.is_list, lambda kind: [made_up(kind.value_type)]),
-    (pa.types.is_large_list, lambda kind: [made_up(kind.value_type)]),
-    (pa.types.is_fixed_size_list, lambda kind: [made_up(kind.value_type)] * kind.list_size),
-    (pa.types.is_map, lambda kind: [(made_up(kind.key_type), made_up(kind.item_type))]),
-    (pa.types.is_struct, lambda kind: {field.name: made_up(field.type) for field in kind}),
+_VALUES: list[tuple[Callable[[Any], bool], Callable[[Any, int], Any]]] = [
+    (pa.types.is_boolean, lambda kind, k: k == 1),
+    (pa.types.is_integer, lambda kind, k: k),
+    (pa.types.is_floating, lambda kind, k: k + 0.5),
+    (pa.types.is_decimal, lambda kind, k: Decimal(k).scaleb(-kind.scale)),
+    (pa.types.is_string, lambda kind, k: "a" * k),
+    (pa.types.is_large_string, lambda kind, k: "a" * k),
+    (pa.types.is_binary, lambda kind, k: b"a" * k),
+    (pa.types.is_large_binary, lambda kind, k: b"a" * k),
+    (pa.types.is_fixed_size_binary, lambda kind, k: bytes([96 + k]) * kind.byte_width),
+    (pa.types.is_date, lambda kind, k: (_MOMENT + dt.timedelta(days=k)).date()),
+    (pa.types.is_time, lambda kind, k: dt.time(k)),
+    (pa.types.is_timestamp, lambda kind, k: _moment(k) if kind.tz else _moment(k).replace(tzinfo=None)),
+    (pa.types.is_duration, lambda kind, k: dt.timedelta(seconds=k)),
+    (pa.types.is_list, lambda kind, k: [made_up(kind.value_type, k)]),
+    (pa.types.is_large_list, lambda kind, k: [made_up(kind.value_type, k)]),
+    (pa.types.is_fixed_size_list, lambda kind, k: [made_up(kind.value_type, k)] * kind.list_size),
+    (pa.types.is_map, lambda kind, k: [(made_up(kind.key_type, k), made_up(kind.item_type, k))]),
+    (pa.types.is_struct, lambda kind, k: {field.name: made_up(field.type, k) for field in kind}),
 ]
 
 
-def made_up(kind: Any) -> Any:
-    """A value of an Arrow type, as Python sees those of a column.
+def _moment(k: int) -> dt.datetime:
+    return _MOMENT + dt.timedelta(days=k)
 
-    >>> made_up(pa.list_(pa.int64()))
-    [1]
+
+def made_up(kind: Any, k: int = 1) -> Any:
+    """A value of an Arrow type, as Python sees those of a column; another for another number, 1 or 2.
+
+    >>> made_up(pa.list_(pa.int64())), made_up(pa.string(), 2)
+    ([1], 'aa')
     """
     for matches, make in _VALUES:
         if matches(kind):
-            return pa.array([make(kind)], kind).to_pylist()[0]
+            return pa.array([make(kind, k)], kind).to_pylist()[0]
     raise TypeError(f"no value of type {kind} can be made up")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import windrow as wr
 from engines.stream.test_operator_against_oracle import check
 from support.budget import examples
+from windrow.partials.columns import join
 from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.column import KeptColumn
+from windrow.partials.kept.column import KeptColumn, kept_column
 from windrow.partials.kept.covered import without_covered
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import operations, streams
@@ -74,13 +75,30 @@ def columns(operator: Any) -> list[Any]:
     return [block.slices.partials.columns[0] for block in blocks]
 
 
-def test_values_of_other_keys_and_higher_ranks_stay() -> None:
-    def column(ranks: list[list[int]]) -> KeptColumn:
-        cells = pa.array([cell for slices in ranks for cell in slices], pa.int32())
-        offsets = np.cumsum([0, *map(len, ranks)])
-        return KeptColumn(wr.approx_distinct("n"), None, Bag(cells), offsets)
+@pytest.mark.parametrize("distinct", [5, 40, 2_000])
+def test_windows_up_to_the_last_slice_see_the_same_without_covered_values(distinct: int) -> None:
+    """Of few values and of many, for each of two keys, whose slices lie side by side."""
+    rng, aggregate = np.random.default_rng(distinct), wr.approx_distinct("n", precision=4)
+    codes = rng.integers(-(2**63), 2**63, distinct)
 
-    older, newer = column([[3, 64 + 2], [5], [3]]), column([[4], [1, 64 + 2]])
-    found = without_covered([older, newer], [np.array([0, 0, 1]), np.array([0, 1])])
-    assert [each.bag.values.to_pylist() for each in found] == [[66, 5, 3], [4, 1, 66]]
-    assert [each.offsets.tolist() for each in found] == [[0, 1, 2, 3], [0, 1, 3]]
+    def column(slices: int) -> KeptColumn:
+        offsets = np.arange(slices + 1) * 30
+        bag = Bag(pa.array(rng.choice(codes, 30 * slices)))
+        return kept_column(aggregate, None, bag, offsets)
+
+    before, keys = [column(8), column(6)], [np.repeat([0, 1], 4), np.repeat([0, 1], 3)]
+    after = without_covered(before, keys)
+    for key in (0, 1):
+        for first in range(7):
+            found = []
+            for columns in (before, after):
+                of_key = [
+                    each.take(np.flatnonzero(owners == key))
+                    for each, owners in zip(columns, keys, strict=True)
+                ]
+                found.append(join(of_key).results(np.array([first]), np.array([7]), "any", np.array([1])))
+            assert found[0].equals(found[1])
+        assert (
+            sum(len(each.take(np.flatnonzero(o == key)).bag) for each, o in zip(after, keys, strict=True))
+            <= 4 * 16 + 33
+        )

@@ -12,8 +12,9 @@ from windrow.engines.spark.rejected import has_own_aggregates, rolled_without_ra
 from windrow.engines.spark.rolling.run import roll
 from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import check_columns
+from windrow.partials.result_types import check_inputs
 from windrow.result_names import check_names, check_table_names
-from windrow.rows.columns import check_flags, needed_columns
+from windrow.rows.columns import needed_columns
 from windrow.rows.times import TimeAxis, check_time_kind
 from windrow.spec import Spec
 
@@ -47,7 +48,7 @@ def check(query: Spec, frame: DataFrame) -> None:
     is_endless = is_streaming(frame)  # asked first: it names the remedy where Spark answers nothing
     check_columns(needed_columns(query), frame.columns, "the DataFrame")
     _check_names(query, frame, is_endless)
-    check_flags(query, arrow_schema(frame, needed_columns(query)))
+    check_inputs(query, arrow_schema(frame, needed_columns(query)))
     kind = arrow_schema(frame, [query.time]).field(0).type
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)):
         raise TypeError(

@@ -26,7 +26,7 @@ from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.rolling.task import RollingTask
 from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import no_column
-from windrow.rows.columns import check_flags
+from windrow.partials.result_types import check_inputs
 from windrow.spec import Rolling, Spec
 from windrow.spec_text import aggregate_of
 from windrow.windows.timeline.durations import fixed_duration
@@ -155,4 +155,4 @@ def _check_columns(query: Spec, schema: pa.Schema) -> None:
     for name in [query.time, *(c for _, a in query.aggregates for c in a.reads)]:
         if name not in schema.names:
             raise ValueError(f"{_NAME}: {no_column(name, schema.names)}")
-    check_flags(query, schema)
+    check_inputs(query, schema)

@@ -1,5 +1,5 @@
-"""Results that are too large for their type, integers that int64 cannot hold and decimals with too many digits,
-are found when rows come in, not when their windows fire.
+"""Results that are too large for their type are found when rows come in, not when their windows fire. These
+are integers that int64 cannot hold, and decimals with too many digits.
 
 A window that cannot fire would stop an operator for good: every later step would fire it again, and fail. So
 the step that brings the rows raises :class:`~windrow.errors.IntegerOverflow` or

@@ -21,8 +21,9 @@ from windrow.engines.stream.rejected import LeftOut, RejectedTables
 from windrow.engines.stream.state import Counts, State
 from windrow.partials.raising import raising_rows
 from windrow.partials.rejected import with_reasons
+from windrow.partials.result_types import check_inputs
 from windrow.result_names import check_table_names
-from windrow.rows.columns import NOWHERE, check_flags
+from windrow.rows.columns import NOWHERE
 from windrow.rows.frame import build_frame
 from windrow.rows.keys import Keys
 from windrow.rows.selection import filter_rows, take_rows
@@ -121,7 +122,7 @@ def _conformed(plan: Plan, state: State, table: pa.Table) -> tuple[Plan, State, 
         check_table_names(plan.query, table.column_names, endless=True)
         plan, state = plan.with_types_of(state, table)
         assert state.columns is not None
-        check_flags(plan.query, state.columns.schema)
+        check_inputs(plan.query, state.columns.schema)
         found = state.columns.conform(table), NOWHERE
     return plan, state, *found
 

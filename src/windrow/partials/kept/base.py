@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
 from windrow.partials.kept.bags import Bag
 from windrow.state.checks import require
 
-__all__ = ["Family"]
+__all__ = ["Covering", "Family"]
+
+
+class Covering(NamedTuple):
+    """A value covers those before it with the same number and no higher level."""
+
+    #: of each value
+    numbers: Any
+    #: of each value, from 0 to 63
+    levels: Any
+    #: how many numbers there are
+    count: int
+    #: how many values are needed for it at most, the latest
+    most: int = 1 << 62
 
 
 class Family(ABC):
@@ -20,7 +33,7 @@ class Family(ABC):
     #: how windows are answered, and what an operator keeps, for explain()
     how: ClassVar[str]
     held: ClassVar[str]
-    #: whether values make others needless that came before them, by :meth:`covering`
+    #: whether values make others needless that came before them, by :meth:`coverings`
     covers: ClassVar[bool] = False
 
     def held_for(self, monoid: Monoid) -> str:
@@ -45,9 +58,9 @@ class Family(ABC):
         and the end."""
         return bag, offsets
 
-    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
-        """Which values make others needless that came before them: for each value a number and a level from 0
-        to 63; it covers those with the same number and no higher level. And how many numbers there are."""
+    def coverings(self, monoid: Monoid, values: Any) -> list[Covering]:
+        """Which values make others needless that came before them: a value is needed where one of these says
+        so."""
         raise NotImplementedError
 
     def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:

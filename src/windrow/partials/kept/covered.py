@@ -2,8 +2,8 @@
 
 Which distinct values, bits or registers a window has does not depend on how often they are there. So of
 slices that every window to come takes up to the last, the latest one that holds a value is enough; of
-HyperLogLog, the latest one with a rank as high. What is left for a key is about one sketch, however many
-slices it has.
+HyperLogLog, the latest one with a rank as high, and the latest of so many distinct values that they are too
+many to be counted. What is left for a key is about one sketch, however many slices it has.
 
 Source: Chabchoub and Hébrail, Sliding HyperLogLog: estimating cardinality in a data stream over a sliding
 window (2010), for registers.
@@ -31,15 +31,16 @@ def without_covered(columns: Sequence[KeptColumn], keys: Sequence[Ints]) -> list
     slices of a column lie in order of time for each key, and before those of the next column."""
     first = columns[0]
     values = pa.concat_arrays([column.bag.values for column in columns])
-    codes, levels, count = first.family.covering(first.aggregate.monoid, values)
     begins = np.cumsum([0, *(len(column.bag) for column in columns)])
     offsets = np.concatenate(
         [*(c.offsets[:-1] + begin for c, begin in zip(columns, begins[:-1], strict=True)), begins[-1:]]
     )
     owners = np.concatenate(keys)
     latest_first = len(owners) - 1 - np.argsort(owners[::-1], kind="stable")
-    needed = np.empty(len(values), np.bool_)
-    _find_needed(latest_first, owners, offsets, codes, levels, np.full(count, -1), needed)
+    needed = np.zeros(len(values), np.bool_)
+    for each in first.family.coverings(first.aggregate.monoid, values):
+        highest = np.full(each.count, -1)
+        _find_needed(latest_first, owners, offsets, each.numbers, each.levels, highest, each.most, needed)
     return [
         _only(column, needed[begin:end])
         for column, begin, end in zip(columns, begins[:-1].tolist(), begins[1:].tolist(), strict=True)
@@ -56,13 +57,17 @@ def _only(column: KeptColumn, needed: Any) -> KeptColumn:
 
 @kernel
 def _find_needed(
-    order: Ints, keys: Ints, offsets: Ints, codes: Any, levels: Any, highest: Ints, needed: Any
+    order: Ints, keys: Ints, offsets: Ints, codes: Any, levels: Any, highest: Ints, most: int, needed: Any
 ) -> None:
-    """Which values are above all of their code that came before, slice by slice in this order, key by key.
-    ``highest``: of each code, -1."""
+    """Which values are above all of their code that came before, slice by slice in this order, key by key,
+    and at most so many of a key. ``highest``: of each code, -1."""
+    key, found = -1, 0
     for s in order:
+        if keys[s] != key:
+            key, found = keys[s], 0
         for i in range(offsets[s], offsets[s + 1]):
-            level = keys[s] * 64 + levels[i]
-            needed[i] = level > highest[codes[i]]
-            if needed[i]:
+            level = key * 64 + levels[i]
+            if found < most and level > highest[codes[i]]:
+                needed[i] = True
                 highest[codes[i]] = level
+                found += 1

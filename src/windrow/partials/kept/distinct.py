@@ -18,7 +18,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
 from windrow.partials.kept.bags import Bag, codes_of, without_repeats
-from windrow.partials.kept.base import Family
+from windrow.partials.kept.base import Covering, Family
 from windrow.partials.kept.bits import lowest_bit
 from windrow.partials.kept.lists import lists_of
 from windrow.partials.kept.slide import slide_in_pieces
@@ -47,9 +47,9 @@ class Counted(Family):
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
         return without_repeats(bag, offsets, keeps_counts=False)
 
-    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+    def coverings(self, monoid: Monoid, values: Any) -> list[Covering]:
         codes, distinct = codes_of(values)
-        return codes, np.zeros(len(codes), np.int8), distinct
+        return [Covering(codes, np.zeros(len(codes), np.int8), distinct)]
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         codes, distinct = codes_of(bag.values)

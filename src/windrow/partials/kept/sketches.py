@@ -1,11 +1,11 @@
 """Sketches in queries: HyperLogLog (``approx_distinct``) and Bloom filters, over the cells that values fall
 into; Count-Min (:mod:`windrow.partials.kept.counters`) is one of them.
 
-A value is kept as its *cells*: of HyperLogLog a register with a rank, of a Bloom filter a few bits. A slice
-keeps each cell once, so that a small slice is small and no slice is much larger than a sketch. As windows
-slide, cells are counted in and out: a bit is set while its count is above zero, and a register has the
-highest rank whose count is. So a window costs O(1) per cell, and nothing of the size of a sketch is combined
-or cleared.
+A value is kept as its *cells*: of a Bloom filter a few bits, of HyperLogLog its code, from which a register
+with a rank follow. A slice keeps each cell once, so that a small slice is small and no slice is much larger
+than a sketch. As windows slide, cells are counted in and out: a bit is set while its count is above zero, and
+a register has the highest rank whose count is. So a window costs O(1) per cell, and nothing of the size of a
+sketch is combined or cleared.
 
 What comes out is what lifting and combining rows gives, bit by bit.
 """
@@ -13,6 +13,7 @@ What comes out is what lifting and combining rows gives, bit by bit.
 from __future__ import annotations
 
 import functools
+import sys
 from abc import abstractmethod
 from typing import Any
 
@@ -23,9 +24,16 @@ from windrow.arrays import Ints
 from windrow.compile.cache import Kernel, attach, kernel
 from windrow.compile.native import jit_for
 from windrow.monoids.base import Monoid
-from windrow.monoids.sketches import estimated_distinct, first_probe, next_probe, register_and_rank
+from windrow.monoids.sketches import (
+    EXACT,
+    estimated_distinct,
+    first_probe,
+    next_probe,
+    register_and_rank,
+    sketch_header,
+)
 from windrow.partials.kept.bags import Bag, codes_of, hash_codes, without_repeats
-from windrow.partials.kept.base import Family
+from windrow.partials.kept.base import Covering, Family
 from windrow.partials.kept.distinct import is_encodable
 from windrow.partials.kept.slide import slide_in_pieces
 from windrow.state.checks import require
@@ -106,67 +114,106 @@ def numbered_cells(cells: Any, size: int) -> tuple[Any, int]:
 
 
 @kernel
-def _highest(cells: Any, registers: Any, offsets: Ints, latest: Ints, found: Any, starts: Ints) -> None:
-    """The highest cell of each register in each slice, in ``found``; ``starts`` says where those of a slice
-    start, and the end. ``latest``: of each register, -1."""
-    count = 0
+def _needed_codes(registers: Any, ranks: Any, offsets: Ints, most: int, latest: Ints, is_needed: Any) -> None:
+    """Which of the distinct codes of each slice are needed: all where they are ``most`` at most, else one
+    more than that, and the highest of each register. ``latest``: of each register, -1."""
     for k in range(len(offsets) - 1):
-        starts[k] = count
-        for i in range(offsets[k], offsets[k + 1]):
+        front, stop = offsets[k], offsets[k + 1]
+        for i in range(front, stop):
+            is_needed[i] = i - front <= most
+        if stop - front <= most:
+            continue
+        for i in range(front, stop):
             place = latest[registers[i]]
-            if place < starts[k]:  # not in this slice yet
-                latest[registers[i]] = count
-                found[count] = cells[i]
-                count += 1
-            else:
-                found[place] = max(found[place], cells[i])
-    starts[len(offsets) - 1] = count
+            if place < front or ranks[i] > ranks[place]:  # none of this slice yet, or a lower one
+                latest[registers[i]] = i
+        for i in range(front, stop):
+            if latest[registers[i]] == i:
+                is_needed[i] = True
 
 
-class Registers(_Sketch):
-    """``approx_distinct``: a cell is 64 times a register, and a rank."""
+class Registers(Family):
+    """``approx_distinct``: codes, of which up to ``EXACT`` in a window are counted."""
 
+    how = "codes counted in and out, and the registers that they fall into, O(1) per row; native code"
+    held = "the distinct values of each slice as codes, about those of one sketch at most"
     covers = True
 
-    def _size(self, monoid: Monoid) -> int:
-        return _RANKS << int(monoid.parameters["precision"])
+    def takes(self, monoid: Monoid, kind: Any) -> bool:
+        return is_encodable(kind)
 
-    def _cells(self, monoid: Monoid, codes: Any) -> Any:
-        out = np.empty(len(codes), self._kind(monoid))
-        fill_cells(_registers, codes, (int(monoid.parameters["precision"]),), out)
-        return out
+    def kept(self, monoid: Monoid, values: Any) -> Any:
+        return pa.array(hash_codes(values).view(np.int64))
 
-    def _mark(self, row: Any, cell: int, count: int) -> None:
-        row[cell // _RANKS] = cell % _RANKS
+    def form_of(self, monoid: Monoid) -> str:
+        return "coded"
+
+    def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
+        require(pa.types.is_int64(bag.values.type), f"codes of {name} of type {bag.values.type}")
+
+    def partials(self, monoid: Monoid, bag: Bag) -> list[Any]:
+        assert monoid.wide is not None
+        rows = []
+        for code in bag.values.to_numpy().view(np.uint64):
+            rows.append(np.zeros_like(monoid.identity))
+            monoid.wide.lift_into(rows[-1], code)
+        return rows
 
     def reduced(self, monoid: Monoid, bag: Bag, offsets: Ints) -> tuple[Bag, Ints]:
-        """The highest rank of each register."""
-        cells = bag.values.to_numpy()
-        registers, count = numbered_cells(cells // _RANKS, self._size(monoid) // _RANKS)
-        found, starts = np.empty(len(cells), cells.dtype), np.empty(len(offsets), np.int64)
-        _highest(cells, registers, offsets, np.full(count, -1), found, starts)
-        return Bag(pa.array(found[: starts[-1]].copy())), starts
+        bag, offsets = without_repeats(bag, offsets, keeps_counts=False)
+        if (np.diff(offsets) <= EXACT).all():
+            return bag, offsets
+        registers, ranks, count = _numbered_registers(monoid, bag.values)
+        is_needed = np.zeros(len(bag), np.bool_)
+        _needed_codes(registers, ranks, offsets, EXACT, np.full(count, -1), is_needed)
+        before = np.concatenate([[0], np.cumsum(is_needed)])
+        return Bag(bag.values.filter(pa.array(is_needed))), before[offsets]
 
-    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
-        cells = values.to_numpy()
-        registers, count = numbered_cells(cells // _RANKS, self._size(monoid) // _RANKS)
-        return registers, (cells % _RANKS).astype(np.int8), count
+    def coverings(self, monoid: Monoid, values: Any) -> list[Covering]:
+        numbers, distinct = codes_of(values)
+        few = Covering(numbers, np.zeros(len(numbers), np.int8), distinct, EXACT + 1)
+        return [Covering(*_numbered_registers(monoid, values)), few]
 
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
-        width = 1 << int(monoid.parameters["precision"])
+        precision = int(monoid.parameters["precision"])
+        numbers, distinct = codes_of(bag.values)
+        cells = _cells_of(monoid, bag.values)
 
         def new_state() -> tuple[Any, ...]:
-            ranks = np.zeros(64 - int(monoid.parameters["precision"]) + 2, np.int64)
-            ranks[0] = width
-            return np.zeros(width * _RANKS, np.int32), np.zeros(width, np.int64), ranks, width
+            ranks = np.zeros(64 - precision + 2, np.int64)
+            ranks[0] = 1 << precision
+            counts, tops = np.zeros(_RANKS << precision, np.int32), np.zeros(1 << precision, np.int64)
+            seen, found = np.zeros(distinct, np.int32), np.zeros(1, np.int64)
+            return counts, tops, ranks, 1 << precision, cells, numbers, seen, found
 
-        out, cells = np.zeros(len(fronts), np.int64), bag.values.to_numpy()
-        slide_in_pieces((_raise, _lower, _estimate), new_state, cells, None, (fronts, stops), out)
+        out, rows = np.zeros(len(fronts), np.int64), np.arange(len(cells))
+        slide_in_pieces((_raise, _lower, _estimate), new_state, rows, None, (fronts, stops), out)
         return pa.array(out)
 
 
-def _raise(state: Any, cell: int, count: int) -> None:
-    counts, tops, ranks = state[0], state[1], state[2]
+def _cells_of(monoid: Monoid, values: Any) -> Any:
+    """Of each code 64 times its register, and its rank."""
+    codes = values.to_numpy().view(np.uint64)
+    out = np.empty(len(codes), np.int32)
+    fill_cells(_registers, codes, (int(monoid.parameters["precision"]),), out)
+    return out
+
+
+def _numbered_registers(monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+    """The register of each code, numbered; its rank; and how many numbers there are."""
+    cells = _cells_of(monoid, values)
+    registers, count = numbered_cells(cells // _RANKS, 1 << int(monoid.parameters["precision"]))
+    return registers, (cells % _RANKS).astype(np.int8), count
+
+
+def _raise(state: Any, row: int, count: int) -> None:
+    counts, tops, ranks, cells = state[0], state[1], state[2], state[4]
+    numbers, seen, found = state[5], state[6], state[7]
+    seen[numbers[row]] += 1
+    if seen[numbers[row]] > 1:
+        return
+    found[0] += 1
+    cell = cells[row]
     counts[cell] += 1
     register, rank = cell // _RANKS, cell % _RANKS
     if counts[cell] == 1 and rank > tops[register]:
@@ -175,8 +222,14 @@ def _raise(state: Any, cell: int, count: int) -> None:
         tops[register] = rank
 
 
-def _lower(state: Any, cell: int, count: int) -> None:
-    counts, tops, ranks = state[0], state[1], state[2]
+def _lower(state: Any, row: int, count: int) -> None:
+    counts, tops, ranks, cells = state[0], state[1], state[2], state[4]
+    numbers, seen, found = state[5], state[6], state[7]
+    seen[numbers[row]] -= 1
+    if seen[numbers[row]] > 0:
+        return
+    found[0] -= 1
+    cell = cells[row]
     counts[cell] -= 1
     register, rank = cell // _RANKS, cell % _RANKS
     if counts[cell] == 0 and rank == tops[register]:
@@ -189,7 +242,8 @@ def _lower(state: Any, cell: int, count: int) -> None:
 
 
 def _estimate(state: Any, window: int, front: int, stop: int, out: Any) -> None:
-    out[window] = estimated_distinct(state[2], state[3])
+    count = state[7][0]
+    out[window] = count if count <= EXACT else max(EXACT + 1, estimated_distinct(state[2], state[3]))
 
 
 class RowSketch(_Sketch):
@@ -203,10 +257,17 @@ class RowSketch(_Sketch):
                 f"the results of {monoid.name!r} are {row.nbytes * len(fronts)} bytes, "
                 f"and a column holds {_MOST}: take fewer windows or rows at a time, or a smaller sketch"
             )
-        out = np.zeros((len(fronts), len(row)), row.dtype)
+        header = np.frombuffer(sketch_header(monoid), row.dtype.newbyteorder("<"))
+        data = np.zeros((len(fronts), len(header) + len(row)), header.dtype)
+        data[:, : len(header)] = header
+        out = (
+            data[:, len(header) :]
+            if sys.byteorder == "little"
+            else np.zeros((len(fronts), len(row)), row.dtype)
+        )
         self._slide(monoid, bag, row.copy, (fronts, stops), out)
-        data = out.astype(out.dtype.newbyteorder("<"), copy=False)
-        ends = np.arange(len(fronts) + 1, dtype=np.int32) * row.nbytes
+        data[:, len(header) :] = out
+        ends = np.arange(len(fronts) + 1, dtype=np.int32) * (data.itemsize * data.shape[1])
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.binary(), len(fronts), buffers)
 
@@ -241,9 +302,9 @@ class Bits(RowSketch):
         numbered = numbered_cells(bag.values.to_numpy(), self._size(monoid))
         return without_repeats(bag, offsets, False, numbered)
 
-    def covering(self, monoid: Monoid, values: Any) -> tuple[Any, Any, int]:
+    def coverings(self, monoid: Monoid, values: Any) -> list[Covering]:
         bits, count = numbered_cells(values.to_numpy(), self._size(monoid))
-        return bits, np.zeros(len(bits), np.int8), count
+        return [Covering(bits, np.zeros(len(bits), np.int8), count)]
 
     def _slide(self, monoid: Monoid, bag: Bag, new_row: Any, windows: Any, out: Any) -> None:
         def new_state() -> tuple[Any, ...]:
