@@ -13,7 +13,6 @@ What comes out is what lifting and combining rows gives, bit by bit.
 from __future__ import annotations
 
 import functools
-import sys
 from abc import abstractmethod
 from typing import Any
 
@@ -258,16 +257,11 @@ class RowSketch(_Sketch):
                 f"and a column holds {_MOST}: take fewer windows or rows at a time, or a smaller sketch"
             )
         header = np.frombuffer(sketch_header(monoid), row.dtype.newbyteorder("<"))
-        data = np.zeros((len(fronts), len(header) + len(row)), header.dtype)
-        data[:, : len(header)] = header
-        out = (
-            data[:, len(header) :]
-            if sys.byteorder == "little"
-            else np.zeros((len(fronts), len(row)), row.dtype)
-        )
+        out = np.zeros((len(fronts), len(header) + len(row)), row.dtype)
+        out[:, : len(header)] = header
         self._slide(monoid, bag, row.copy, (fronts, stops), out)
-        data[:, len(header) :] = out
-        ends = np.arange(len(fronts) + 1, dtype=np.int32) * (data.itemsize * data.shape[1])
+        data = out.astype(out.dtype.newbyteorder("<"), copy=False)
+        ends = np.arange(len(fronts) + 1, dtype=np.int32) * (out.itemsize * out.shape[1])
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.binary(), len(fronts), buffers)
 
@@ -277,8 +271,9 @@ class RowSketch(_Sketch):
 
 def copy_row(state: Any, window: int, front: int, stop: int, out: Any) -> None:
     row = state[0]
+    before = out.shape[1] - row.shape[0]  # the header
     for k in range(row.shape[0]):
-        out[window, k] = row[k]
+        out[window, before + k] = row[k]
 
 
 class Bits(RowSketch):
