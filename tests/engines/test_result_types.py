@@ -129,5 +129,5 @@ def test_planned_decimals_hold_the_results_of_tables() -> None:
 
 
 def test_what_an_aggregate_does_not_take_is_refused_before_anything_runs() -> None:
-    with pytest.raises(TypeError, match=r"sum\('string'\) does not work on string"):
+    with pytest.raises(TypeError, match=r"sum\('string'\) does not work on column 'string' of type string"):
         planned_type(wr.sum("string"), rows(["string"]).schema)

@@ -251,12 +251,13 @@ class RowSketch(_Sketch):
     def answers(self, monoid: Monoid, bag: Bag, fronts: Ints, stops: Ints) -> Any:
         assert monoid.wide is not None
         row = np.zeros(monoid.wide.width, np.dtype(monoid.wide.dtype).newbyteorder("="))
-        if row.nbytes * len(fronts) > _MOST:
-            raise ValueError(
-                f"the results of {monoid.name!r} are {row.nbytes * len(fronts)} bytes, "
-                f"and a column holds {_MOST}: take fewer windows or rows at a time, or a smaller sketch"
-            )
         header = np.frombuffer(sketch_header(monoid), row.dtype.newbyteorder("<"))
+        nbytes = (header.nbytes + row.nbytes) * len(fronts)
+        if nbytes > _MOST:
+            raise ValueError(
+                f"the results of {monoid.name!r} are {nbytes} bytes, and a column holds {_MOST}: take fewer "
+                f"windows or rows at a time, or a smaller sketch"
+            )
         out = np.zeros((len(fronts), len(header) + len(row)), row.dtype)
         out[:, : len(header)] = header
         self._slide(monoid, bag, row.copy, (fronts, stops), out)
