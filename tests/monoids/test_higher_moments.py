@@ -66,6 +66,15 @@ def test_where_they_are_not_defined_they_are_null(monoid):
 
 
 @pytest.mark.parametrize("monoid", ALL, ids=repr)
+def test_one_value_has_no_shape_even_if_it_is_nan(monoid):
+    for only in (math.nan, math.inf, 1.0):
+        assert result(monoid, [only]) is None
+        rows = pa.table({"t": [1], "v": [only]})
+        assert wr.events(rows, time="t").window(wr.Tumbling(10)).agg(r=monoid("v"))["r"].to_pylist() == [None]
+        assert wr.swag.DABALite(monoid).roll([only], size=3) == [None]
+
+
+@pytest.mark.parametrize("monoid", ALL, ids=repr)
 def test_nan_and_infinities_make_nan(monoid):
     for wrong in (math.nan, math.inf, -math.inf):
         assert math.isnan(result(monoid, [1.0, 2.0, wrong, 4.0, 9.0]))

@@ -172,7 +172,8 @@ class Monoid:
 
     def with_rules(self, nulls: Nulls | None = None, nan: NaNs | None = None) -> Monoid:
         """The same aggregate with another rule for nulls (``"skip"``, ``"propagate"``) or NaN
-        (``"propagate"``, ``"ignore"``). NaN of a pandas column of floats is null before a rule sees it."""
+        (``"propagate"``, ``"ignore"``). A row is skipped where one of its columns is. NaN of a pandas column
+        of floats is null before a rule sees it."""
         for what, value, allowed in (
             ("nulls", nulls, ("skip", "propagate")),
             ("nan", nan, ("propagate", "ignore")),

@@ -251,7 +251,8 @@ arg_max = _argument_of_extreme(
     """The value of the second column where the first is largest; of several such rows, the first.
 
     The second column may be of any type. Rows with a null in either column are skipped, and without a row the
-    result is null. NaN in the first column counts as the largest; ``nan="ignore"`` skips it.
+    result is null. NaN in the first column counts as the largest, and in the second it is a value;
+    ``nan="ignore"`` skips rows with NaN in either.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
@@ -266,7 +267,8 @@ arg_min = _argument_of_extreme(
     """The value of the second column where the first is smallest; of several such rows, the first.
 
     The second column may be of any type. Rows with a null in either column are skipped, and without a row the
-    result is null. NaN in the first column counts as the smallest; ``nan="ignore"`` skips it.
+    result is null. NaN in the first column counts as the smallest, and in the second it is a value;
+    ``nan="ignore"`` skips rows with NaN in either.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})

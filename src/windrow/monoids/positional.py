@@ -71,7 +71,8 @@ first = _end(
     _earlier,
     """The first value of a column of any type, by time, then by ``order=``.
 
-    Nulls are skipped, so that it is the first known value; without one the result is null. NaN is a value.
+    Nulls are skipped, so that it is the first known value; without one the result is null. NaN is a value;
+    ``nan="ignore"`` skips it.
 
     >>> import pyarrow as pa, windrow as wr
     >>> trades = pa.table({"t": [2, 1, 11], "price": [9, 5, 4]})
@@ -84,7 +85,8 @@ last = _end(
     _later,
     """The last value of a column of any type, by time, then by ``order=``.
 
-    Nulls are skipped, so that it is the last known value; without one the result is null. NaN is a value.
+    Nulls are skipped, so that it is the last known value; without one the result is null. NaN is a value;
+    ``nan="ignore"`` skips it.
 
     >>> import pyarrow as pa, windrow as wr
     >>> trades = pa.table({"t": [2, 1, 11], "price": [9, 5, 4]})

@@ -22,7 +22,7 @@ def packed(query: Spec) -> bytes:
     dumps: Any = cloudpickle.dumps
     # only what workers need to know of a query: its class may be of the user's making
     plain = Spec(**{name: getattr(query, name) for name in Spec.__dataclass_fields__})
-    aggregates = [(name, a.columns, a.where, _by_name(a.monoid)) for name, a in query.aggregates]
+    aggregates = [(name, a.columns, a.where, a.min_count, _by_name(a.monoid)) for name, a in query.aggregates]
     return bytes(dumps((replace(plain, aggregates=()), aggregates)))
 
 

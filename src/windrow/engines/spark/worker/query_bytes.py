@@ -23,7 +23,7 @@ def unpacked(payload: bytes) -> Spec:
     plain, aggregates = pickle.loads(payload)
     assert isinstance(plain, Spec)
     found = [
-        (name, Aggregate(getattr(monoids, known) if isinstance(known, str) else known, columns, where))
-        for name, columns, where, known in aggregates
+        (name, Aggregate(getattr(monoids, known) if isinstance(known, str) else known, *bound))
+        for name, *bound, known in aggregates
     ]
     return replace(plain, aggregates=tuple(found))
