@@ -1,5 +1,5 @@
-"""The type of a result over decimals follows from the type of the column, as on Spark, on every engine; digits are
-never lost on the way, and a result with too many of them is an error."""
+"""The type of a result over decimals follows from the type of the column, as on Spark, on every engine; digits
+are never lost on the way, and a result with too many of them is an error."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def operators(query: wr.Query) -> Iterator[Any]:
 
 
 def same(found: pa.Table, expected: list[dict[str, Any]]) -> None:
-    """Compare with brute force, but for products: these have all digits there, and are rounded to their type."""
+    """Compare with brute force, but for products, which are rounded to their type."""
     rows = [{k: v for k, v in row.items() if k != "product"} for row in expected]
     assert_same_results(found.drop_columns(["product"]), rows)
 

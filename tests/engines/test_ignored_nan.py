@@ -1,5 +1,5 @@
-"""``nan="ignore"`` skips a row in which one of the columns that an aggregate reads is NaN: the result is that over
-the same rows with null in place of NaN, for every aggregate, on every engine."""
+"""``nan="ignore"`` skips a row in which one of the columns that an aggregate reads is NaN: the result is that
+over the same rows with null in place of NaN, for every aggregate, on every engine."""
 
 from __future__ import annotations
 

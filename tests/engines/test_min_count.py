@@ -1,5 +1,5 @@
-"""``min_count``: a result over fewer values is null. An aggregate has its own, or that of ``.rolling(...)``, or that
-of the query, on every engine."""
+"""``min_count``: a result over fewer values is null. An aggregate has its own, or that of ``.rolling(...)``, or
+that of the query, on every engine."""
 
 from __future__ import annotations
 
@@ -116,7 +116,8 @@ def test_a_snapshot_of_another_min_count_is_refused() -> None:
 def test_min_count_in_a_job_file(tmp_path: Path) -> None:
     job = tmp_path / "job.toml"
     job.write_text(
-        '[source]\nformat = "parquet"\npath = "in"\n[events]\ntime = "t"\n[rolling]\nrows = 3\nmin_count = 2\n'
+        '[source]\nformat = "parquet"\npath = "in"\n[events]\ntime = "t"\n'
+        "[rolling]\nrows = 3\nmin_count = 2\n"
         '[agg]\nm = "mean(v)"\nn = "count(min_count=3)"\n[sink]\nformat = "parquet"\npath = "out"\n'
     )
     asked = read_job(job).query

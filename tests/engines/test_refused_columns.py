@@ -1,4 +1,4 @@
-"""Columns that an aggregate does not take, and functions of users' own that are wrong, are named with the remedy."""
+"""Columns that an aggregate does not take, and functions of users' own that are wrong, are named."""
 
 from __future__ import annotations
 
@@ -79,6 +79,12 @@ WRONG = {
 }
 
 
+def queried(window: Any) -> None:
+    for value in (1.0, 2.0, 3.0):
+        window.insert(value)
+        window.query()
+
+
 @pytest.mark.filterwarnings("ignore::windrow.compile.native.CompileWarning")
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_combine_that_returns_nothing_is_named(kind: str) -> None:
@@ -93,11 +99,8 @@ def test_a_combine_that_returns_nothing_is_named(kind: str) -> None:
         with pytest.raises(AggregateError, match=message):
             pa.concat_tables([operator.push(ROWS), operator.finish()])
     for algorithm in (wr.swag.TwoStacks, wr.swag.TwoStacksLite, wr.swag.DABA, wr.swag.FlatFAT, wr.swag.FiBA):
-        window = algorithm(WRONG[kind])
         with pytest.raises(TypeError, match=message):
-            for value in (1.0, 2.0, 3.0):
-                window.insert(value)
-                window.query()
+            queried(algorithm(WRONG[kind]))
         with pytest.raises(AggregateError, match=message):
             algorithm(WRONG[kind]).roll([1.0, 2.0, 3.0], size=2)
 

@@ -49,7 +49,8 @@ def test_the_class_keeps_its_own_documentation_and_signature() -> None:
         (wr.arg_max, "(column, value, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
         (
             wr.exp_decay,
-            "(value, time, /, half_life, mean=False, *, where=None, min_count=None, nulls='skip', nan='propagate')",
+            "(value, time, /, half_life, mean=False, *, where=None, min_count=None, nulls='skip', "
+            "nan='propagate')",
         ),
         (
             wr.monoid(name="dot", lift=lambda x, y: x * y, combine=lambda a, b: a + b, identity=0),
