@@ -1,5 +1,5 @@
-"""The type of a result over decimals follows from the type of the column, as on Spark, on every engine; digits
-are never lost on the way, and a result with too many of them is an error."""
+"""The type of a result over decimals follows from the type of the column, as on Spark, on every engine;
+digits are never lost on the way, and a result with too many of them is an error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""``min_count``: a result over fewer values is null. An aggregate has its own, or that of ``.rolling(...)``, or
-that of the query, on every engine."""
+"""``min_count``: a result over fewer values is null. An aggregate has its own, or that of ``.rolling(...)``,
+or that of the query, on every engine."""
 
 from __future__ import annotations
 

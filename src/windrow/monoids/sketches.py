@@ -250,7 +250,7 @@ _CODE = 8
 _EXTRA = _CODE * EXACT + _CODE
 
 
-def _code_at(row: Row, start: int) -> Any:
+def _code_at(row: Row, start: Any) -> Any:
     """The code whose bytes begin at this place, the lowest first."""
     code = np.uint64(row[start])
     for k in range(1, _CODE):
@@ -258,7 +258,7 @@ def _code_at(row: Row, start: int) -> Any:
     return code
 
 
-def _put_code(row: Row, start: int, code: Any) -> None:
+def _put_code(row: Row, start: Any, code: Any) -> None:
     for k in range(_CODE):
         row[start + k] = np.uint8((code >> np.uint64(8 * k)) & np.uint64(255))
 
@@ -290,7 +290,7 @@ def _add_code(row: Row, registers: int, code: Any) -> None:
     row[end] = count + 1
 
 
-def _in_both(a: Row, b: Row, registers: int, first: int, second: int) -> int:
+def _in_both(a: Row, b: Row, registers: int, first: Any, second: Any) -> int:
     """How many codes are in both rows, which have so many."""
     i = j = both = 0
     while i < first and j < second:

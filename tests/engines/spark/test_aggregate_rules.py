@@ -1,5 +1,5 @@
-"""``nan="ignore"``, ``min_count``, decimals and sketches: batches, rolling results, labels and streams on Spark
-give what tables give, in the same types."""
+"""``nan="ignore"``, ``min_count``, decimals and sketches: batches, rolling results, labels and streams on
+Spark give what tables give, in the same types."""
 
 from __future__ import annotations
 

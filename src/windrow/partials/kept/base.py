@@ -22,7 +22,7 @@ class Covering(NamedTuple):
     #: of each value, from 0 to 63
     levels: Any
     #: how many numbers there are
-    count: int
+    size: int
     #: how many values are needed for it at most, the latest
     most: int = 1 << 62
 

@@ -39,7 +39,7 @@ def without_covered(columns: Sequence[KeptColumn], keys: Sequence[Ints]) -> list
     latest_first = len(owners) - 1 - np.argsort(owners[::-1], kind="stable")
     needed = np.zeros(len(values), np.bool_)
     for each in first.family.coverings(first.aggregate.monoid, values):
-        highest = np.full(each.count, -1)
+        highest = np.full(each.size, -1)
         _find_needed(latest_first, owners, offsets, each.numbers, each.levels, highest, each.most, needed)
     return [
         _only(column, needed[begin:end])
