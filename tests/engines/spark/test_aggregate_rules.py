@@ -59,7 +59,7 @@ RULES = {
     "tail": wr.skew("x", bias=True, nan="ignore"),
 }
 #: that Spark itself folds, and makes results of
-FOLDED = {"sum": wr.sum("n", min_count=4), "n": wr.count(min_count=4), "top": wr.max("x", min_count=2)}
+FOLDED = {"sum": wr.sum("n", min_count=4), "rows": wr.count(min_count=4), "top": wr.max("x", min_count=2)}
 QUERY = wr.query(time="ts", by="key", watermark="5m")
 
 
@@ -109,12 +109,9 @@ def test_rules_of_aggregates_on_streams(source: Source, over: dict[str, Any]) ->
     found, _ = source.run(query.run)
     oracle = StreamOracle(query, judge="spark")
     assert_same_results(found, [row for batch in (*batches, TABLE.slice(0, 0)) for row in oracle.push(batch)])
-    for name, kind in (
-        ("total", pa.decimal128(20, 2)),
-        ("average", pa.decimal128(14, 6)),
-        ("top", pa.decimal128(10, 2)),
-    ):
-        assert found.schema.field(name).type == kind
+    digits = {"total": 2, "average": 6, "top": 2}
+    for name, behind in digits.items():
+        assert {row[name].as_tuple().exponent for row in found if row[name] is not None} == {-behind}
 
 
 def test_a_sum_of_decimals_that_does_not_fit_on_spark(spark: Any) -> None:

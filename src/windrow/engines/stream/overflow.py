@@ -166,7 +166,8 @@ def _sizes(column: Column | None, slices: HeldSlices) -> Floats:
 
 def _size(partial: Any) -> float:
     members = partial if isinstance(partial, tuple) else (partial,)
-    whole = sum(abs(member) for member in members if isinstance(member, (int, Decimal)))
+    sizes: list[Any] = [abs(member) for member in members if isinstance(member, (int, Decimal))]
+    whole = sum(sizes)
     return float(whole) if whole < 2**1000 else math.inf
 
 
