@@ -42,7 +42,7 @@ QUERIES = {
     )
     .window(wr.Tumbling(10))
     .agg(n=wr.count(), p=wr.quantile("v", 0.9)),
-    "wr.query(time='t').rolling('24h').agg(v_sum=sum('v', nan='ignore'))": wr.query(time="t")
+    "wr.query(time='t').rolling('1d').agg(v_sum=sum('v', nan='ignore'))": wr.query(time="t")
     .rolling("1d")
     .agg(wr.sum("v", nan="ignore")),
     "wr.query(time='t').rolling(rows=100).agg(n=count())": wr.query(time="t")

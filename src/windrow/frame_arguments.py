@@ -7,6 +7,7 @@ results: the size as written, or its keyword; none where there is one size witho
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from windrow.names import nearest
@@ -25,7 +26,6 @@ from windrow.windows.relative import (
 )
 from windrow.windows.timeline.durations import (
     Duration,
-    fixed_duration,
     is_duration,
     parse_duration,
     positive_duration,
@@ -57,7 +57,7 @@ def asof_frames(
     ...     ["7d"], {}, rows=None, closed=None, lag="1h", direction="backward", timezone=None
     ... )
     >>> print(frames.named[0][1])
-    [t - 1h - 168h, t - 1h)
+    [t - 1h - 7d, t - 1h)
     """
     if direction not in ("backward", "forward"):
         raise ValueError(f"direction={direction!r}: use 'backward' or 'forward'")
@@ -139,7 +139,7 @@ def rolling_of(
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
         raise ValueError(f"rows={rows!r}: give a whole number of at least 1")
     return Rolling(
-        size=fixed_duration(sizes[0], "size") if sizes else None,
+        size=positive_duration(sizes[0], "size") if sizes else None,
         rows=rows,
         policy=None if policy is None else Policy.of(policy),
         store=checked_store(store),
@@ -248,7 +248,7 @@ def _offset(value: Any, name: str, zone: str | None) -> Duration | None:
 
 
 def _signed(offset: Duration | None, sign: int) -> tuple[Duration, ...]:
-    return () if offset is None else (Duration(sign * offset.amount, offset.kind),)
+    return () if offset is None else (replace(offset, amount=sign * offset.amount),)
 
 
 def _frame(
@@ -297,7 +297,7 @@ def _named(
 
 def _written(size: Any) -> str:
     """A size as the user wrote it, for names."""
-    return size if isinstance(size, str) else str(size if isinstance(size, int) else parse_duration(size))
+    return size if isinstance(size, str) else str(parse_duration(size).on_clock)
 
 
 def _source(size: Any) -> str:

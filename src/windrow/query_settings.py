@@ -75,7 +75,7 @@ def waiting(value: Any, name: str) -> Duration:
         raise ValueError(f"{name}={value!r} has no fixed length: give it in weeks, days or below")
     if found.units < 0:
         raise ValueError(f"{name}={value!r} is negative: give 0 or more")
-    return found
+    return found.on_clock
 
 
 def column_names(names: str | Sequence[str] | None, what: str) -> tuple[str, ...]:

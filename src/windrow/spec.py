@@ -6,12 +6,12 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from windrow.html_text import html_table
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Session, TimeWindow, Window, decided_by_gaps, decided_by_time
-from windrow.windows.relative import RelativeFrame
+from windrow.windows.relative import Bound, RelativeFrame, TimeFrame
 from windrow.windows.timeline.durations import Duration
 
 if TYPE_CHECKING:
@@ -29,6 +29,18 @@ class Frames:
     arguments: str
     #: whether they count plain integers; None: nothing says so
     uses_integer_time: bool | None = None
+
+    @property
+    def follows_zone(self) -> bool:
+        """Whether some count days, weeks or months and name no time zone."""
+        return any(frame.follows_zone for _, frame in self.named)
+
+    def in_zone(self, zone: str) -> Frames:
+        """The frames where times are in this zone, if they name none."""
+        if not self.follows_zone:
+            return self
+        named = tuple((ending, frame.in_zone(zone)) for ending, frame in self.named)
+        return Frames(named, f"{self.arguments}, timezone={zone!r}", self.uses_integer_time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,27 @@ class Rolling:
         if self.frames is not None:
             return self.frames.uses_integer_time
         return None if self.size is None else self.size.kind == "integer"
+
+    @property
+    def follows_zone(self) -> bool:
+        """Whether it counts days, weeks or months and names no time zone."""
+        over = self.frames or self.size
+        return over is not None and over.follows_zone
+
+    def in_zone(self, zone: str) -> Rolling:
+        """The same where times are in this zone, if it names none."""
+        if not self.follows_zone:
+            return self
+        if self.frames is not None:
+            return replace(self, frames=self.frames.in_zone(zone))
+        assert self.size is not None
+        if self.store is not None:
+            raise ValueError(
+                f"rolling({self.arguments}) counts local days, which rolling(store=...) cannot: write hours, "
+                f"such as {str(self.size.on_clock)!r}"
+            )
+        frame = TimeFrame(Bound((replace(self.size, amount=-self.size.amount),), False), Bound((), True))
+        return Rolling(frames=Frames((("", frame),), self.arguments, False).in_zone(zone))
 
     @property
     def arguments(self) -> str:
@@ -139,6 +172,28 @@ class Spec:
     def sessions(self) -> list[Session]:
         """The windows that gaps between rows decide."""
         return [window for _, window in self.windows if decided_by_gaps(window)]
+
+    @property
+    def follows_zone(self) -> bool:
+        """Whether days, weeks or months are those of the column of times: some are counted, and name no
+        zone."""
+        over = (self.rolling_over, self.asof_over)
+        windows = any(window.follows_zone for _, window in self.windows)
+        return windows or any(each is not None and each.follows_zone for each in over)
+
+    def in_zone(self, zone: str) -> Self:
+        """The query for a column of times in this zone; "UTC": also for one without."""
+        if zone == "UTC" or not self.follows_zone:
+            return self
+        try:
+            return replace(
+                self,
+                windows=tuple((name, window.in_zone(zone)) for name, window in self.windows),
+                rolling_over=self.rolling_over and self.rolling_over.in_zone(zone),
+                asof_over=self.asof_over and self.asof_over.in_zone(zone),
+            )
+        except ValueError as error:
+            raise ValueError(f"column {self.time!r} is in the time zone {zone!r}, and {error}") from None
 
     @property
     def needs_rows(self) -> bool:

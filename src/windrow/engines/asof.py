@@ -25,7 +25,7 @@ from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.points import Points, fractions_of, read_points
 from windrow.rows.tables import read_table
-from windrow.rows.times import check_time_kind
+from windrow.rows.times import check_time_kind, in_zone_of
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
 
@@ -43,6 +43,7 @@ def with_seen(
     query: Spec, events: pa.Table, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
 ) -> pa.Table:
     """The labels with what each sees of the events."""
+    query = in_zone_of(query, events)
     require_columns(events, [c for _, a in query.aggregates for c in a.reads])
     check_inputs(query, events.schema)
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import pyarrow as pa
+
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_algorithm
 from windrow.engines.found_windows import members_of, window_groups
 from windrow.engines.serving.retention import Retention
 from windrow.monoids.base import Aggregate
 from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
+from windrow.rows.times import in_zone_of
 from windrow.spec import Frames, Rolling, Spec
 from windrow.swag import Choice, choose
 from windrow.swag.native.fallback import plain_reason
@@ -19,8 +22,8 @@ from windrow.windows import Window, decided_by_gaps, decided_by_time
 __all__ = ["explain"]
 
 
-def explain(query: Spec) -> str:
-    """The plan of a query on a finite table.
+def explain(query: Spec, table: pa.Table | None = None) -> str:
+    """The plan of a query on a finite table, which may be given for its time zone.
 
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Sliding("24h", slide="1m")).agg(n=wr.sum("len"))
@@ -39,11 +42,17 @@ sum compiles for the data
 have partials of their own)
         Sliding('24h', slide='1m'): TwoStacksLite over slices
     """
+    column, zone = f"of the time zone of {query.time!r}, and of UTC where it has none", ""
+    if table is not None:
+        query, column = in_zone_of(query, table), "of UTC"
+    if query.follows_zone:
+        zone = f"days, weeks and months: those {column}, where a day is 24 hours"
     order = [*query.by, query.time, *query.order]
     members = members_of(query)
     by = f"sorted by {', then '.join(order)}"
     is_sorted, may_be_sorted = f"{by}; each window is a range of neighbouring rows", f"{_AS_THEY_COME} {by}"
     lines = [f"rows: {may_be_sorted if members.in_any_order else is_sorted}"]
+    lines += [zone] if zone else []
     if query.time_windows:
         lines.append(f"windows by time are ranges of {members.kind}: {members.reason}")
     if members.kind == "slices":

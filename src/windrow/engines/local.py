@@ -25,7 +25,7 @@ from windrow.result_names import check_table_names
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.tables import read_table
-from windrow.rows.times import check_time_kind, concat_results
+from windrow.rows.times import check_time_kind, concat_results, in_zone_of
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 
@@ -35,6 +35,7 @@ __all__ = ["rejected_rows", "run"]
 def run(query: Spec, data: Any) -> Any:
     """Evaluate a query on a finite table; the result is the kind of table that came in."""
     table, back = read_table(data)
+    query = in_zone_of(query, table)
     require_columns(table, [c for _, a in query.aggregates for c in a.reads])
     check_inputs(query, table.schema)
     check_table_names(query, table.column_names, endless=False)

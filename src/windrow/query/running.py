@@ -84,9 +84,9 @@ class Running(Spec):
         return rejected_rows(self, data)
 
     def explain(self, data: Any = None) -> str:
-        """What will run, in words: slices, algorithms and their reasons, cost and state. With a Spark
-        DataFrame: what will run on it, and Spark's own plan; of as-of windows, which take labels besides,
-        the words alone. Notebooks show it line by line."""
+        """What will run, in words: slices, algorithms and their reasons, cost and state. With a table: in
+        its time zone. With a Spark DataFrame: what will run on it, and Spark's own plan; of as-of windows,
+        which take labels besides, the words alone. Notebooks show it line by line."""
         check_complete(self)
         from windrow.engines.spark import is_spark_frame
 
@@ -95,8 +95,9 @@ class Running(Spec):
 
             return Explanation(explain_on_spark(self, data))
         from windrow.engines.explain import explain
+        from windrow.rows.tables import read_table
 
-        return Explanation(explain(self))
+        return Explanation(explain(self, None if data is None else read_table(data)[0]))
 
 
 def _check_history(query: Spec, data: Any, history: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +22,17 @@ from windrow.compile.cache import kernel
 from windrow.rows.pieces import extremes
 from windrow.spec import Spec
 from windrow.values import made_at_once
+from windrow.windows.timeline.zones import is_utc
 
-__all__ = ["Moments", "TimeAxis", "check_time_kind", "concat_results", "read_moments", "read_times"]
+__all__ = [
+    "Moments",
+    "TimeAxis",
+    "check_time_kind",
+    "concat_results",
+    "in_zone_of",
+    "read_moments",
+    "read_times",
+]
 
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -39,6 +48,16 @@ class TimeAxis:
     @cached_property
     def is_integer(self) -> bool:
         return bool(pa.types.is_integer(self.type))
+
+    @property
+    def zone(self) -> str:
+        """The time zone of timestamps; "UTC" where they have none, and for dates and integers.
+
+        >>> [TimeAxis(pa.timestamp("us", zone)).zone for zone in ("Asia/Tokyo", "+00:00", None)]
+        ['Asia/Tokyo', 'UTC', 'UTC']
+        """
+        name = self.type.tz if pa.types.is_timestamp(self.type) else None
+        return "UTC" if name is None or is_utc(name) else name
 
     def ticks(self, column: Any) -> Ints:
         """The column as integers of its own unit, nulls as 0."""
@@ -209,6 +228,16 @@ def concat_results(tables: Sequence[pa.Table]) -> pa.Table:
 
 def _with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, column)
+
+
+_Query = TypeVar("_Query", bound=Spec)
+
+
+def in_zone_of(query: _Query, table: pa.Table) -> _Query:
+    """The query with the days, weeks and months of a table's column of times, where it names no time zone."""
+    if not query.follows_zone or query.time not in table.column_names:
+        return query
+    return query.in_zone(TimeAxis(table.schema.field(query.time).type).zone)
 
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:

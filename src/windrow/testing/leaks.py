@@ -21,7 +21,7 @@ from windrow.query_settings import checked_labels
 from windrow.rows.columns import plain_array
 from windrow.rows.selection import filter_rows, take_rows
 from windrow.rows.tables import read_table
-from windrow.rows.times import TimeAxis, read_times
+from windrow.rows.times import TimeAxis, in_zone_of, read_times
 from windrow.testing.oracle.folding import unsigned_zeros
 from windrow.windows.relative import Bound, TimeFrame
 
@@ -126,7 +126,7 @@ class _Events:
     """Events, and what can be changed of them."""
 
     def __init__(self, query: Query, table: pa.Table, labels: TimeAxis) -> None:
-        self.query = query
+        self.query = in_zone_of(query, table)
         table = self._with_column(table, query.time, _as_fine(table.column(query.time), labels))
         self.table = table
         for name in query.by:  # of a type that a key can be cast to

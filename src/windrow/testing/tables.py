@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from windrow.windows import format_time, to_datetime, to_us
+from windrow.windows.timeline.zones import is_utc
 
 __all__ = ["Clock", "is_pandas", "rows_of"]
 
@@ -52,12 +53,15 @@ class Clock:
 
     counts_integers: bool
     is_aware: bool
+    #: the time zone of its datetimes, by name
+    zone: str = "UTC"
 
     @classmethod
     def of(cls, times: list[Any]) -> Clock:
         sample = next((time for time in times if not _is_null(time)), 0)
         is_aware = isinstance(sample, datetime) and sample.tzinfo is not None
-        return cls(counts_integers=_is_integer(sample), is_aware=is_aware)
+        zone = _zone_name(sample) if is_aware else "UTC"
+        return cls(counts_integers=_is_integer(sample), is_aware=is_aware, zone=zone)
 
     def read(self, time: Any) -> int | None:
         """A time as an integer or as microseconds UTC; None for null."""
@@ -75,6 +79,13 @@ class Clock:
             return time
         shown = as_datetime(time)
         return shown if self.is_aware or isinstance(shown, str) else shown.replace(tzinfo=None)
+
+
+def _zone_name(moment: datetime) -> str:
+    """The zone of an aware datetime: its name, or its offset where it has none."""
+    named = getattr(moment.tzinfo, "key", None) or getattr(moment.tzinfo, "zone", None)
+    name = str(named or moment.isoformat()[-6:])
+    return "UTC" if is_utc(name) else name
 
 
 def as_datetime(time_us: int) -> datetime | str:

@@ -56,7 +56,7 @@ def parse_offset(value: OffsetLike, size: Duration) -> Duration:
     """
     if looks_like_time(value):
         return _offset_of_time(value, size)
-    offset = parse_duration(cast(DurationLike, value), "offset")
+    offset = parse_duration(cast(DurationLike, value), "offset").on_clock
     if offset.amount == 0:
         return Duration(0, "integer" if size.kind == "integer" else "fixed")
     check_same_time(size, offset, "size", "offset")

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeGuard
 
 from windrow.windows.timeline.progressions import Arithmetic
 
 if TYPE_CHECKING:
     from windrow.windows.session import Session
+    from windrow.windows.timeline.durations import Duration
 
 
 class JobKey(NamedTuple):
@@ -113,6 +115,15 @@ class Window(ABC):
         return "windows overlap" if self.overlaps else "each row is in at most one window"
 
     @property
+    def follows_zone(self) -> bool:
+        """Whether it has days, weeks or months and names no time zone: they are those of the column's."""
+        return False
+
+    def in_zone(self, zone: str) -> Window:
+        """The window for a column of times in this zone."""
+        return self
+
+    @property
     def for_fewer(self) -> str:
         """What to do to have fewer windows, for messages."""
         return "use longer windows, leave empty='emit' out"
@@ -199,6 +210,35 @@ class TimeWindow(Window):
     @abstractmethod
     def edge_progressions(self) -> tuple[Arithmetic, ...] | None:
         """The edges as arithmetic progressions; None where they are not (calendar windows, a fixed band)."""
+
+
+class ZonedWindow(TimeWindow):
+    """A time window that is a dataclass and may name a time zone, whose days, weeks and months it has.
+
+    >>> from windrow.windows import Tumbling
+    >>> Tumbling("1d").in_zone("Europe/Berlin"), Tumbling("24h").in_zone("Europe/Berlin")
+    (Tumbling('1d', timezone='Europe/Berlin'), Tumbling('24h'))
+    >>> Tumbling("1d", timezone="Asia/Tokyo").in_zone("Europe/Berlin")
+    Tumbling('1d', timezone='Asia/Tokyo')
+    """
+
+    size: Duration
+    timezone: str | None
+
+    @property
+    def _lengths(self) -> tuple[Duration, ...]:
+        """The durations that days may be counted in."""
+        return (self.size,)
+
+    @property
+    def follows_zone(self) -> bool:
+        return self.timezone is None and any(each.follows_zone for each in self._lengths)
+
+    def in_zone(self, zone: str) -> Window:
+        if not self.follows_zone:
+            return self
+        given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
+        return type(self)(**given | {"timezone": zone})
 
 
 def decided_by_time(window: Window) -> TypeGuard[TimeWindow]:

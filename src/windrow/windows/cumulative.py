@@ -24,7 +24,7 @@ from windrow.windows.arguments import (
     check_zone,
     parse_offset,
 )
-from windrow.windows.base import JobKey, Steps, TimeWindow
+from windrow.windows.base import JobKey, Steps, ZonedWindow
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
 from windrow.windows.timeline.grid import Grid, build_grid, build_scale
 from windrow.windows.timeline.integers import DAY_US
@@ -34,7 +34,7 @@ from windrow.windows.tumbling import Tumbling
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Cumulative(TimeWindow):
+class Cumulative(ZonedWindow):
     """Windows [start, start + step), [start, start + 2 steps) ... [start, start + size).
 
     Args:
@@ -73,6 +73,10 @@ class Cumulative(TimeWindow):
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "offset", parse_offset(offset, size))
         object.__setattr__(self, "timezone", check_zone(size, timezone))
+
+    @property
+    def _lengths(self) -> tuple[Duration, ...]:
+        return (self.size, self.step)
 
     @property
     def uses_integer_time(self) -> bool:

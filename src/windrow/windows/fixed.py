@@ -7,32 +7,33 @@ Fixed('2024-05-01', '1d')            |-----------------------|
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from windrow.windows.arguments import TIMEZONE_KEY, check_same_time, check_zone
-from windrow.windows.base import JobKey, TimeWindow
+from windrow.windows.base import JobKey, Window, ZonedWindow
 from windrow.windows.timeline.durations import Duration, DurationLike, positive_duration
 from windrow.windows.timeline.integers import as_integer, fit_int64
 from windrow.windows.timeline.moves import moved
 from windrow.windows.timeline.progressions import Arithmetic
-from windrow.windows.timeline.times import TimeLike, format_time, looks_like_time, to_us
+from windrow.windows.timeline.times import TimeLike, format_time, looks_like_time, names_zone, to_us
 from windrow.windows.timeline.zones import Zone
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Fixed(TimeWindow):
+class Fixed(ZonedWindow):
     """The one window [start, start + size).
 
     Args:
         start: a datetime, a date or ISO 8601 text; an integer is for an integer time column. A time without a
             timezone means UTC, or the local time of ``timezone`` where that is given.
         size: how long the window is. Months go to the same day of a later month, or to its last day.
-        timezone: an IANA name. It makes days, weeks and months of the size local ones.
+        timezone: an IANA name. It makes days, weeks and months of the size local ones; by default it is that
+            of the column of times, if the size has any.
 
     >>> from windrow.windows import Fixed
     >>> Fixed("2024-05-01", "1d")
-    Fixed('2024-05-01T00:00:00Z', '24h')
+    Fixed('2024-05-01T00:00:00', '1d')
     >>> list(Fixed(100, 50).assign(120)), list(Fixed(100, 50).assign(150))
     ([(100, 150)], [])
     """
@@ -48,17 +49,28 @@ class Fixed(TimeWindow):
     start: int
     size: Duration
     timezone: str | None
+    #: whether the start is of whatever zone the column of times has
+    _starts_there: bool = field(init=False)
 
     def __init__(self, start: TimeLike | int, size: DurationLike, timezone: str | None = None) -> None:
         size = positive_duration(size, "size", local_days=timezone is not None)
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "timezone", check_zone(size, timezone))
         object.__setattr__(self, "start", _parse_start(start, size, self._zone))
+        object.__setattr__(self, "_starts_there", self.follows_zone and not names_zone(start))
         fit_int64(self.end, f"end of {self!r}")
 
     @property
     def uses_integer_time(self) -> bool:
         return self.size.kind == "integer"
+
+    def in_zone(self, zone: str) -> Window:
+        return Fixed(self._start_text, self.size, timezone=zone) if self.follows_zone else self
+
+    @property
+    def _start_text(self) -> str:
+        text = format_time(self.start)
+        return text.removesuffix("Z") if self._starts_there else text
 
     @property
     def _zone(self) -> Zone:
@@ -93,7 +105,7 @@ class Fixed(TimeWindow):
         return None
 
     def _arguments(self) -> Iterator[str]:
-        yield str(self.start) if self.uses_integer_time else repr(format_time(self.start))
+        yield str(self.start) if self.uses_integer_time else repr(self._start_text)
         yield self.size.argument
         if self.timezone is not None:
             yield f"timezone={self.timezone!r}"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from windrow.windows.timeline.durations import Duration
 from windrow.windows.timeline.integers import DAY_US
@@ -77,6 +77,14 @@ class Bound:
         """Whether it may be after the point."""
         return any(offset.amount > 0 for offset in self.offsets)
 
+    def follows_zone(self) -> bool:
+        """Whether it has days, weeks or months and names no zone."""
+        return self.timezone is None and any(offset.follows_zone for offset in self.offsets)
+
+    def in_zone(self, zone: str) -> Bound:
+        """The bound where times are in this zone, if it names none."""
+        return self if self.timezone else Bound(tuple(d.local for d in self.offsets), self.is_closed, zone)
+
     def __str__(self) -> str:
         steps = (f" {'-' if each.amount < 0 else '+'} {str(each).removeprefix('-')}" for each in self.offsets)
         return "t" + "".join(steps)
@@ -101,6 +109,15 @@ class TimeFrame:
     rows: int | None = None
 
     @property
+    def follows_zone(self) -> bool:
+        return any(bound is not None and bound.follows_zone for bound in (self.lower, self.upper))
+
+    def in_zone(self, zone: str) -> TimeFrame:
+        """The frame where times are in this zone, if it names none."""
+        lower, upper = (bound and bound.in_zone(zone) for bound in (self.lower, self.upper))
+        return TimeFrame(lower, upper, self.rows)
+
+    @property
     def plain_size(self) -> int | None:
         """The size of a frame (t - size, t] of fixed length; None: it is another one.
 
@@ -115,13 +132,19 @@ class TimeFrame:
     def __str__(self) -> str:
         if self.lower is not None and self.upper is not None:
             ends = "[" if self.lower.is_closed else "(", "]" if self.upper.is_closed else ")"
-            return f"{ends[0]}{self.lower}, {self.upper}{ends[1]}"
+            return f"{ends[0]}{self.lower}, {self.upper}{ends[1]}{self._calendar}"
         near = self.upper or self.lower
         if near is None:
             return "all rows"
         side, last = ("before", "last") if near is self.upper else ("after", "next")
-        where = f"{'at or ' if near.is_closed else ''}{side} {near}"
+        where = f"{'at or ' if near.is_closed else ''}{side} {near}{self._calendar}"
         return f"all {where}" if self.rows is None else f"the {last} {self.rows} rows {where}"
+
+    @property
+    def _calendar(self) -> str:
+        """Whose days and months are counted, where a zone is named."""
+        zones = [each.timezone for each in (self.lower, self.upper) if each and each.is_calendar]
+        return f" on the calendar of {zones[0]}" if zones and zones[0] else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +157,10 @@ class RowFrame:
 
     front: int
     stop: int
+    follows_zone: ClassVar[bool] = False
+
+    def in_zone(self, zone: str) -> RowFrame:
+        return self
 
     @property
     def rows(self) -> int:

@@ -75,6 +75,10 @@ class Sliding(GridWindow):
         object.__setattr__(self, "offset", parse_offset(offset, size))
         object.__setattr__(self, "timezone", check_zone(size, timezone))
 
+    @property
+    def _lengths(self) -> tuple[Duration, ...]:
+        return (self.size, self.slide)
+
     @cached_property
     def grid(self) -> Grid:
         return build_grid(self.size, self.slide, self.offset, self.timezone)

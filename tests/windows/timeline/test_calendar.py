@@ -119,7 +119,7 @@ def test_weeks_begin_on_monday():
 def test_without_a_timezone_months_are_of_utc_and_days_are_24_hours():
     assert only(Tumbling("1mo"), "2024-02-10") == ("2024-02-01T00:00", "2024-03-01T00:00")
     assert only(Tumbling("1mo"), "1969-12-31T23:59:59.999999") == ("1969-12-01T00:00", "1970-01-01T00:00")
-    assert Tumbling("1d") == Tumbling("24h")
+    assert Tumbling("1d").grid == Tumbling("24h").grid
     assert only(Tumbling("1w"), "1970-01-01") == ("1970-01-01T00:00", "1970-01-08T00:00")
     assert only(Tumbling("1w", offset="4d"), "1970-01-05") == ("1970-01-05T00:00", "1970-01-12T00:00")
 
@@ -336,12 +336,20 @@ def test_the_answers_of_a_calendar_window_agree_with_each_other(window, time, da
     assert [pair for pair in holding if pair[1] <= high] == [pair for pair in ending if pair[0] <= time]
 
 
-@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "+02:00", "europe berlin"])
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "+2:00", "+25:00", "europe berlin"])
 def test_unknown_zones_are_refused(zone):
     with pytest.raises(
         ValueError, match="is not known: use an IANA name such as 'Europe/Berlin', and install"
     ):
         Tumbling("1d", timezone=zone)
+
+
+def test_a_zone_may_be_an_offset_as_tables_have_it():
+    assert only(Tumbling("1d", timezone="+05:30"), "2024-01-31T20:00") == ("2024-01-31T18:30", "2024-02-01T18:30")
+    assert only(Tumbling("1mo", timezone="-03:00"), "2024-02-01T02:00") == (
+        "2024-01-01T03:00",
+        "2024-02-01T03:00",
+    )
 
 
 def test_zones_may_be_given_as_objects():

@@ -46,7 +46,28 @@ DAY = 24 * HOUR
     ],
 )
 def test_fixed_durations(written, expected_us):
-    assert parse_duration(written) == Duration(expected_us, "fixed")
+    assert parse_duration(written).on_clock == Duration(expected_us, "fixed")
+
+
+@pytest.mark.parametrize(
+    ("written", "local"),
+    [
+        ("2 days", Duration(2, "days")),
+        ("1w2d", Duration(9, "days")),
+        ("1 WEEK", Duration(1, "weeks")),
+        (timedelta(days=1), Duration(1, "days")),
+        (np.timedelta64(1, "D"), Duration(1, "days")),
+        ("-3d", Duration(-3, "days")),
+        ("24h", Duration(DAY, "fixed")),
+        ("1d12h", Duration(36 * HOUR, "fixed")),
+        ("1mo", Duration(1, "months")),
+        (7, Duration(7, "integer")),
+    ],
+)
+def test_days_that_were_written_as_days_are_known_to_be(written, local):
+    found = parse_duration(written)
+    assert found.local == local
+    assert parse_duration(str(found) if found.kind != "integer" else written) == found
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,28 @@ def test_an_interval_may_be_negative(written):
     ],
 )
 def test_short_words_for_minutes_seconds_and_hours(written, expected_us):
-    assert parse_duration(written) == Duration(expected_us, "fixed")
+    assert parse_duration(written).on_clock == Duration(expected_us, "fixed")
+
+
+@pytest.mark.parametrize(
+    ("written", "local"),
+    [
+        ("2 days", Duration(2, "days")),
+        ("1w2d", Duration(9, "days")),
+        ("1 WEEK", Duration(1, "weeks")),
+        (timedelta(days=1), Duration(1, "days")),
+        (np.timedelta64(1, "D"), Duration(1, "days")),
+        ("-3d", Duration(-3, "days")),
+        ("24h", Duration(DAY, "fixed")),
+        ("1d12h", Duration(36 * HOUR, "fixed")),
+        ("1mo", Duration(1, "months")),
+        (7, Duration(7, "integer")),
+    ],
+)
+def test_days_that_were_written_as_days_are_known_to_be(written, local):
+    found = parse_duration(written)
+    assert found.local == local
+    assert parse_duration(str(found) if found.kind != "integer" else written) == found
 
 
 @pytest.mark.parametrize(
@@ -201,7 +243,9 @@ def test_months_are_refused_where_one_length_is_needed():
     ("written", "short"),
     [
         ("24 hours", "24h"),
-        ("1d", "24h"),
+        ("1d", "1d"),
+        ("1w2d", "9d"),
+        ("1d12h", "36h"),
         ("90m", "1h30m"),
         ("1500ms", "1s500ms"),
         ("1us", "1us"),

@@ -71,6 +71,9 @@ class HeldEvents:
     def nbytes(self) -> int:
         return sum(block.nbytes for block in self.blocks)
 
+    def for_query(self, query: Spec) -> HeldEvents:
+        return replace(self, query=query)
+
     def with_rows(self, table: pa.Table, times: Ints, watermark: int) -> HeldEvents:
         """With rows that have a time, of the columns that the query reads in plain types."""
         keys, codes = keyed(self.query, table)

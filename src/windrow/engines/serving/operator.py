@@ -56,10 +56,10 @@ class AsOfOperator(Operator):
 
     def __init__(self, query: Spec, **options: Any) -> None:
         super().__init__(query, **options)
-        self._log: HeldEvents | StoredEvents = HeldEvents(query)
+        self._log: HeldEvents | StoredEvents = HeldEvents(self._plan.query)
         if self._saved is not None:
             entries, cache = self._saved.entries, Loaded(self._saved.loaded.most_bytes)
-            self._log = StoredEvents(query, entries, cache)
+            self._log = StoredEvents(self._plan.query, entries, cache)
             self._saved.store_beside(self._log)
 
     @classmethod
@@ -73,7 +73,7 @@ class AsOfOperator(Operator):
             schema = plain_schema(state)
             with making_sense("the snapshot"):
                 table = stored[_EVENTS]
-            operator._log = HeldEvents.restored(query, table, schema)
+            operator._log = HeldEvents.restored(operator._plan.query, table, schema)
         return operator
 
     def _held(self) -> list[str]:

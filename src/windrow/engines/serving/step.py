@@ -23,6 +23,7 @@ from windrow.engines.stream.push import Rows, read_rows
 from windrow.engines.stream.state import State
 from windrow.engines.stream.watermark import Judge, reached
 from windrow.rows.selection import filter_rows
+from windrow.spec import Spec
 from windrow.values import with_fields
 
 __all__ = ["TOO_OLD", "EventLog", "judged_at", "plain_schema", "pushed"]
@@ -41,6 +42,9 @@ class EventLog(Protocol):
 
     @property
     def nbytes(self) -> int: ...
+
+    def for_query(self: _Log, query: Spec) -> _Log:
+        """The events of a query that looks as far as its time zone has it; there are none yet."""
 
     def with_rows(self: _Log, table: pa.Table, times: Ints, watermark: int) -> _Log:
         """With rows of the columns that the query reads, in plain types."""
@@ -86,7 +90,10 @@ def pushed(
         if not table.num_rows and state.columns is not None:
             continue
         seen = state
+        asked = plan.query
         plan, state, rows = read_rows(plan, state, table, now)
+        if plan.query is not asked:  # its days are those of the first table
+            log = log.for_query(plan.query)
         state, log = _taken(plan, state, log, rows)
         if rows.moments.high > seen.largest and reached(plan.query, state, judge) > reached(
             plan.query, seen, judge

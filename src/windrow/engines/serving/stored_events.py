@@ -78,6 +78,10 @@ class StoredEvents:
         """Of what is in memory."""
         return self.cache.nbytes
 
+    def for_query(self, query: Spec) -> StoredEvents:
+        self.query, self._retention = query, Retention.of(query)
+        return self
+
     # -- events in -------------------------------------------------------------------------------------------
 
     def with_rows(self, table: pa.Table, times: Ints, watermark: int) -> StoredEvents:

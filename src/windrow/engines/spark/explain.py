@@ -42,6 +42,8 @@ def explain(query: Spec, frame: DataFrame) -> str:
     if is_streaming(frame) and query.frames is not None:
         of = _framed_stream if query.asof_over is None else _served
     lines = of(query, frame, schema)
+    if query.follows_zone:
+        lines.append("  days, weeks and months are those of UTC: timestamps in Spark have no time zone")
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
     if is_streaming(frame) and query.windows:
         lines += _held(query)

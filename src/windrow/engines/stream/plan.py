@@ -22,7 +22,7 @@ from windrow.engines.stream.state import State
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import needs_order
 from windrow.result_names import check_names, extra_columns
-from windrow.rows.times import Moments, check_time_kind, read_times
+from windrow.rows.times import Moments, TimeAxis, check_time_kind, read_times
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.slicer import Slicer
@@ -46,6 +46,9 @@ class Plan:
     numbers: tuple[int, ...]
     #: every moment is a slice, since an aggregate depends on the order of rows
     moments: bool = False
+    #: whose days, weeks and months windows have that named no zone; None: there are no such windows, or no
+    #: rows yet; "": UTC's, of whatever zone tables say they are
+    zone: str | None = None
     #: the windows of keys, for rolling in a store
     key_windows: KeyWindows | None = field(default=None, compare=False)
 
@@ -150,8 +153,29 @@ class Plan:
                     f"scale or filter such rows"
                 )
 
+    def in_zone_of(self, axis: TimeAxis) -> Plan:
+        """With the days, weeks and months of such times, where that is not settled yet."""
+        return self.in_zone(axis.zone) if self.zone is None and self.query.follows_zone else self
+
+    def in_zone(self, zone: str) -> Plan:
+        """With the days, weeks and months of this zone, if there are any that named none."""
+        if not (zone and self.query.follows_zone):
+            return self
+        return replace(self, query=self.query.in_zone(zone), zone=zone)
+
+    def _check_zone(self, axis: TimeAxis) -> None:
+        """Refuse times of another zone than that whose days are counted."""
+        if self.zone and axis.zone != self.zone:
+            raise TypeError(
+                f"column {self.query.time!r} was in the time zone {self.zone!r} before, whose days and months "
+                f"are counted, and is in {axis.zone!r} in this table: convert it before it is pushed, or name "
+                f"the zone of windows with timezone="
+            )
+
     def with_types_of(self, state: State, table: pa.Table) -> tuple[Plan, State]:
         """With what a table is the first to show: the types of columns, and what depends on them."""
+        if self.zone and self.query.time in table.column_names:
+            self._check_zone(TimeAxis(table.schema.field(self.query.time).type))
         if state.columns is None:
             return self.begin(state, table)
         columns = state.columns.with_types_of(table)
@@ -186,7 +210,7 @@ class Plan:
         if state.advanced_by_integer not in (None, axis.is_integer):
             held = "integers" if axis.is_integer else "timestamps"
             raise TypeError(f"column {self.query.time!r} holds {held}, unlike the watermark given before")
-        plan = replace(self, moments=self._needs_moments(columns.schema))
+        plan = replace(self.in_zone_of(axis), moments=self._needs_moments(columns.schema))
         return plan, plan.with_parts(replace(state, columns=columns, axis=axis))
 
     def _needs_moments(self, schema: pa.Schema) -> bool:

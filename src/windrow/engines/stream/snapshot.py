@@ -41,6 +41,7 @@ from windrow.slicing.ledger import Ledger
 from windrow.slicing.slices import HeldSlices
 from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
+from windrow.windows.timeline.zones import zone_name
 
 __all__ = [
     "Elsewhere",
@@ -93,7 +94,8 @@ def snapshot_value(plan: Plan, state: State, *, whole: bool = True) -> dict[str,
     if whole and state.time is not None:
         blocks = state.time.store.blocks
         stored["time"]["blocks"] = {number: slices_state(block.slices) for number, block in blocks.items()}
-    return {"query": described(plan.query), "numbers": list(plan.numbers), "state": stored}
+    zone = {"zone": plan.zone} if plan.zone else {}
+    return {"query": described(plan.query), "numbers": list(plan.numbers), "state": stored, **zone}
 
 
 def _state(plan: Plan, state: State, whole: bool) -> dict[str, Any]:
@@ -186,8 +188,13 @@ def unpack_snapshot(snapshot: bytes) -> dict[str, Any]:
 
 def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | None) -> tuple[Plan, State]:
     """The reverse of :func:`snapshot_value`, for a query that it fits."""
-    query = plan.query
     check_shape(stored)
+    if plan.zone is None and "zone" in stored:
+        with making_sense("the time zone of the state"):
+            zone = stored["zone"]
+            require(type(zone) is str and zone_name(zone) is not None, "not the name of one")
+        plan = plan.in_zone(zone)
+    query = plan.query
     check_query(query, stored["query"])
     known = known_windows(query, stored["query"])
     old = replace(

@@ -37,6 +37,8 @@ def with_window(plan: Plan, state: State, name: str, window: Window) -> tuple[Pl
     check_names(changed.query)
     if state.axis is not None:
         check_time_kind(changed.query, state.axis)
+        changed = changed.in_zone_of(state.axis) if plan.zone is None else changed.in_zone(plan.zone)
+        _, window = changed.query.windows[-1]
     return changed, _with_query(_with_part(changed, state, number, name, window), changed)
 
 

@@ -69,6 +69,7 @@ def evaluate(
     table = rows_of(rows)
     check_columns(query, table)
     clock = Clock.of([row[query.time] for row in table])
+    query = query.in_zone(clock.zone)
     groups = _groups(query, table, clock)
     if query.asof_over is not None:
         return labelled(query, groups, rows_of(at), *checked_labels(query, at, at_time, at_by))

@@ -13,7 +13,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Any, Literal
@@ -100,10 +100,9 @@ class StreamOracle:
         self._is_closed = False
         self._clock: Clock | None = None
         self._keys: list[tuple[Any, ...]] = []
-        self._models = [_model(query, name, window) for name, window in query.windows]
-        if query.rolling_over is not None:
-            model = RollingModel if query.frames is None else FrameModel
-            self._models = [model(query, "", query.rolling_over)]
+        #: whose days and months windows have that name no zone; None: no row has come yet
+        self._zone: str | None = None
+        self._models = _models(query)
 
     # -- what an operator does -------------------------------------------------------------------------------
 
@@ -156,7 +155,8 @@ class StreamOracle:
 
     def add_window(self, **named: Window) -> None:
         """Windows that see the rows from now on; what may hold rows from before does not come out."""
-        added = [_model(self.query, name, window) for name, window in named.items()]
+        windows = replace(self.query, windows=tuple(named.items())).in_zone(self._zone or "UTC").windows
+        added = [_model(self.query, name, window) for name, window in windows]
         for model in added:
             model.since = self._largest + 1 + model.apart
         self._models.extend(added)
@@ -173,6 +173,11 @@ class StreamOracle:
         by_key: dict[int, list[Row]] = {}
         if self._clock is None and any(values[self.query.time] is not None for values in table):
             self._clock = Clock.of([values[self.query.time] for values in table])
+        if self._zone is None and self._clock is not None:
+            self._zone = Clock.of([values[self.query.time] for values in table]).zone
+            if self.query.follows_zone:
+                self.query = self.query.in_zone(self._zone)
+                self._models = _models(self.query)
         for values in table:
             row = self._row(values)
             if row is not None:
@@ -299,6 +304,13 @@ class StreamOracle:
     def _check_open(self) -> None:
         if self._is_closed:
             raise ValueError("this operator is finished: open another")
+
+
+def _models(query: Spec) -> list[Model]:
+    if query.rolling_over is not None:
+        model = RollingModel if query.frames is None else FrameModel
+        return [model(query, "", query.rolling_over)]
+    return [_model(query, name, window) for name, window in query.windows]
 
 
 def _model(query: Spec, name: str, window: Window) -> Model:

@@ -8,12 +8,13 @@ Invariant: a duration is one signed number of one kind, and the number fits in 6
 - ``months``, ``weeks``, ``days``: calendar periods, whose length depends on where they lie.
 
 Months (and quarters and years) are always calendar periods. Days and weeks are calendar periods only where
-there is a timezone, and 24 and 168 hours otherwise. Hours and below are always fixed.
+there is a timezone, and 24 and 168 hours otherwise; those of a fixed duration are remembered, since its
+timezone may be that of a column of times. Hours and below are always fixed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
@@ -28,6 +29,7 @@ DurationLike: TypeAlias = "str | int | timedelta | NumpyScalar | Duration"
 
 _MONTHS = {"y": 12, "q": 3, "mo": 1}
 _DAYS = {"w": 7, "d": 1}
+_UNIT_US = {"days": DAY_US, "weeks": 7 * DAY_US}
 _CLOCK_US = {"h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 # numpy's units that are spelled otherwise
 _FROM_NUMPY = {"Y": "y", "M": "mo", "W": "w", "D": "d"}
@@ -46,11 +48,34 @@ class Duration:
     amount: int
     kind: Kind
     written: str = field(default="", compare=False, repr=False)
+    #: what a fixed duration counts that was given in days or weeks alone
+    unit: Literal["days", "weeks"] | None = field(default=None, repr=False)
 
     @property
     def is_calendar(self) -> bool:
         """Whether the length depends on the place in the calendar."""
         return self.kind in ("months", "weeks", "days")
+
+    @property
+    def follows_zone(self) -> bool:
+        """Whether it is another stretch of time in a time zone than without one."""
+        return self.is_calendar or self.unit is not None
+
+    @property
+    def local(self) -> Duration:
+        """The duration where there is a timezone: days and weeks are those of the calendar.
+
+        >>> parse_duration("7d").local, parse_duration("168h").local
+        (Duration(amount=7, kind='days'), Duration(amount=604800000000, kind='fixed'))
+        """
+        if self.unit is None:
+            return self
+        return Duration(self.amount // _UNIT_US[self.unit], self.unit, self.written)
+
+    @property
+    def on_clock(self) -> Duration:
+        """The duration where no timezone matters: a day is 24 hours."""
+        return self if self.unit is None else replace(self, unit=None)
 
     @property
     def units(self) -> int:
@@ -99,7 +124,7 @@ def parse_duration(value: DurationLike, name: str = "duration", *, local_days: b
     ValueError: gap '5ns' is not a whole number of microseconds: use 'us' or above
     """
     if isinstance(value, Duration):
-        return value
+        return value.local if local_days else value
     if isinstance(value, str):
         return _from_counts(counted_units(value, name), repr(value), name, local_days)
     if isinstance(value, timedelta):
@@ -150,19 +175,22 @@ def fixed_duration(value: DurationLike, name: str) -> Duration:
     duration = positive_duration(value, name)
     if duration.is_calendar:
         raise ValueError(f"{name} {duration.quoted} has no fixed length: use weeks or below, such as '30d'")
-    return duration
+    return duration.on_clock
 
 
 def format_duration(duration: Duration) -> str:
     """Short text that reads back as the same duration.
 
-    Fixed durations never use days, so that the text means the same with and without a timezone.
+    A fixed duration uses days only if it was given in days, which mean something else in a timezone.
 
+    >>> format_duration(parse_duration("7d")), format_duration(parse_duration("168h"))
+    ('7d', '168h')
     >>> format_duration(parse_duration(timedelta(days=1))), format_duration(parse_duration("1500ms"))
-    ('24h', '1s500ms')
+    ('1d', '1s500ms')
     >>> format_duration(parse_duration("12mo")), format_duration(parse_duration("-90 minutes"))
     ('1y', '-1h30m')
     """
+    duration = duration.local
     amount, sign = abs(duration.amount), "-" if duration.amount < 0 else ""
     if duration.kind == "months":
         unit = next(unit for unit, months in _MONTHS.items() if amount % months == 0)
@@ -192,9 +220,8 @@ def _from_timedelta(value: timedelta, name: str, local_days: bool) -> Duration:
         raise ValueError(f"{name} {value!r} is not a whole number of microseconds: round it to microseconds")
     total_us = value.days * DAY_US + value.seconds * 1_000_000 + value.microseconds
     fit_int64(total_us, f"{name} {value!r}")
-    if local_days and total_us % DAY_US == 0:
-        return Duration(value.days, "days")
-    return Duration(total_us, "fixed")
+    found = Duration(total_us, "fixed", unit=None if total_us % DAY_US else "days")
+    return found.local if local_days else found
 
 
 def _from_counts(counts: dict[str, int], written: str, name: str, local_days: bool) -> Duration:
@@ -206,20 +233,17 @@ def _from_counts(counts: dict[str, int], written: str, name: str, local_days: bo
     if has_months:
         fit_int64(months * 31 * DAY_US, f"{name} {written}")
         return Duration(months, "months", written)
-    if has_days and local_days:
-        return _local_days(counts, days, written, name)
-    total_us = days * DAY_US + _clock_us(counts, written, name)
-    return Duration(fit_int64(total_us, f"{name} {written}"), "fixed", written)
-
-
-def _local_days(counts: dict[str, int], days: int, written: str, name: str) -> Duration:
-    if counts.keys() - _DAYS:
+    is_mixed = bool(counts.keys() - _DAYS)
+    if has_days and is_mixed and local_days:
         raise ValueError(
             f"{name} {written} mixes local days with clock time, and a local day may have 23 or 25 hours: "
             "use days alone, or hours alone as '36h'"
         )
-    fit_int64(days * DAY_US, f"{name} {written}")
-    return Duration(counts["w"], "weeks", written) if "d" not in counts else Duration(days, "days", written)
+    total_us = fit_int64(days * DAY_US + _clock_us(counts, written, name), f"{name} {written}")
+    if not has_days or is_mixed:
+        return Duration(total_us, "fixed", written)
+    found = Duration(total_us, "fixed", written, "days" if "d" in counts else "weeks")
+    return found.local if local_days else found
 
 
 def _clock_us(counts: dict[str, int], written: str, name: str) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, takewhile
 
-from windrow.windows.base import Progression, TimeWindow
+from windrow.windows.base import Progression, ZonedWindow
 from windrow.windows.timeline.durations import Duration
 from windrow.windows.timeline.progressions import Arithmetic, members, progressions
 from windrow.windows.timeline.scales import CalendarScale, Scale, UniformScale
@@ -96,7 +96,7 @@ def build_scale(unit: Duration, offset: Duration, timezone: str | None) -> Scale
     return CalendarScale("months" if unit.kind == "months" else "days", Zone(timezone or "UTC"), offset_us)
 
 
-class GridWindow(TimeWindow):
+class GridWindow(ZonedWindow):
     """A time window that is a grid.
 
     >>> from windrow.windows import Tumbling
@@ -104,8 +104,6 @@ class GridWindow(TimeWindow):
     >>> isinstance(Tumbling("1h"), GridWindow)
     True
     """
-
-    size: Duration
 
     @property
     def grid(self) -> Grid:

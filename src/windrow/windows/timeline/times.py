@@ -65,6 +65,16 @@ def looks_like_time(value: object) -> TypeGuard[TimeLike]:
     return isinstance(value, date) or is_datetime64(value)
 
 
+def names_zone(value: object) -> bool:
+    """Whether a time, which :func:`to_us` can read, says of which zone it is.
+
+    >>> names_zone("2024-01-31T00:00Z"), names_zone("2024-01-31"), names_zone(datetime(2024, 1, 31))
+    (True, False, False)
+    """
+    found = _from_text(value, "time") if isinstance(value, str) else value
+    return isinstance(found, datetime) and found.utcoffset() is not None
+
+
 def to_datetime(time_us: int) -> datetime:
     """Microseconds UTC as an aware datetime.
 

@@ -13,8 +13,9 @@ rule repeat after 400 years.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
 
 from windrow.windows.timeline.calendar import DAYS_PER_CYCLE, day_of
@@ -24,6 +25,8 @@ _CYCLE_US = DAYS_PER_CYCLE * DAY_US
 _FIRST_US = day_of(400, 1, 1) * DAY_US
 _LAST_US = day_of(9600, 1, 1) * DAY_US
 _EPOCH = datetime(1970, 1, 1)
+# what a table has for a zone that is an offset from UTC
+_OFFSET = re.compile(r"[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 @dataclass(frozen=True)
@@ -51,28 +54,45 @@ class Zone:
         return _first_instant(self.name, local_us)
 
 
-def zone_name(timezone: object) -> str | None:
-    """The name of a time zone that is known to exist; None stays None.
+def zone_name(given: object) -> str | None:
+    """The name of a time zone that is known to exist, or a fixed offset; None stays None.
 
     >>> zone_name("Europe/Berlin")
     'Europe/Berlin'
+    >>> zone_name("+05:30")
+    '+05:30'
     >>> zone_name("Mars/Olympus")
     Traceback (most recent call last):
     ValueError: timezone 'Mars/Olympus' is not known: use an IANA name such as 'Europe/Berlin', and install
     the 'tzdata' package where the system has no time zones
     """
-    if timezone is None:
+    if given is None:
         return None
-    name = str(getattr(timezone, "key", timezone))
+    name = str(getattr(given, "key", given))
     if name != "UTC":
         _load(name)
     return name
 
 
 @cache
+def is_utc(name: str) -> bool:
+    """Whether the clocks of a zone always show UTC.
+
+    >>> is_utc("Etc/UTC"), is_utc("+00:00"), is_utc("Europe/London")
+    (True, True, False)
+    """
+    # zones whose offset changes have none without a moment
+    return name == "UTC" or _load(name).utcoffset(None) == timedelta(0)
+
+
+@cache
 def _load(name: str) -> tzinfo:
     # Imported here so that windows without a timezone never load it
     from zoneinfo import ZoneInfo
+
+    if _OFFSET.fullmatch(name):
+        offset = timedelta(hours=int(name[1:3]), minutes=int(name[4:]))
+        return timezone(-offset if name[0] == "-" else offset)
 
     try:
         return ZoneInfo(name)

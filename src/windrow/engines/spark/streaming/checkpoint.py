@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.engines.spark.compat import condition_of, setting
 from windrow.engines.spark.worker.streaming.step import BUCKETS, bucket_place, kept_by
-from windrow.engines.spark.worker.streaming.wire import on_spark
+from windrow.engines.spark.worker.streaming.wire import plan_on_spark
 from windrow.engines.stream.persistence.bound_entries import read_header
-from windrow.engines.stream.plan import Plan
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.rows.times import TimeAxis
 from windrow.spec import Spec
@@ -62,7 +61,7 @@ def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = 
 
 def _compared(query: Spec, checkpoint: str, spark: SparkSession, operator: int) -> ChangedQuery | list[str]:
     """What was added to the query since; or why the state is of another one."""
-    plan, buckets = Plan.of(on_spark(query)), bucket_count(spark, bool(query.by))
+    plan, buckets = plan_on_spark(query), bucket_count(spark, bool(query.by))
     added: list[str] = []
     for bucket, data in _header_entries(checkpoint, spark, operator):
         try:

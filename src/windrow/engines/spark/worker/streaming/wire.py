@@ -20,7 +20,7 @@ from windrow.slicing.slices import KeyedSlices
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 
-__all__ = ["begin", "on_spark", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
+__all__ = ["begin", "on_spark", "plan_on_spark", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
 
 _FOLDED = "folded"
 
@@ -35,11 +35,16 @@ def on_spark(query: Spec) -> Spec:
     return replace(query, watermark=None, idle_timeout=None)
 
 
+def plan_on_spark(query: Spec) -> Plan:
+    """The plan of a query as a bucket runs it: timestamps have no time zone, and days are those of UTC."""
+    return replace(Plan.of(on_spark(query)), zone="")
+
+
 @lru_cache(maxsize=32)
 def begin(payload: bytes, schema: pa.Schema) -> tuple[Plan, State]:
     """The plan of a query for rows of a schema, and the state before the first of them."""
-    query = on_spark(unpacked(payload))
-    return Plan.of(query).begin(State(Keys(query.by), None, (), {}), schema.empty_table())
+    query = unpacked(payload)
+    return plan_on_spark(query).begin(State(Keys(query.by), None, (), {}), schema.empty_table())
 
 
 def write_folded(folded: KeyedSlices) -> bytes:
