@@ -52,7 +52,6 @@ have partials of their own)
     by = f"sorted by {', then '.join(order)}"
     is_sorted, may_be_sorted = f"{by}; each window is a range of neighbouring rows", f"{_AS_THEY_COME} {by}"
     lines = [f"rows: {may_be_sorted if members.in_any_order else is_sorted}"]
-    lines += [zone] if zone else []
     if query.time_windows:
         lines.append(f"windows by time are ranges of {members.kind}: {members.reason}")
     if members.kind == "slices":
@@ -68,6 +67,7 @@ have partials of their own)
         lines += _framed(query, query.frames)
     elif query.rolling_over is not None:
         lines += _rolling(query, query.rolling_over)
+    lines += [zone] if zone else []
     lines.append("state: none is kept after the table is done")
     if query.asof_over is not None:
         lines += _served(query)

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from windrow.windows import format_time, to_datetime, to_us
-from windrow.windows.timeline.zones import is_utc
+from windrow.windows.timeline.zones import Zone, is_utc
 
 __all__ = ["Clock", "is_pandas", "rows_of"]
 
@@ -74,11 +74,13 @@ class Clock:
         return operator.index(time) if self.counts_integers else to_us(time)
 
     def show(self, time: int | None) -> Any:
-        """A time as the table would write it; datetimes are in UTC."""
+        """A time as the table would write it."""
         if time is None or self.counts_integers:
             return time
         shown = as_datetime(time)
-        return shown if self.is_aware or isinstance(shown, str) else shown.replace(tzinfo=None)
+        if isinstance(shown, str):
+            return shown
+        return shown.astimezone(Zone(self.zone).rule) if self.is_aware else shown.replace(tzinfo=None)
 
 
 def _zone_name(moment: datetime) -> str:
@@ -124,9 +126,10 @@ def _values(column: Any) -> list[Any]:
     if not pa.types.is_timestamp(column.type):
         values: list[Any] = column.to_pylist()
         return values
-    is_naive = column.type.tz is None
+    zone = column.type.tz
+    clock = Clock(False, zone is not None, "UTC" if zone is None or is_utc(zone) else zone)
     moments = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).to_pylist()
-    return [None if us is None else Clock(False, not is_naive).show(us) for us in moments]
+    return [clock.show(us) for us in moments]
 
 
 def _is_null(time: Any) -> bool:

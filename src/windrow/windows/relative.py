@@ -77,6 +77,7 @@ class Bound:
         """Whether it may be after the point."""
         return any(offset.amount > 0 for offset in self.offsets)
 
+    @property
     def follows_zone(self) -> bool:
         """Whether it has days, weeks or months and names no zone."""
         return self.timezone is None and any(offset.follows_zone for offset in self.offsets)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
 
 from windrow.windows.timeline.calendar import DAYS_PER_CYCLE, day_of
@@ -40,6 +40,11 @@ class Zone:
     """
 
     name: str
+
+    @property
+    def rule(self) -> tzinfo:
+        """The zone as Python has it."""
+        return UTC if self.name == "UTC" else _load(self.name)
 
     def local(self, time_us: int) -> int:
         """What the local clock shows at an instant."""
