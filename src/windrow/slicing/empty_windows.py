@@ -27,21 +27,23 @@ def _nothing() -> Ints:
 
 @dataclass(frozen=True)
 class Filling:
-    """The first and the last time of each key, now and at the latest firing."""
+    """The first and the last time of each key, now and at the latest firing; and up to where windows that end
+    have come out of history."""
 
     keys: Ints = field(default_factory=_nothing)
     firsts: Ints = field(default_factory=_nothing)
     lasts: Ints = field(default_factory=_nothing)
     begun: Ints = field(default_factory=_nothing)
     seen: Ints = field(default_factory=_nothing)
+    given: Ints = field(default_factory=_nothing)
 
     @property
     def nbytes(self) -> int:
-        return 5 * self.keys.nbytes
+        return 6 * self.keys.nbytes
 
     def check_invariants(self, key_count: int, stretch: tuple[int, int]) -> None:
         """Of what comes from outside, where all rows are in this stretch, its last moment included."""
-        for name in ("keys", "firsts", "lasts", "begun", "seen"):
+        for name in ("keys", "firsts", "lasts", "begun", "seen", "given"):
             column = getattr(self, name)
             check_column(f"{name} of empty windows", column, len(self.keys))
             check_numbers(f"{name} of empty windows", column, START_OF_TIME, END_OF_TIME)
@@ -57,14 +59,14 @@ class Filling:
         keys = np.union1d(self.keys, new)
         firsts = np.full(len(keys), END_OF_TIME, np.int64)
         lasts = np.full(len(keys), START_OF_TIME, np.int64)
-        begun, seen = firsts.copy(), lasts.copy()
+        begun, seen, given = firsts.copy(), lasts.copy(), lasts.copy()
         known = np.searchsorted(keys, self.keys)
         firsts[known], lasts[known] = self.firsts, self.lasts
-        begun[known], seen[known] = self.begun, self.seen
+        begun[known], seen[known], given[known] = self.begun, self.seen, self.given
         places = np.searchsorted(keys, new)
         firsts[places] = np.minimum(firsts[places], np.minimum.reduceat(slices.firsts, runs[:-1]))
         lasts[places] = np.maximum(lasts[places], np.maximum.reduceat(slices.lasts, runs[:-1]))
-        return Filling(keys, firsts, lasts, begun, seen)
+        return Filling(keys, firsts, lasts, begun, seen, given)
 
     def due(self, windows: TimeWindows, low: int, high: int) -> tuple[Found, Mask]:
         """All windows that fire now, empty or not; and which had to wait for a row, and so are empty."""
@@ -73,6 +75,8 @@ class Filling:
         kinds = windows.kinds_between(*self._stretches(windows, low, high), high)
         stretch, known = (self.firsts, self.lasts), (self.begun, self.seen)
         found = windows.filling(kinds, self.keys, stretch, known, low, high)
+        if (self.given > START_OF_TIME).any():
+            found = found.take(found.ends > self.given[np.searchsorted(self.keys, found.keys)])
         return found, found.ends <= low
 
     def _stretches(self, windows: TimeWindows, low: int, high: int) -> tuple[Ints, Ints, int]:
@@ -92,6 +96,10 @@ class Filling:
     def after(self, watermark: int) -> Filling:
         """After everything up to a watermark has fired."""
         return Filling() if watermark == END_OF_TIME else replace(self, begun=self.firsts, seen=self.lasts)
+
+    def given_until(self, keys: Ints, moment: int) -> Filling:
+        """Without the windows of these keys that end by a moment."""
+        return replace(self, given=np.where(np.isin(self.keys, keys), moment, self.given))
 
     def with_keys(self, renumbered: Any) -> Filling:
         return replace(self, keys=renumbered[self.keys])
@@ -122,6 +130,9 @@ class Fillings:
     def after(self, watermark: int) -> Fillings:
         return self._each(lambda filling: filling.after(watermark))
 
+    def given_until(self, keys: Ints, moment: int) -> Fillings:
+        return self._each(lambda filling: filling.given_until(keys, moment))
+
     def with_keys(self, renumbered: Any) -> Fillings:
         return self._each(lambda filling: filling.with_keys(renumbered))
 
@@ -132,7 +143,7 @@ class Fillings:
         return Fillings({number: change(filling) for number, filling in self.windows.items()})
 
     def state(self) -> dict[int, list[Ints]]:
-        return {n: [f.keys, f.firsts, f.lasts, f.begun, f.seen] for n, f in self.windows.items()}
+        return {n: [f.keys, f.firsts, f.lasts, f.begun, f.seen, f.given] for n, f in self.windows.items()}
 
     @staticmethod
     def restored(state: dict[int, list[Ints]]) -> Fillings:

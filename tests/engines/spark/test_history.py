@@ -73,6 +73,24 @@ def test_a_stream_goes_on_from_history(source: Source) -> None:
     assert_same_results([*first, *rest], expected(query))
 
 
+def test_empty_windows_before_the_cut_came_twice_where_history_has_rows_behind_it(source: Source) -> None:
+    """Keys 0 and 1 have rows behind the cut in history, key 2 has none."""
+    windows = wr.query(time="ts", by="key", watermark="3 minutes", empty="emit")
+    query = windows.window(wr.Tumbling("2m")).agg(n=wr.count())
+    # nothing of the 15 minutes before the cut
+    past = rows_of([0.0, 1.0, 2.0, 4.0, 7.0, 9.0, 26.0, 27.0], 0)
+    live = [past.slice(6), rows_of([30.0, 31.0, 33.0], 0), rows_of([50.0, 51.0, 53.0], 0)]
+    source.write(live)
+    frame = source.spark.createDataFrame(past.to_pandas(), SCHEMA)
+    found, _ = source.run(lambda rows: query.run(rows, history=frame, history_until=CUT))
+    operator = query.open(judge="spark", history=past, history_until=CUT)
+    expected = [row for table in [*live, live[0].slice(0, 0)] for row in operator.push(table).to_pylist()]
+    assert_same_results(found, expected)
+    batch = [row for row in query.run(past).to_pylist() if row["window_end"] <= CUT]
+    told = [(row["key"], row["window_start"]) for row in [*batch, *expected]]
+    assert len(told) == len(set(told)) > len(expected) > 20
+
+
 JOB = """\
 [source]
 format = "parquet"

@@ -14,13 +14,13 @@ more are dropped, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import START_OF_TIME
+from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.stream.advance import passed, without_dead_keys
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import LateRows
@@ -36,13 +36,13 @@ from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis, read_moments
 from windrow.values import with_fields
 
-__all__ = ["check_cut", "refilled", "settled", "with_history"]
+__all__ = ["check_cut", "refilled", "settled", "with_given", "with_history"]
 
 
 def with_history(
     plan: Plan,
     state: State,
-    tables: Iterable[pa.Table],
+    tables: Sequence[pa.Table],
     until: int,
     now: Callable[[], float],
     judge: Judge,
@@ -51,7 +51,11 @@ def with_history(
     parts = (_before(table, plan.query.time, until) for table in tables)
     plan, state, _ = pushed(plan, state, parts, now, judge)
     watermark = max(reached(plan.query, state, judge), until)
-    return plan, settled(plan, state, watermark, until)
+    state = settled(plan, state, watermark, until)
+    if plan.query.empty == "emit" and until > START_OF_TIME:
+        later = (_within(table, plan.query.time, until, lambda times, cut: times >= cut) for table in tables)
+        state = with_given(state, later)
+    return plan, state
 
 
 def settled(plan: Plan, state: State, watermark: int, until: int) -> State:
@@ -61,6 +65,19 @@ def settled(plan: Plan, state: State, watermark: int, until: int) -> State:
     counts = with_fields(state.counts, windows_fired=0, windows_corrected=0, windows_retracted=0)
     state = with_fields(state, late=LateRows(), rejected=RejectedTables())
     return without_dead_keys(with_fields(state, history_until=until, counts=counts))
+
+
+def with_given(state: State, later: Iterable[pa.Table]) -> State:
+    """The state of history that has rows of these keys behind its cut, too: ``query.run`` over all of it has
+    given their empty windows before the cut, and they are not given again."""
+    if state.time is None:
+        return state
+    filling = state.time.filling
+    for table in later:
+        if table.num_rows:
+            _, _, numbers = state.keys.with_rows(table)
+            filling = filling.given_until(numbers, state.history_until)
+    return replace(state, time=replace(state.time, filling=filling))
 
 
 def refilled(plan: Plan, state: State, table: pa.Table, until: int) -> tuple[Plan, State]:
@@ -105,10 +122,16 @@ def _before(table: pa.Table, time: str, until: int) -> pa.Table:
     """The rows before a time, and those without one, which are counted elsewhere."""
     if until == START_OF_TIME or time not in table.column_names:
         return table
+    return _within(table, time, until, lambda times, cut: times < cut, without_time=True)
+
+
+def _within(
+    table: pa.Table, time: str, cut: int, side: Callable[[Ints, int], Mask], without_time: bool = False
+) -> pa.Table:
+    """The rows on one side of a time, with those that have none or without them."""
     _, column, valid = with_time(table, time)
-    early = read_moments(TimeAxis(column.type), column, time).times < until
+    wanted = side(read_moments(TimeAxis(column.type), column, time).times, cut)
     if valid is not None:
-        wanted = np.ones(table.num_rows, np.bool_)
-        wanted[np.asarray(valid)] = early
-        early = wanted
-    return table if early.all() else filter_rows(table, early)
+        timed, wanted = wanted, np.full(table.num_rows, without_time)
+        wanted[np.asarray(valid)] = timed
+    return table if wanted.all() else filter_rows(table, wanted)

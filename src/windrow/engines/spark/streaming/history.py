@@ -17,6 +17,7 @@ from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.streaming.packed_type import PACKED
+from windrow.engines.spark.worker.streaming.history_task import LATER
 from windrow.engines.spark.worker.streaming.pack_task import pack_batches
 from windrow.engines.stream.watermark_values import read_moment
 from windrow.names import check_columns
@@ -43,15 +44,25 @@ def history_blobs(
     """History in blobs, with its clocks: bucket, microseconds, blob. ``rows``: the stream's, with the columns
     it needs."""
     past = _like(rows, history)
-    if until > START_OF_TIME:
-        past = past.where(f"{microseconds(query.time, arrow_schema(past))} < BIGINT('{until}')")
     payload, encoded = packed(query), bytes(arrow_schema(past).serialize())
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         schema = pa.ipc.read_schema(pa.py_buffer(encoded))
         return pack_batches(payload, schema, buckets, batches, never_late=True)
 
-    return mapped(past, pack, PACKED).selectExpr("bucket", "unix_micros(clock) AS clock", "blob")
+    def blobs(some: DataFrame, clock: str, blob: str) -> DataFrame:
+        return mapped(some, pack, PACKED).selectExpr("bucket", f"{clock} AS clock", f"{blob} AS blob")
+
+    if until == START_OF_TIME:
+        return blobs(past, "unix_micros(clock)", "blob")
+    time = microseconds(query.time, arrow_schema(past))
+    found = blobs(past.where(f"{time} < BIGINT('{until}')"), "unix_micros(clock)", "blob")
+    if query.empty != "emit":
+        return found
+    later = past.where(f"{time} >= BIGINT('{until}')")
+    later = later.dropDuplicates([*query.by]) if query.by else later.limit(1)
+    marked = blobs(later, "CAST(NULL AS BIGINT)", f"concat(X'{LATER.hex()}', blob)")
+    return found.unionAll(marked.where("blob IS NOT NULL"))
 
 
 def _like(rows: DataFrame, history: DataFrame) -> DataFrame:
