@@ -175,3 +175,197 @@ def test_an_unknown_keyword_names_the_nearest(given: dict[str, Any], meant: str)
 def test_the_time_column_is_given_by_keyword() -> None:
     found = messages(lambda: wr.query("ts"), TypeError)  # type: ignore[misc]
     assert found == "query() takes keywords alone, as in wr.query(time='ts')"
+
+
+# -- times of another kind, and words of other libraries -----------------------------------------------------
+
+MOMENTS = pa.table({"ts": pa.array([1_714_554_000, 1_714_557_600], pa.timestamp("s")), "v": [1, 2]})
+SECONDS = pa.table({"t": [1_714_554_000, 1_714_557_600], "v": [1, 2]})
+
+
+def results(query: Any, table: Any, engine: str) -> Any:
+    return query.run(table) if engine == "run" else query.open().push(table)
+
+
+@pytest.mark.parametrize("engine", ["run", "push"])
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        (wr.query(time="ts").rolling(100), "rolling(100)"),
+        (wr.query(time="ts").rolling(10, 100), "rolling(10, 100)"),
+    ],
+)
+def test_rolling_over_a_number_printed_a_duration_of_integers(query: Any, shown: str, engine: str) -> None:
+    found = messages(lambda: results(query.agg(n=wr.count()), MOMENTS, engine), TypeError)
+    assert found == (
+        f"column 'ts' holds timestamps but {shown} is meant for integers: give durations such as 10m, or "
+        f"rows=100 for the last 100 rows"
+    )
+
+
+@pytest.mark.parametrize("engine", ["run", "push"])
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        (wr.query(time="t").rolling("1h"), "rolling('1h')"),
+        (wr.query(time="t").rolling("1d", "7d"), "rolling('1d', '7d')"),
+        (wr.query(time="t").window(wr.Tumbling("1h")), "Tumbling('1h')"),
+    ],
+)
+def test_an_hour_of_epoch_seconds_printed_a_duration_of_microseconds(query: Any, shown: str, engine: str) -> None:
+    found = messages(lambda: results(query.agg(n=wr.count()), SECONDS, engine), TypeError)
+    assert found == (
+        f"column 't' holds integers but {shown} is meant for timestamps: give plain integers, as many as the "
+        f"column counts (for an hour 3600 if it counts seconds, 3600000 if milliseconds), or cast the column to "
+        f"timestamps"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("mean", "wr.mean('column')"),
+        ("sum", "wr.sum('column')"),
+        ("avg", "wr.mean('column')"),
+        ("p95", "wr.quantile('x', 0.95)"),
+    ],
+)
+def test_an_aggregate_as_a_method_was_a_bare_attribute_error(name: str, write: str) -> None:
+    for owner in (wr.query(time="ts").rolling("1h"), wr.events(MOMENTS, time="ts").rolling("1h")):
+        found = messages(lambda owner=owner: getattr(owner, name), AttributeError)
+        assert found.endswith(f"has no attribute {name!r}: aggregates go into .agg(...), as in .agg(x={write})")
+    query = wr.query(time="ts")
+    assert messages(lambda: query.windows_, AttributeError).endswith("did you mean 'windows'?")  # type: ignore[attr-defined]
+    assert messages(lambda: query._nothing, AttributeError) == "'Query' object has no attribute '_nothing'"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("engine", ["run", "push"])
+def test_time_in_the_pandas_index_was_a_column_that_is_not_there(engine: str) -> None:
+    query = wr.query(time="ts", by="v").window(wr.Tumbling("1h")).agg(n=wr.count())
+    frame = MOMENTS.to_pandas()
+    for index in (["ts"], ["ts", "v"]):
+        assert messages(lambda index=index: results(query, frame.set_index(index), engine), KeyError) == (
+            "column 'ts' is in the index of this pandas table: give it with .reset_index()"
+        ).replace("'ts'", "'v'" if index == ["ts", "v"] else "'ts'")
+    unnamed = frame.set_index("ts").rename_axis(None)
+    assert messages(lambda: results(query, unnamed, engine), KeyError) == (
+        "there is no column 'ts', and the index of this pandas table holds times without a name: give it with "
+        ".rename_axis('ts').reset_index()"
+    )
+    assert len(results(query, frame.set_index("ts").reset_index(), "run")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "write"),
+    [
+        ({"window": "1h"}, "the size as the first argument, '1h', or rows=100"),
+        ({"window": 3}, "the size as the first argument, '1h', or rows=100"),
+        ({"period": "1h"}, "the size as the first argument, '1h', or rows=100"),
+        ({"size": "1h", "on": "ts"}, "wr.query(time=...)"),
+        ({"rows": 3, "on": "ts"}, "wr.query(time=...)"),
+        ({"size": "1h", "min_periods": 1}, "wr.query(min_count=...)"),
+        ({"rows": 3, "min_periods": 1}, "wr.query(min_count=...)"),
+        ({"size": "1h", "center": True}, "shift=, half of the size: .rolling('1h', shift='30m')"),
+        ({"size": "1h", "by": "v"}, "wr.query(by=...)"),
+    ],
+)
+def test_pandas_words_were_taken_for_names_of_sizes(options: dict[str, Any], write: str) -> None:
+    (word,) = {*options} - {"size", "rows"}
+    query = wr.query(time="ts")
+    assert messages(lambda: query.rolling(**options), TypeError) == (
+        f"rolling() has no keyword {word!r}: write {write}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: wr.Tumbling("1d", tz="Europe/Berlin"),  # type: ignore[call-arg]
+            "Tumbling() has no keyword 'tz': did you mean 'timezone'? It takes size, offset, timezone",
+        ),
+        (
+            lambda: wr.Tumbling(every="1d"),  # type: ignore[call-arg]
+            "Tumbling() has no keyword 'every': did you mean 'size'? It takes size, offset, timezone",
+        ),
+        (
+            lambda: wr.Sliding("1d", every="1h"),  # type: ignore[call-arg]
+            "Sliding() has no keyword 'every': did you mean 'slide'? It takes size, slide, offset, timezone",
+        ),
+        (lambda: wr.Sliding("1d"), "Sliding needs slide, as in wr.Sliding('24h', slide='1m')"),  # type: ignore[call-arg]
+        (lambda: wr.Session(), "Session needs gap, as in wr.Session('30m')"),  # type: ignore[call-arg]
+        (lambda: wr.Delta("km"), "Delta needs size, as in wr.Delta('km', size=10)"),  # type: ignore[call-arg]
+    ],
+)
+def test_windows_answered_wrong_arguments_with_python_words(make: Any, message: str) -> None:
+    assert messages(make, TypeError) == message
+
+
+@pytest.mark.parametrize("engine", ["run", "push"])
+def test_an_expression_in_the_place_of_a_column_was_no_column(engine: str) -> None:
+    for aggregate in (wr.count(where="v > 1"), wr.sum("v * 2")):
+        query = wr.query(time="ts").window(wr.Tumbling("1h")).agg(n=aggregate)
+        found = messages(lambda query=query: results(query, MOMENTS, engine), KeyError)
+        assert "and expressions are not computed: add a column of it to the table, and give that" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("5T", "write '5m'"),
+        ("5L", "write '5ms'"),
+        ("1ME", "write '1mo'"),
+        ("5u", "write '5us'"),
+        ("10 minuts", "write '10m'"),
+        ("5 fortnights", "use one of y, q, mo, w, d, h, m, s, ms, us, ns as in '1h30m'"),
+    ],
+)
+def test_units_of_others_and_misspelt_ones_were_unknown(text: str, remedy: str) -> None:
+    assert remedy in messages(lambda: wr.Tumbling(text), ValueError)
+
+
+@pytest.mark.parametrize("engine", ["run", "push"])
+def test_two_columns_of_one_name_were_a_bare_key_error(engine: str) -> None:
+    twice = pa.table([MOMENTS["ts"], MOMENTS["v"], MOMENTS["v"]], names=["ts", "v", "v"])
+    message = "the table has 2 columns named 'v': rename one of them, or leave it out"
+    query = wr.query(time="ts").window(wr.Tumbling("1h")).agg(n=wr.sum("v"))
+    assert messages(lambda: results(query, twice, engine), ValueError) == message
+    assert messages(lambda: results(query, twice.to_pandas(), engine), ValueError) == message
+    keyed = wr.query(time="ts", by="v").window(wr.Tumbling("1h")).agg(n=wr.count())
+    assert messages(lambda: results(keyed, twice, engine), ValueError) == message
+    rolling = wr.query(time="ts").rolling("1h").agg(n=wr.sum("v"))
+    assert messages(lambda: results(rolling, twice, engine), ValueError) == message
+    asof = wr.query(time="ts").asof("1h").agg(n=wr.sum("v"))
+    assert messages(lambda: asof.run(twice, at=MOMENTS), ValueError) == message
+    assert messages(lambda: asof.open().push(twice), ValueError) == message
+
+
+def test_a_row_far_ahead_is_told_in_years_and_not_in_microseconds() -> None:
+    operator = wr.query(time="ts", watermark="1h").window(wr.Tumbling("1h")).agg(n=wr.count()).open()
+    operator.push(MOMENTS)
+    with pytest.warns(wr.WatermarkJump, match="a row is 26 years ahead of all rows before"):
+        operator.push(pa.table({"ts": pa.array([1_714_557_600 + 820_501_200], pa.timestamp("s")), "v": [1]}))
+
+
+@pytest.mark.parametrize("other", ["_n", "my sum", "class", "_make"])
+@pytest.mark.parametrize("engine", ["run", "push", "rolling", "store"])
+def test_a_policy_beside_a_result_that_is_no_python_name_raised(other: str, engine: str) -> None:
+    policy = wr.Policy(lambda total, old: total.n - old.n >= 1)
+    aggregates = {"n": wr.count(), other: wr.sum("v")}
+    query = wr.query(time="ts", watermark="0s")
+    if engine in ("rolling", "store"):
+        store = {"store": wr.state.MemoryStore()} if engine == "store" else {}
+        found = query.rolling(policy, **store).agg(**aggregates).run(MOMENTS)
+        assert found[other].to_pylist() == [1, 2]
+        return
+    windows = query.window(policy).agg(**aggregates)
+    if engine == "run":
+        assert windows.run(MOMENTS)[other].to_pylist() == [1, 2]
+    else:
+        operator = windows.open()
+        first = operator.push(MOMENTS)
+        operator = windows.restore(operator.snapshot())
+        assert [*first[other].to_pylist(), *operator.finish()[other].to_pylist()] == [1, 2]
+    reading = wr.Policy(lambda total, old: getattr(total, other) - getattr(old, other) >= 2)
+    if other != "_make":
+        assert wr.query(time="ts").window(reading).agg(**aggregates).run(MOMENTS).num_rows == 2

@@ -15,6 +15,7 @@ refused: Spark takes it for the sign of the first number alone.
 
 from __future__ import annotations
 
+import difflib
 import re
 
 UNITS = ("y", "q", "mo", "w", "d", "h", "m", "s", "ms", "us", "ns")
@@ -46,6 +47,18 @@ _MEANT = {
     "H": ("h",),
     "S": ("s",),
     "MS": ("ms",),
+    "T": ("m",),
+    "L": ("ms",),
+    "U": ("us",),
+    "N": ("ns",),
+    "A": ("y",),
+    "YE": ("y",),
+    "YS": ("y",),
+    "ME": ("mo",),
+    "QE": ("q",),
+    "QS": ("q",),
+    "u": ("us",),
+    "n": ("ns",),
     "mon": ("mo",),
     "mons": ("mo",),
 }
@@ -133,7 +146,14 @@ def _as_word(unit: str) -> tuple[str, ...]:
     return (found,) if found else ()
 
 
+def _like_words(unit: str) -> tuple[str, ...]:
+    """The unit whose word is most like one that is not known."""
+    found = difflib.get_close_matches(unit.lower().removesuffix("s"), _WORDS, 1, 0.75)
+    return (_WORDS[found[0]],) if found else ()
+
+
 def _unit_error(number: str, unit: str, meant: tuple[str, ...], text: str, name: str) -> ValueError:
+    meant = meant or _like_words(unit)
     if not meant:
         return ValueError(
             f"{name} {text!r} has the unknown unit '{unit}': use one of {', '.join(UNITS)} as in '1h30m', "

@@ -6,11 +6,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windrow.monoids.base import Aggregate
 from windrow.names import check_keywords
 from windrow.query import Query, query
+from windrow.query.building import no_attribute
 from windrow.windows import Window
 from windrow.words import KEYWORDS
 
@@ -25,6 +26,11 @@ class Events:
     query: Query
     #: where results are asked for, and by which columns: see :meth:`asof`
     labels: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(self, name)
 
     def window(self, *windows: Window, **named: Window) -> Events:
         return replace(self, query=self.query.window(*windows, **named))

@@ -32,6 +32,7 @@ from windrow.windows.timeline.durations import (
 )
 from windrow.windows.timeline.integers import as_integer, whole_number
 from windrow.windows.timeline.zones import zone_name
+from windrow.words import FRAME_KEYWORDS
 
 __all__ = ["asof_frames", "rolling_frames", "rolling_of"]
 
@@ -121,6 +122,8 @@ def rolling_of(
     store: Any,
 ) -> Rolling:
     """What ``.rolling(...)`` asks for: (t - size, t], the last rows, a policy, or frames."""
+    for name, size in named.items():
+        _check_keyword("rolling", name, size, _ROLLING)
     if len(sizes) == 1 and isinstance(sizes[0], Window) and sizes[0].is_per_row:
         policy, sizes = sizes[0], ()
     if bool(sizes or named) + (rows is not None) + (policy is not None) != 1:
@@ -184,11 +187,13 @@ def _sizes(
 
 
 def _check_keyword(method: str, name: str, size: Any, known: Sequence[str]) -> None:
-    """A keyword whose value is not a size may be a misspelt setting."""
+    """A keyword that others have, or whose value is not a size, may be a setting."""
+    if name in FRAME_KEYWORDS:
+        raise TypeError(f"{method}() has no keyword {name!r}: write {FRAME_KEYWORDS[name]}")
     if size == ALL or is_duration(size) or isinstance(size, Window):
         return
     meant = nearest(name, known)
-    hint = f": did you mean {meant}=?" if meant else ""
+    hint = f": did you mean {meant}=?" if meant else "."
     raise TypeError(
         f"{method}({name}={size!r}) is not a size{hint} Keywords name sizes, as in week='7d'; settings are "
         f"{', '.join(known)}"

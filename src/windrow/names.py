@@ -7,13 +7,16 @@ answered alike. Cost: only when something is wrong.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from windrow.errors import UnknownColumn
 
-__all__ = ["check_columns", "check_keywords", "listed", "nearest", "no_column"]
+__all__ = ["check_columns", "check_keywords", "check_once", "listed", "nearest", "no_column"]
 
 _MOST_LISTED = 20
+#: what no name has, or hardly one
+_EXPRESSION = re.compile(r"[<>=!+*/()]|\s-\s|\s(?:and|or|not|is|in|like)\s", re.IGNORECASE)
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -52,6 +55,11 @@ def no_column(name: str, columns: Sequence[str], where: str = "the table") -> st
     "there is no column 'v'; the table has 'ts', 'len'"
     """
     meant = nearest(name, columns)
+    if _EXPRESSION.search(name):
+        return (
+            f"there is no column {name!r}, and expressions are not computed: add a column of it to the table, "
+            f"and give that column's name; {where} has {listed(columns)}"
+        )
     if meant is None:
         return f"there is no column {name!r}; {where} has {listed(columns)}"
     return (
@@ -70,6 +78,19 @@ def check_columns(wanted: Iterable[str], columns: Sequence[str], where: str = "t
     for name in wanted:
         if name not in columns:
             raise UnknownColumn(no_column(name, columns, where))
+        check_once(name, columns, where)
+
+
+def check_once(name: str, columns: Sequence[str], where: str = "the table") -> None:
+    """Refuse a column that shares its name with another one.
+
+    >>> check_once("v", ["ts", "v", "v"])
+    Traceback (most recent call last):
+    ValueError: the table has 2 columns named 'v': rename one of them, or leave it out
+    """
+    count = columns.count(name)
+    if count > 1:
+        raise ValueError(f"{where} has {count} columns named {name!r}: rename one of them, or leave it out")
 
 
 def check_keywords(

@@ -10,7 +10,7 @@ one name. A test holds that every word on the right exists.
 
 from __future__ import annotations
 
-__all__ = ["ELSEWHERE", "KEYWORDS", "WRITTEN", "said", "word"]
+__all__ = ["ELSEWHERE", "FRAME_KEYWORDS", "KEYWORDS", "WINDOW_KEYWORDS", "WRITTEN", "said", "word"]
 
 _QUANTILE = "wr.quantile('x', 0.95)"
 _ASOF = "the method .asof('7d') of a query, and run(events, at=labels)"
@@ -192,6 +192,52 @@ KEYWORDS = {
     "time_column": "time",
     "timestamp": "time",
     "ts": "time",
+}
+
+
+#: what others call the arguments of windows
+WINDOW_KEYWORDS = {
+    "tz": "timezone",
+    "time_zone": "timezone",
+    "zone": "timezone",
+    "freq": "size",
+    "hop": "slide",
+    "length": "size",
+    "origin": "offset",
+    "period": "size",
+    "slide_duration": "slide",
+    "step": "slide",
+    "start_offset": "offset",
+    "start_time": "offset",
+    "timeout": "gap",
+    "gap_duration": "gap",
+    "inactivity_gap": "gap",
+    "window_duration": "size",
+    "width": "size",
+}
+
+_BY, _TIME, _LEAST = "wr.query(by=...)", "wr.query(time=...)", "wr.query(min_count=...)"
+_SIZE = "the size as the first argument, '1h', or rows=100"
+#: what others give to a rolling or an as-of call that does not name a size, and what to write instead
+FRAME_KEYWORDS = {
+    "window": _SIZE,
+    "period": _SIZE,
+    "tolerance": _SIZE,
+    "on": _TIME,
+    "left_on": _TIME,
+    "index_column": _TIME,
+    "min_periods": _LEAST,
+    "min_samples": _LEAST,
+    "by": _BY,
+    "group_by": _BY,
+    "partition_by": _BY,
+    "order_by": "wr.query(time=..., order=...)",
+    "center": "shift=, half of the size: .rolling('1h', shift='30m')",
+    "offset": "shift= or lag=",
+    "tz": "timezone=",
+    "allow_exact_matches": "closed='right' or closed='left'",
+    "step": ".window(wr.Sliding('1h', slide='5m'))",
+    "win_type": "an aggregate with weights, such as wr.weighted_mean",
 }
 
 

@@ -34,8 +34,8 @@ __all__ = ["run_asof", "with_seen"]
 
 def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ...]) -> Any:
     """Evaluate an as-of query on events and labels; the result is the kind of table that the labels are."""
-    events, _ = read_table(data)
-    labels, back = read_table(at)
+    events, _ = read_table(data, query)
+    labels, back = read_table(at, [at_time, *at_by])
     return back(with_seen(query, events, labels, at_time, at_by))
 
 

@@ -34,7 +34,7 @@ __all__ = ["rejected_rows", "run"]
 
 def run(query: Spec, data: Any) -> Any:
     """Evaluate a query on a finite table; the result is the kind of table that came in."""
-    table, back = read_table(data)
+    table, back = read_table(data, query)
     query = in_zone_of(query, table)
     require_columns(table, [c for _, a in query.aggregates for c in a.reads])
     check_inputs(query, table.schema)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import keyword
+import operator
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -124,8 +125,18 @@ _named: Any = namedtuple
 
 
 def record_of(names: list[str], name: str = "Together") -> Any:
-    """What makes a named tuple with these names of a list."""
-    return _named(name, names)._make
+    """What makes a named tuple with these names of a list; a name that Python does not allow there, such as
+    ``_n`` or ``my sum``, is an attribute, too.
+
+    >>> found = record_of(["n", "my sum", "_n"])([1, 2, 3])
+    >>> found.n, getattr(found, "my sum"), found._n
+    (1, 2, 3)
+    """
+    record = _named(name, names, rename=True)
+    for place, (given, field) in enumerate(zip(names, record._fields, strict=True)):
+        if given != field and not hasattr(record, given):
+            setattr(record, given, property(operator.itemgetter(place)))
+    return record._make
 
 
 def _without_columns(name: str, member: Any) -> Monoid:

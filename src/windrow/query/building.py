@@ -5,21 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from windrow import monoids
 from windrow.arguments import check_window, named_aggregates
 from windrow.frame_arguments import asof_frames, rolling_of
 from windrow.monoids.base import Aggregate, check_min_count
+from windrow.names import nearest
 from windrow.result_names import check_names
 from windrow.spec import Spec
 from windrow.windows import Window
+from windrow.words import said
 
 if TYPE_CHECKING:
     from windrow.state import Store
 
-__all__ = ["Building"]
+__all__ = ["Building", "no_attribute"]
+
+
+def no_attribute(owner: object, name: str) -> AttributeError:
+    """What to say of an attribute that a query, or a query with its data, does not have."""
+    kind = type(owner)
+    plain = f"{kind.__name__!r} object has no attribute {name!r}"
+    if name.startswith("_"):
+        return AttributeError(plain)
+    aggregate = f"wr.{name}" if name in monoids.__all__ else said(name)
+    if aggregate is not None and aggregate.startswith("wr."):
+        example = aggregate if "(" in aggregate else f"{aggregate}('column')"
+        return AttributeError(f"{plain}: aggregates go into .agg(...), as in .agg(x={example})")
+    meant = nearest(name, [each for each in dir(kind) if not each.startswith("_")])
+    return AttributeError(f"{plain}: did you mean {meant!r}?" if meant else plain)
 
 
 class Building(Spec):
     """A query that takes windows, then aggregates: each step gives a new one."""
+
+    if not TYPE_CHECKING:  # for those who ask of a wrong name, and not for type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(self, name)
 
     def window(self, *windows: Window, **named: Window) -> Self:
         """Aggregate over windows: one without a name, or any number of named ones.

@@ -10,26 +10,32 @@ as it is in all other tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import Any
 
 import pyarrow as pa
 
+from windrow.errors import UnknownColumn
+from windrow.names import check_columns
+from windrow.rows.columns import needed_columns
 from windrow.rows.pandas_results import to_pandas
+from windrow.spec import Spec
 
 __all__ = ["read_table"]
 
 
-def read_table(data: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
-    """The data as an Arrow table, and what turns a result into the kind of table that went in."""
+def read_table(data: Any, reads: Spec | Sequence[str] = ()) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
+    """The data as an Arrow table, and what turns a result into the kind of table that went in. ``reads``: the
+    columns that are asked of it, or the query that asks, for what to say of columns in a pandas index."""
     if isinstance(data, pa.Table):
         return data, _same
     library = type(data).__module__.split(".")[0]
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _same
     if library == "pandas" and hasattr(data, "columns") and hasattr(data, "iloc"):
+        _check_pandas(data, needed_columns(reads) if isinstance(reads, Spec) else reads)
         table = pa.Table.from_pandas(data, preserve_index=False)
         return table.replace_schema_metadata(None), partial(to_pandas, table.schema)
     if library == "polars" and type(data).__name__ in ("DataFrame", "LazyFrame"):
@@ -47,6 +53,24 @@ def _reader(data: Any) -> Any:
         return pa.RecordBatchReader.from_stream(data)
     except pa.ArrowInvalid as error:  # one column, and not a table
         raise TypeError(_not_a_table(data)) from error
+
+
+def _check_pandas(data: Any, reads: Sequence[str]) -> None:
+    """Refuse columns of one name, and an index in the place of a column."""
+    columns = [*map(str, data.columns)]
+    if not data.columns.is_unique:
+        check_columns(columns, columns)
+    missing = [name for name in reads if name not in columns]
+    if not missing:
+        return
+    for name in missing:
+        if name in data.index.names:
+            raise UnknownColumn(f"column {name!r} is in the index of this pandas table: give it with .reset_index()")
+    if data.index.names == [None] and str(data.index.dtype).startswith("datetime64"):
+        raise UnknownColumn(
+            f"there is no column {missing[0]!r}, and the index of this pandas table holds times without a name: "
+            f"give it with .rename_axis({missing[0]!r}).reset_index()"
+        )
 
 
 def _not_a_table(data: Any) -> str:

@@ -242,20 +242,27 @@ def in_zone_of(query: _Query, table: pa.Table) -> _Query:
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:
     """Windows and waiting times must count what the time column counts."""
-    what: list[Any] = [window for _, window in query.windows if window.uses_integer_time is not None]
-    if query.rolling_over is not None and query.rolling_over.size is not None:
-        what.append(query.rolling_over)
-    kinds = [(each.uses_integer_time, repr(each)) for each in what]
-    if query.frames is not None and query.frames.uses_integer_time is not None:
-        method = "rolling" if query.is_rolling else "asof"
-        kinds.append((query.frames.uses_integer_time, f"{method}({query.frames.arguments})"))
+    windows = [window for _, window in query.windows]
+    kinds = [(window.uses_integer_time, repr(window)) for window in windows]
+    for over, method in ((query.rolling_over, "rolling"), (query.asof_over, "asof")):
+        if over is not None:
+            kinds.append((over.uses_integer_time, f"{method}({over.arguments})"))
     for name, wait in (("watermark", query.watermark), ("allowed_lateness", query.allowed_lateness)):
         if wait is not None and wait.amount:
             kinds.append((wait.kind == "integer", f"{name}={wait.argument}"))
     for uses_integers, shown in kinds:
-        if uses_integers != axis.is_integer:
+        if uses_integers not in (None, axis.is_integer):
             held, meant = ("integers", "timestamps") if axis.is_integer else ("timestamps", "integers")
             raise TypeError(
                 f"column {query.time!r} holds {held} but {shown} is meant for {meant}: "
-                f"give {'plain integers' if axis.is_integer else 'durations such as 10m'}"
+                f"{_IN_INTEGERS if axis.is_integer else _IN_DURATIONS}"
+                + (_IN_ROWS if shown.startswith(("rolling(", "asof(")) and not axis.is_integer else "")
             )
+
+
+_IN_INTEGERS = (
+    "give plain integers, as many as the column counts (for an hour 3600 if it counts seconds, 3600000 if "
+    "milliseconds), or cast the column to timestamps"
+)
+_IN_DURATIONS = "give durations such as 10m"
+_IN_ROWS = ", or rows=100 for the last 100 rows"

@@ -14,12 +14,16 @@ A kind answers for itself what engines, job files and ``explain`` ask of it: the
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, ParamSpec, TypeGuard
 
+from windrow.names import check_keywords
 from windrow.windows.timeline.progressions import Arithmetic
+from windrow.words import WINDOW_KEYWORDS
 
 if TYPE_CHECKING:
     from windrow.windows.session import Session
@@ -78,6 +82,11 @@ class Window(ABC):
     #: whether each row has a window of its own, so that it may be used for rolling
     is_per_row: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = _with_known_arguments(cls, cls.__init__)  # type: ignore[method-assign]
+
     @property
     def uses_integer_time(self) -> bool | None:
         """Whether this window was given plain integers and so belongs to an integer time column; None: it
@@ -134,6 +143,31 @@ class Window(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._arguments())})"
+
+
+_P = ParamSpec("_P")
+
+
+def _with_known_arguments(kind: type[Window], make: Callable[_P, None]) -> Callable[_P, None]:
+    """The constructor of a kind of windows; arguments that are missing, or not known, are answered with its
+    own."""
+    parameters = [*inspect.signature(make).parameters.values()][1:]
+    names = [each.name for each in parameters]
+    needed = [each.name for each in parameters if each.default is each.empty]
+
+    words = {word: meant for word, meant in WINDOW_KEYWORDS.items() if meant in names}
+    words["every"] = "slide" if "slide" in names else names[0]
+
+    @functools.wraps(make)
+    def checked(*arguments: _P.args, **named: _P.kwargs) -> None:
+        check_keywords(kind.__name__, named, names, words)
+        given = {*names[: len(arguments) - 1], *named}
+        missing = [name for name in needed if name not in given]
+        if missing:
+            raise TypeError(f"{kind.__name__} needs {' and '.join(missing)}, as in wr.{kind.example}")
+        make(*arguments, **named)
+
+    return checked
 
 
 class TimeWindow(Window):

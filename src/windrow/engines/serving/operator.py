@@ -87,7 +87,7 @@ class AsOfOperator(Operator):
         self._check_open()
         if len(self._events):
             self.flush()
-        table, back = read_table(labels)
+        table, back = read_table(labels, [columns[0], *columns[1]])
         return back(answered(self._plan, self._state, self._log, table, *columns))
 
     # -- events ----------------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ class Columns:
         names = needed_columns(query)
         require_columns(table, names)
         if query.is_rolling:  # rolling gives all columns back
+            require_columns(table, table.column_names)
             return cls(table.schema)
         return cls(pa.schema([table.schema.field(name) for name in names]))
 

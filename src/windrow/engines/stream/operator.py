@@ -134,7 +134,7 @@ class Operator(EventInput):
         that was found in a store has it already; with a later cut, windows and aggregates that were added to
         it are filled. None: only the cut is given."""
         self._check_open()
-        table = None if history is None else read_table(history)[0]
+        table = None if history is None else read_table(history, self.query)[0]
         kind = self._plan.counts_integers
         if table is not None and self.query.time in table.column_names:
             kind = TimeAxis(table.schema.field(self.query.time).type).is_integer
@@ -209,7 +209,7 @@ class Operator(EventInput):
         [{'window_start': 0, 'window_end': 10, 'n': 2}]
         """
         self._check_open()
-        table, _ = read_table(batch)
+        table, _ = read_table(batch, self.query)
         return self._pushed([*self._events.tables(), table])
 
     @one_at_a_time
@@ -228,7 +228,7 @@ class Operator(EventInput):
         [{'window_start': 0, 'window_end': 10, 'n': 3}]
         """
         self._check_open()
-        return self._pushed(chain(self._events.tables(), (read_table(batch)[0] for batch in batches)))
+        return self._pushed(chain(self._events.tables(), (read_table(batch, self.query)[0] for batch in batches)))
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
         try:

@@ -31,6 +31,8 @@ _MONTHS = {"y": 12, "q": 3, "mo": 1}
 _DAYS = {"w": 7, "d": 1}
 _UNIT_US = {"days": DAY_US, "weeks": 7 * DAY_US}
 _CLOCK_US = {"h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
+_SPOKEN_US = {"years": 31_556_952_000_000, "days": DAY_US, "hours": 3_600_000_000, "minutes": 60_000_000}
+_SPOKEN_US |= {"seconds": 1_000_000, "milliseconds": 1_000}
 # numpy's units that are spelled otherwise
 _FROM_NUMPY = {"Y": "y", "M": "mo", "W": "w", "D": "d"}
 
@@ -212,6 +214,18 @@ def format_us(amount_us: int) -> str:
         count, amount_us = divmod(amount_us, length)
         text += f"{count}{unit}" if count else ""
     return text or "0s"
+
+
+def rough_duration(amount_us: int) -> str:
+    """Microseconds as people say them: a whole number of the largest unit of which there are two.
+
+    >>> rough_duration(820_501_200_000_000), rough_duration(90_000_000), rough_duration(5)
+    ('26 years', '90 seconds', '5 microseconds')
+    """
+    for unit, length in _SPOKEN_US.items():
+        if amount_us >= 2 * length:
+            return f"{amount_us // length:,} {unit}"
+    return f"{amount_us} microseconds"
 
 
 def _from_timedelta(value: timedelta, name: str, local_days: bool) -> Duration:
