@@ -102,7 +102,9 @@ _OF_OPERATORS = {
     "Operator": "windrow.engines.stream",
     "StateError": "windrow.errors",
     "TooManyWindows": "windrow.errors",
+    "MixedZones": "windrow.errors",
     "WatermarkJump": "windrow.errors",
+    "WatermarkNeeded": "windrow.errors",
 }
 
 __all__ = [
@@ -128,6 +130,7 @@ __all__ = [
     "TooManyWindows",
     "Tumbling",
     "WatermarkJump",
+    "WatermarkNeeded",
     "all",
     "any",
     "approx_distinct",

@@ -21,6 +21,7 @@ __all__ = [
     "EmptyWindow",
     "IntegerOverflow",
     "Loop",
+    "MixedZones",
     "Raised",
     "RejectedRows",
     "Span",
@@ -32,6 +33,7 @@ __all__ = [
     "UnstorableValue",
     "UnsupportedVersion",
     "WatermarkJump",
+    "WatermarkNeeded",
     "WindowTaken",
     "call_user",
     "calling",
@@ -69,6 +71,14 @@ class TooManyWindows(ValueError):
 
 class RejectedRows(UserWarning):
     """Rows without a time were left out."""
+
+
+class MixedZones(UserWarning):
+    """Times without a time zone stand beside times of UTC, and are taken for UTC."""
+
+
+class WatermarkNeeded(UserWarning):
+    """Rows wait in an operator whose watermark has never moved: nothing comes out of it."""
 
 
 class WatermarkJump(UserWarning):

@@ -26,7 +26,7 @@ ROWS = Metric(
     ("outcome",),
 )
 FILTERED = Metric("windrow_rows_filtered_total", "counter", "Rows that the job's where left out.")
-FIRED = Metric("windrow_windows_fired_total", "counter", "Windows that came out.")
+FIRED = Metric("windrow_windows_fired_total", "counter", "Windows that came out, and results of rolling.")
 CORRECTED = Metric("windrow_windows_corrected_total", "counter", "Windows that came out again, corrected.")
 LATE_PAIRS = Metric(
     "windrow_late_pairs_total",

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
+from windrow.errors import MixedZones, warn_caller
 from windrow.rows.pieces import extremes
 from windrow.spec import Spec
 from windrow.values import made_at_once
@@ -28,6 +29,7 @@ __all__ = [
     "Moments",
     "TimeAxis",
     "check_time_kind",
+    "check_zones",
     "concat_results",
     "in_zone_of",
     "read_moments",
@@ -238,6 +240,27 @@ def in_zone_of(query: _Query, table: pa.Table) -> _Query:
     if not query.follows_zone or query.time not in table.column_names:
         return query
     return query.in_zone(TimeAxis(table.schema.field(query.time).type).zone)
+
+
+def check_zones(kind: Any, what: str, other: Any, other_what: str) -> None:
+    """Refuse timestamps without a time zone beside others with one; beside those of UTC, which they mean, they
+    are taken with a warning.
+
+    >>> check_zones(pa.timestamp("us"), "column 'ts'", pa.timestamp("us", "Asia/Tokyo"), "column 'at'")
+    Traceback (most recent call last):
+    TypeError: column 'ts' has no time zone and column 'at' is in 'Asia/Tokyo', and times without a zone mean
+    UTC: give both a zone, as in pyarrow.compute.assume_timezone(column, 'Asia/Tokyo'), or neither
+    """
+    if not (pa.types.is_timestamp(kind) and pa.types.is_timestamp(other)) or bool(kind.tz) == bool(other.tz):
+        return
+    (naive, _), (zoned, zone) = sorted([(what, kind.tz), (other_what, other.tz)], key=lambda each: bool(each[1]))
+    message = (
+        f"{naive} has no time zone and {zoned} is in {zone!r}, and times without a zone mean UTC: give both a "
+        f"zone, as in pyarrow.compute.assume_timezone(column, {zone!r}), or neither"
+    )
+    if not is_utc(zone):
+        raise TypeError(message)
+    warn_caller(message, MixedZones)
 
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:

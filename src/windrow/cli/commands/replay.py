@@ -47,13 +47,16 @@ def _check_replayed(job: Job) -> None:
 
 
 def _redirected(job: Job, out: str | None, scratch: str) -> Job:
-    """The same job, writing elsewhere and keeping its state elsewhere."""
+    """The same job, writing elsewhere and keeping its state elsewhere. Rows that no result holds go nowhere:
+    late ones are counted as such, and not as results."""
     checkpoint = str(Path(scratch) / "checkpoint")
     if out is None:
         sink = Sink("noop", None, "append", checkpoint, "continuously", ())
     else:
         sink = Sink("parquet", str(Path(out).resolve()), "append", checkpoint, "continuously", ())
-    return replace(job, sink=sink, late=None, rejected=None)
+    nowhere = Sink("noop", None, "append", None, "continuously", (), "rejected")
+    rejected = nowhere if job.query.on_error == "reject" else None
+    return replace(job, query=replace(job.query, late="count"), sink=sink, late=None, rejected=rejected)
 
 
 def _locally(

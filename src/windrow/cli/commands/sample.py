@@ -56,7 +56,7 @@ kind = "session"            # rows with no longer silence than this between them
 gap = "1m"
 
 # [rolling]                 # instead of windows: a result for every row
-# size = "1h"               # or rows = 1000; of a finite table also ["1h", "1d"], closed, shift, timezone
+# size = "1h"               # or ["1h", "1d"], rows = 1000, evict_while; also closed, shift, timezone
 
 # [asof]                    # instead of windows: a result for every label in [at]
 # size = ["1d", "7d"]       # what came before it; also rows, closed, lag, direction, timezone

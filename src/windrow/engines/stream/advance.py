@@ -109,7 +109,7 @@ def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool
         found = parts[number].due(up_to, closing)
         if found is not None:
             tables.append((found, True))
-            fired += 0 if number == ROLLING else found.num_rows
+            fired += found.num_rows
     counts = with_fields(state.counts, windows_fired=state.counts.windows_fired + fired)
     return with_fields(state, ordered=parts, counts=counts), tables
 

@@ -47,6 +47,7 @@ from windrow.engines.stream.watermark_values import (
     shown_watermark,
 )
 from windrow.engines.stream.window_changes import with_window, without_window
+from windrow.errors import WatermarkNeeded, warn_caller
 from windrow.html_text import html_table
 from windrow.rows.keys import Keys
 from windrow.rows.tables import read_table
@@ -57,6 +58,9 @@ from windrow.values import with_fields
 from windrow.windows import Window
 
 __all__ = ["Operator"]
+
+#: pushes after which somebody who waits for results is told that there are none without a watermark
+_PUSHES_IN_VAIN = 10
 
 
 class Operator(EventInput):
@@ -108,6 +112,8 @@ class Operator(EventInput):
         self._clock = clock
         self._last_row = clock()
         self._now = now
+        #: those that had rows
+        self._pushes = 0
 
     @classmethod
     def restored(
@@ -242,7 +248,22 @@ class Operator(EventInput):
             return self.poll()
         self._is_ready = self._is_ready or make_ready(self._state)
         self._last_row = self._clock()
+        self._pushes += 1
+        if self._pushes == _PUSHES_IN_VAIN:
+            self._warn_of_waiting()
         return result
+
+    def _warn_of_waiting(self) -> None:
+        """Say that nothing comes out of an operator whose watermark nobody moves."""
+        query, state = self.query, self._state
+        is_moved = query.watermark is not None or state.watermark > START_OF_TIME
+        if not is_moved and query.emit == "final" and (state.has_slices or state.rows_held):
+            warn_caller(
+                f"{state.counts.rows_aggregated:,} rows of {self._pushes} pushes wait, and no result can come out: "
+                f"the watermark has never moved. Say how far it stays behind the latest row with "
+                f"wr.query(watermark='10m'), or move it with advance(time)",
+                WatermarkNeeded,
+            )
 
     @one_at_a_time
     def advance(self, watermark: Any) -> pa.Table:

@@ -271,7 +271,7 @@ class StreamOracle:
         return result.kind != "retracted", *moments, result.key
 
     def _count(self, result: Result) -> None:
-        self.counts.windows_fired += result.kind == "fired" and result.row is None
+        self.counts.windows_fired += result.kind == "fired"
         self.counts.windows_corrected += result.kind == "corrected"
         self.counts.windows_retracted += result.kind == "retracted"
 

@@ -95,7 +95,7 @@ def _run_once(
         close_all([back, sink], is_complete)
     largest = plain_value(pc.max(table.column(job.query.time)))
     seconds = time.perf_counter() - before
-    windows = result.num_rows if job.query.windows else 0
+    windows = 0 if job.labels is not None else result.num_rows
     step = Progress(
         0, record.elapsed(), table.num_rows, 0, rejected.num_rows, windows, seconds=seconds, largest=largest
     )
