@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -38,9 +38,17 @@ class HandedBack:
 
     def __init__(self, job: Job, overwrite: bool = False) -> None:
         self._query = job.query
+        #: the columns of rows as the source has them
+        self._names: list[str] = []
         self._sinks: dict[str, LocalSink] = {
             name: open_sink(sink, overwrite) for name, sink in job.dead_letters.items()
         }
+
+    def seen(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Tables on their way to the operator, which moves columns that it reads to the front."""
+        for table in tables:
+            self._names = self._names or table.column_names
+            yield table
 
     def after(self, operator: Operator, results: pa.Table) -> pa.Table:
         """The results of a step, once the rows that it handed back are where they go."""
@@ -55,6 +63,8 @@ class HandedBack:
             self._sinks[name].write(rows)
 
     def _with(self, results: pa.Table, back: pa.Table, name: str) -> pa.Table:
+        names = [each for each in self._names if each in back.column_names]
+        back = back.select([*names, *(each for each in back.column_names if each not in names)])
         if name not in self._sinks:
             return with_rows_back(results, back, name)
         self._sinks[name].write(back)

@@ -175,7 +175,7 @@ def _stepped(
     times = _Largest(job.query.time)
     for number, batch in enumerate(batches):
         before, began, left_out = operator.metrics, time.perf_counter(), derived.filtered
-        result = back.after(operator, guarded(operator.push_parts, times.seen(batch)))
+        result = back.after(operator, guarded(operator.push_parts, back.seen(times.seen(batch))))
         step = _progress(number, record, began, before, operator.metrics, times.largest)
         step = replace(step, filtered=derived.filtered - left_out)
         record.add(step)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -139,7 +140,7 @@ class _Files:
             if self._format == "json":
                 self._writer.writelines(json_text(row, _plain) + "\n" for row in plain_rows(table))
             else:
-                self._writer.write_table(table)
+                self._writer.write_table(_as_spark_csv(table) if self._format == "csv" else table)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise JobFailed(f"the results cannot be written as {self._format}: {error}") from error
 
@@ -158,7 +159,8 @@ class _Files:
             raise JobFailed(f"csv cannot hold column {nested[0]!r}: write parquet or json")
         header = self._options.get("header", "true") == "true"
         options = pyarrow.csv.WriteOptions(include_header=header)
-        return pyarrow.csv.CSVWriter(self._partial, schema, write_options=options)
+        texts = _as_spark_csv(schema.empty_table()).schema
+        return pyarrow.csv.CSVWriter(self._partial, texts, write_options=options)
 
     def close(self, is_complete: bool) -> None:
         if not is_complete:
@@ -190,11 +192,57 @@ class _Files:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
-    if isinstance(value, (dt.datetime, dt.date)):
+    """What JSON has no word for, as Spark writes it."""
+    if isinstance(value, dt.datetime):
+        return moment_text(value)
+    if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, dt.timedelta):
-        return value.total_seconds()
+        return interval_text(value)
     if isinstance(value, Decimal):
         return str(value)
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+def moment_text(moment: dt.datetime) -> str:
+    """A time as Spark writes it in JSON and CSV, in UTC; with microseconds where there are any.
+
+    >>> moment_text(dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)), moment_text(dt.datetime(2024, 5, 1, 12, 0, 0, 5))
+    ('2024-05-01T12:00:00.000Z', '2024-05-01T12:00:00.000005')
+    """
+    is_zoned = moment.tzinfo is not None
+    plain = moment.astimezone(dt.UTC).replace(tzinfo=None) if is_zoned else moment
+    digits = "microseconds" if plain.microsecond % 1_000 else "milliseconds"
+    return plain.isoformat(timespec=digits) + ("Z" if is_zoned else "")
+
+
+def interval_text(length: dt.timedelta) -> str:
+    """A duration as Spark writes it.
+
+    >>> interval_text(dt.timedelta(hours=26, seconds=7.5)), interval_text(dt.timedelta(seconds=-1))
+    ("INTERVAL '1 02:00:07.5' DAY TO SECOND", "INTERVAL '-0 00:00:01' DAY TO SECOND")
+    """
+    size, sign = abs(length), "-" if length < dt.timedelta(0) else ""
+    minutes, seconds = divmod(size.seconds, 60)
+    fraction = f".{size.microseconds:06}".rstrip("0") if size.microseconds else ""
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{fraction}"
+    return f"INTERVAL '{sign}{size.days} {clock}' DAY TO SECOND"
+
+
+def _as_spark_csv(table: pa.Table) -> pa.Table:
+    """The table with times and durations as the text that Spark writes for them."""
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if pa.types.is_timestamp(field.type):
+            plain = column.cast(pa.timestamp("us", field.type.tz), safe=False).cast(pa.int64())
+            text = pc.strftime(plain.cast(pa.timestamp("us")), "%Y-%m-%dT%H:%M:%S")
+            text = pc.replace_substring_regex(text, r"(\.[0-9]{3})000$", r"\1")
+            column = pc.binary_join_element_wise(text, "Z" if field.type.tz else "", "")
+        elif pa.types.is_duration(field.type):
+            column = pa.array(
+                [None if value is None else interval_text(value) for value in column.to_pylist()], pa.string()
+            )
+        else:
+            continue
+        table = table.set_column(place, field.name, column)
+    return table

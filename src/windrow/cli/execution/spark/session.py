@@ -44,6 +44,8 @@ _LOCAL = {
 _LITERAL = {"spark.sql.variable.substitute": "false"}
 _ALWAYS = _LITERAL | {
     "spark.sql.session.timeZone": "UTC",
+    # instants, as the local engine writes them; INT96 comes back as times without a zone
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
