@@ -212,11 +212,14 @@ def test_rolling_over_a_number_printed_a_duration_of_integers(query: Any, shown:
         (wr.query(time="t").window(wr.Tumbling("1h")), "Tumbling('1h')"),
     ],
 )
-def test_an_hour_of_epoch_seconds_printed_a_duration_of_microseconds(query: Any, shown: str, engine: str) -> None:
+def test_an_hour_of_epoch_seconds_printed_a_duration_of_microseconds(
+    query: Any, shown: str, engine: str
+) -> None:
     found = messages(lambda: results(query.agg(n=wr.count()), SECONDS, engine), TypeError)
     assert found == (
         f"column 't' holds integers but {shown} is meant for timestamps: give plain integers, as many as the "
-        f"column counts (for an hour 3600 if it counts seconds, 3600000 if milliseconds), or cast the column to "
+        "column counts (for an hour 3600 if it counts seconds, 3600000 if milliseconds), or cast the "
+        "column to "
         f"timestamps"
     )
 
@@ -233,7 +236,9 @@ def test_an_hour_of_epoch_seconds_printed_a_duration_of_microseconds(query: Any,
 def test_an_aggregate_as_a_method_was_a_bare_attribute_error(name: str, write: str) -> None:
     for owner in (wr.query(time="ts").rolling("1h"), wr.events(MOMENTS, time="ts").rolling("1h")):
         found = messages(lambda owner=owner: getattr(owner, name), AttributeError)
-        assert found.endswith(f"has no attribute {name!r}: aggregates go into .agg(...), as in .agg(x={write})")
+        assert found.endswith(
+            f"has no attribute {name!r}: aggregates go into .agg(...), as in .agg(x={write})"
+        )
     query = wr.query(time="ts")
     assert messages(lambda: query.windows_, AttributeError).endswith("did you mean 'windows'?")  # type: ignore[attr-defined]
     assert messages(lambda: query._nothing, AttributeError) == "'Query' object has no attribute '_nothing'"  # type: ignore[attr-defined]
@@ -249,7 +254,8 @@ def test_time_in_the_pandas_index_was_a_column_that_is_not_there(engine: str) ->
         ).replace("'ts'", "'v'" if index == ["ts", "v"] else "'ts'")
     unnamed = frame.set_index("ts").rename_axis(None)
     assert messages(lambda: results(query, unnamed, engine), KeyError) == (
-        "there is no column 'ts', and the index of this pandas table holds times without a name: give it with "
+        "there is no column 'ts', and the index of this pandas table holds times without a name: give "
+        "it with "
         ".rename_axis('ts').reset_index()"
     )
     assert len(results(query, frame.set_index("ts").reset_index(), "run")) == 2

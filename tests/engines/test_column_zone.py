@@ -12,12 +12,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+
+import windrow as wr
 from windrow.cli.main import main
 from windrow.errors import ChangedQuery
 from windrow.state import MemoryStore
 from windrow.testing import StreamOracle, evaluate
-
-import windrow as wr
 
 NEW_YORK = "America/New_York"
 #: an evening and the night after it, in New York's January; both are February in UTC
@@ -65,7 +65,9 @@ def test_days_and_months_of_a_zoned_column_were_utcs(window: Any) -> None:
     found = over(window).run(rows)
     assert found.equals(over(named(window)).run(rows))
     assert found.schema.field("window_start").type == pa.timestamp("us", NEW_YORK)
-    assert not found.equals(over(window).run(rows.set_column(0, "ts", rows["ts"].cast(pa.timestamp("us", "UTC")))))
+    assert not found.equals(
+        over(window).run(rows.set_column(0, "ts", rows["ts"].cast(pa.timestamp("us", "UTC"))))
+    )
     assert found.to_pylist() == evaluate(over(window), rows)
 
 
@@ -95,7 +97,9 @@ def test_tables_of_every_library_have_their_zone() -> None:
     with duckdb.connect() as connection:
         connection.execute(f"set timezone = '{NEW_YORK}'")
         assert query.run(connection.sql("select * from rows")).fetchdf()["n"].tolist() == [1, 1]
-    offset = pd.DataFrame({"ts": pd.to_datetime(["2024-01-31T20:00-05:00", "2024-02-01T01:00-05:00"]), "v": [1, 2]})
+    offset = pd.DataFrame(
+        {"ts": pd.to_datetime(["2024-01-31T20:00-05:00", "2024-02-01T01:00-05:00"]), "v": [1, 2]}
+    )
     assert query.run(offset)["n"].tolist() == [1, 1]
 
 
@@ -109,7 +113,9 @@ def test_a_column_without_a_zone_and_one_of_utc_are_as_they_were() -> None:
             assert other["window_start"].cast(pa.int64()).equals(found["window_start"].cast(pa.int64()))
 
 
-@pytest.mark.parametrize("window", [wr.Tumbling("24h"), wr.Sliding("36h", slide="1h"), wr.Session("1d")], ids=repr)
+@pytest.mark.parametrize(
+    "window", [wr.Tumbling("24h"), wr.Sliding("36h", slide="1h"), wr.Session("1d")], ids=repr
+)
 def test_hours_stay_where_they_are(window: Any) -> None:
     rows = table(YEAR)
     assert not window.follows_zone
@@ -129,7 +135,8 @@ def test_days_beside_hours_have_no_meaning_in_a_zone() -> None:
     query = over(wr.Sliding("1d", slide="1h"))
     assert query.run(table(NIGHT, None)).num_rows == 29
     message = (
-        f"column 'ts' is in the time zone '{NEW_YORK}', and size '1d' counts local days and slide '1h' counts "
+        f"column 'ts' is in the time zone '{NEW_YORK}', and size '1d' counts local days and slide '1h' "
+        "counts "
         f"clock time: write both in months, both in days, or both in hours or below"
     )
     with pytest.raises(ValueError, match=message):
@@ -229,7 +236,7 @@ def test_rows_of_another_zone_are_refused_where_days_are_counted() -> None:
         either = over(window).open()
         either.push(table(NIGHT))
         either.push(berlin)
-        assert set(either.finish().schema.field("window_start").type.tz for _ in "a") == {NEW_YORK}
+        assert either.finish().schema.field("window_start").type.tz == NEW_YORK
 
 
 def test_a_window_that_is_added_to_an_operator_takes_its_zone() -> None:
@@ -268,7 +275,10 @@ def test_an_operator_in_a_store_and_one_with_history_have_their_zone() -> None:
 
 def test_explain_shows_the_zone() -> None:
     query = over(wr.Tumbling("1d"))
-    assert "days, weeks and months: those of the time zone of 'ts', and of UTC where it has none" in query.explain()
+    assert (
+        "days, weeks and months: those of the time zone of 'ts', and of UTC where it has none"
+        in query.explain()
+    )
     assert f"Tumbling('1d', timezone='{NEW_YORK}')" in query.explain(table(NIGHT))
     assert "days, weeks and months: those of UTC" in query.explain(table(NIGHT, None))
     assert "weeks" not in over(wr.Tumbling("1h")).explain()
@@ -276,7 +286,7 @@ def test_explain_shows_the_zone() -> None:
     assert f"(t - 1d, t] on the calendar of {NEW_YORK}" in rolling.explain(table(NIGHT))
 
 
-# -- jobs -----------------------------------------------------------------------------------------------------
+# -- jobs --------------------------------------------------------------------------------------------------
 
 
 def test_a_job_on_the_local_engine_takes_the_zone_of_its_file(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from windrow.testing import StreamOracle, evaluate
 
 import windrow as wr
+from windrow.testing import StreamOracle, evaluate
 
 SESSIONS = wr.query(time="t").window(wr.Session(5)).agg(n=wr.count())
 WHOLE, CUT = [(0, 10, 2)], [(0, 5, 1), (5, 10, 1)]

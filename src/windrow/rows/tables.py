@@ -65,10 +65,13 @@ def _check_pandas(data: Any, reads: Sequence[str]) -> None:
         return
     for name in missing:
         if name in data.index.names:
-            raise UnknownColumn(f"column {name!r} is in the index of this pandas table: give it with .reset_index()")
+            raise UnknownColumn(
+                f"column {name!r} is in the index of this pandas table: give it with .reset_index()"
+            )
     if data.index.names == [None] and str(data.index.dtype).startswith("datetime64"):
         raise UnknownColumn(
-            f"there is no column {missing[0]!r}, and the index of this pandas table holds times without a name: "
+            f"there is no column {missing[0]!r}, and the index of this pandas table holds times "
+            "without a name: "
             f"give it with .rename_axis({missing[0]!r}).reset_index()"
         )
 

@@ -243,8 +243,9 @@ def in_zone_of(query: _Query, table: pa.Table) -> _Query:
 
 
 def check_zones(kind: Any, what: str, other: Any, other_what: str) -> None:
-    """Refuse timestamps without a time zone beside others with one; beside those of UTC, which they mean, they
-    are taken with a warning.
+    ""
+    """Refuse timestamps without a time zone beside others with one; beside those of UTC, which they mean,
+    they are taken with a warning.
 
     >>> check_zones(pa.timestamp("us"), "column 'ts'", pa.timestamp("us", "Asia/Tokyo"), "column 'at'")
     Traceback (most recent call last):
@@ -253,9 +254,12 @@ def check_zones(kind: Any, what: str, other: Any, other_what: str) -> None:
     """
     if not (pa.types.is_timestamp(kind) and pa.types.is_timestamp(other)) or bool(kind.tz) == bool(other.tz):
         return
-    (naive, _), (zoned, zone) = sorted([(what, kind.tz), (other_what, other.tz)], key=lambda each: bool(each[1]))
+    (naive, _), (zoned, zone) = sorted(
+        [(what, kind.tz), (other_what, other.tz)], key=lambda each: bool(each[1])
+    )
     message = (
-        f"{naive} has no time zone and {zoned} is in {zone!r}, and times without a zone mean UTC: give both a "
+        f"{naive} has no time zone and {zoned} is in {zone!r}, and times without a zone mean UTC: give "
+        "both a "
         f"zone, as in pyarrow.compute.assume_timezone(column, {zone!r}), or neither"
     )
     if not is_utc(zone):

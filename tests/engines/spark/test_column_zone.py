@@ -1,4 +1,5 @@
-"""Timestamps in Spark have no time zone: days, weeks and months are those of UTC, unless a window names one."""
+"""Timestamps in Spark have no time zone: days, weeks and months are those of UTC, unless a window "
+"names one."""
 
 from __future__ import annotations
 

@@ -41,13 +41,17 @@ def own(frame: Any) -> Any:
     from pyspark.sql import functions
 
     edges = [functions.col(f"session_window.{edge}").alias(f"window_{edge}") for edge in ("start", "end")]
-    grouped = frame.withWatermark("ts", "2 minutes").groupBy("key", functions.session_window("ts", "40 seconds"))
+    grouped = frame.withWatermark("ts", "2 minutes").groupBy(
+        "key", functions.session_window("ts", "40 seconds")
+    )
     return grouped.agg(functions.count("*").alias("n")).select("key", *edges, "n")
 
 
 def of_key_1(rows: list[Any]) -> list[tuple[int, int, int]]:
     found = [row for row in rows if row["key"] == 1]
-    spans = [(int(row["window_start"].timestamp()), int(row["window_end"].timestamp()), row["n"]) for row in found]
+    spans = [
+        (int(row["window_start"].timestamp()), int(row["window_end"].timestamp()), row["n"]) for row in found
+    ]
     return sorted(spans)
 
 
@@ -64,5 +68,7 @@ def test_a_row_at_the_end_of_a_session_is_where_spark_has_it(source: Source, cas
         found, _ = source.run(query.run)
         assert of_key_1(found) == SESSIONS[case]
         operator = query.open(judge="spark")
-        pushed = [row for batch in [*batches, batches[0].slice(0, 0)] for row in operator.push(batch).to_pylist()]
+        pushed = [
+            row for batch in [*batches, batches[0].slice(0, 0)] for row in operator.push(batch).to_pylist()
+        ]
         assert of_key_1(pushed) == SESSIONS[case]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from windrow.errors import ChangedQuery, UnknownColumn
-from windrow.state import MemoryStore
 from windrow.monoids.equality import same
+from windrow.state import MemoryStore
 from windrow.testing import StreamOracle, assert_same_results
 from windrow.testing.oracle.folding import key_of
 from windrow.testing.strategies import operations, stream_queries, streams, table_of
@@ -82,7 +82,11 @@ def check_history(query: Any, rows: list[Any], has_cut: bool, data: st.DataObjec
 
     def is_of_batch(result: dict[str, Any]) -> bool:
         is_timed = bool(later) and result.get("window", "") in timed
-        return is_timed and result["window_end"] <= cut and any(same(key_of(query, result), key) for key in later)
+        return (
+            is_timed
+            and result["window_end"] <= cut
+            and any(same(key_of(query, result), key) for key in later)
+        )
 
     oracle = StreamOracle(query)
     oracle.push([row for row in past if is_past(row)])
@@ -124,7 +128,9 @@ def test_windows_before_the_cut_come_out_of_the_batch_and_the_others_out_of_the_
     assert sorted(early + later) == sorted(of(QUERY.run(everything)))
 
 
-@pytest.mark.parametrize("window", [wr.Tumbling(10), wr.Sliding(20, slide=5), wr.Cumulative(20, step=5)], ids=repr)
+@pytest.mark.parametrize(
+    "window", [wr.Tumbling(10), wr.Sliding(20, slide=5), wr.Cumulative(20, step=5)], ids=repr
+)
 @pytest.mark.parametrize("by", [None, "k"])
 @pytest.mark.parametrize("reaches", [40, 60, 200])
 def test_empty_windows_before_the_cut_came_twice_where_history_has_rows_behind_it(
@@ -132,7 +138,17 @@ def test_empty_windows_before_the_cut_came_twice_where_history_has_rows_behind_i
 ) -> None:
     query = wr.query(time="t", by=by, watermark=0, empty="emit").window(window).agg(n=wr.count())
     cut = 40
-    times = [(3, "a"), (5, "b"), (12, "a"), (39, "c"), (47, "b"), (98, "a"), (150, "c"), (155, "b"), (158, "a")]
+    times = [
+        (3, "a"),
+        (5, "b"),
+        (12, "a"),
+        (39, "c"),
+        (47, "b"),
+        (98, "a"),
+        (150, "c"),
+        (155, "b"),
+        (158, "a"),
+    ]
     every = pa.table({"t": [time for time, _ in times], "k": [key for _, key in times]})
     history = every.filter(pa.array([time < reaches for time, _ in times]))
     batch = [row for row in query.run(history).to_pylist() if row["window_end"] <= cut]

@@ -36,7 +36,8 @@ def warned(operator: Any, pushes: int = 40) -> list[str]:
 def test_an_operator_without_a_watermark_kept_all_rows_without_a_word(query: Any) -> None:
     (message,) = warned(query.agg(**COUNT).open())
     assert message == (
-        "20 rows of 10 pushes wait, and no result can come out: the watermark has never moved. Say how far it "
+        "20 rows of 10 pushes wait, and no result can come out: the watermark has never moved. Say how "
+        "far it "
         "stays behind the latest row with wr.query(watermark='10m'), or move it with advance(time)"
     )
 
@@ -55,7 +56,10 @@ def test_who_needs_no_watermark_or_has_one_is_not_told_so() -> None:
 
 
 def test_results_of_rolling_were_not_counted_as_fired() -> None:
-    for query in (wr.query(time="t", watermark=0).rolling(10), wr.query(time="t", watermark=0).rolling(5, 10)):
+    for query in (
+        wr.query(time="t", watermark=0).rolling(10),
+        wr.query(time="t", watermark=0).rolling(5, 10),
+    ):
         operator = query.agg(**COUNT).open()
         assert operator.push(ROWS).num_rows == 1 == operator.metrics.windows_fired
         assert operator.finish().num_rows == 1

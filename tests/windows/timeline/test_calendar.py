@@ -345,7 +345,10 @@ def test_unknown_zones_are_refused(zone):
 
 
 def test_a_zone_may_be_an_offset_as_tables_have_it():
-    assert only(Tumbling("1d", timezone="+05:30"), "2024-01-31T20:00") == ("2024-01-31T18:30", "2024-02-01T18:30")
+    assert only(Tumbling("1d", timezone="+05:30"), "2024-01-31T20:00") == (
+        "2024-01-31T18:30",
+        "2024-02-01T18:30",
+    )
     assert only(Tumbling("1mo", timezone="-03:00"), "2024-02-01T02:00") == (
         "2024-01-01T03:00",
         "2024-02-01T03:00",

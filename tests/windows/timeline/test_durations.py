@@ -97,27 +97,6 @@ def test_short_words_for_minutes_seconds_and_hours(written, expected_us):
 
 
 @pytest.mark.parametrize(
-    ("written", "local"),
-    [
-        ("2 days", Duration(2, "days")),
-        ("1w2d", Duration(9, "days")),
-        ("1 WEEK", Duration(1, "weeks")),
-        (timedelta(days=1), Duration(1, "days")),
-        (np.timedelta64(1, "D"), Duration(1, "days")),
-        ("-3d", Duration(-3, "days")),
-        ("24h", Duration(DAY, "fixed")),
-        ("1d12h", Duration(36 * HOUR, "fixed")),
-        ("1mo", Duration(1, "months")),
-        (7, Duration(7, "integer")),
-    ],
-)
-def test_days_that_were_written_as_days_are_known_to_be(written, local):
-    found = parse_duration(written)
-    assert found.local == local
-    assert parse_duration(str(found) if found.kind != "integer" else written) == found
-
-
-@pytest.mark.parametrize(
     ("written", "amount", "kind"),
     [
         ("1mo", 1, "months"),

@@ -234,7 +234,9 @@ class Operator(EventInput):
         [{'window_start': 0, 'window_end': 10, 'n': 3}]
         """
         self._check_open()
-        return self._pushed(chain(self._events.tables(), (read_table(batch, self.query)[0] for batch in batches)))
+        return self._pushed(
+            chain(self._events.tables(), (read_table(batch, self.query)[0] for batch in batches))
+        )
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
         try:
@@ -259,7 +261,8 @@ class Operator(EventInput):
         is_moved = query.watermark is not None or state.watermark > START_OF_TIME
         if not is_moved and query.emit == "final" and (state.has_slices or state.rows_held):
             warn_caller(
-                f"{state.counts.rows_aggregated:,} rows of {self._pushes} pushes wait, and no result can come out: "
+                f"{state.counts.rows_aggregated:,} rows of {self._pushes} pushes wait, and no result "
+                "can come out: "
                 f"the watermark has never moved. Say how far it stays behind the latest row with "
                 f"wr.query(watermark='10m'), or move it with advance(time)",
                 WatermarkNeeded,

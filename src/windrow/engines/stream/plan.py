@@ -167,8 +167,10 @@ class Plan:
         """Refuse times of another zone than that whose days are counted."""
         if self.zone and axis.zone != self.zone:
             raise TypeError(
-                f"column {self.query.time!r} was in the time zone {self.zone!r} before, whose days and months "
-                f"are counted, and is in {axis.zone!r} in this table: convert it before it is pushed, or name "
+                f"column {self.query.time!r} was in the time zone {self.zone!r} before, whose days and "
+                "months "
+                f"are counted, and is in {axis.zone!r} in this table: convert it before it is pushed, "
+                "or name "
                 f"the zone of windows with timezone="
             )
 

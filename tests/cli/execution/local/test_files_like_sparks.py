@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from windrow.cli.main import main
 
 JOB = """\
@@ -79,7 +80,9 @@ def test_times_in_csv_were_in_a_form_of_their_own(tmp_path: Path) -> None:
     (out,), (late,) = ([*(tmp_path / name).glob("part-*.csv")] for name in ("out", "late"))
     header, first, *_ = out.read_text().replace('"', "").splitlines()
     assert header == "k,window_start,window_end,n,first_ts,day"
-    assert first == "a,2024-05-01T12:00:00.000Z,2024-05-01T13:00:00.000Z,2,2024-05-01T12:00:00.000Z,2024-05-01"
+    assert (
+        first == "a,2024-05-01T12:00:00.000Z,2024-05-01T13:00:00.000Z,2,2024-05-01T12:00:00.000Z,2024-05-01"
+    )
     assert sorted(late.read_text().replace('"', "").splitlines())[1] == (
         "5,2024-04-29T10:00:00.000Z,b,2024-05-01,INTERVAL '2 01:50:30.5' DAY TO SECOND,window_fired"
     )

@@ -207,7 +207,10 @@ def _plain(value: Any) -> Any:
 def moment_text(moment: dt.datetime) -> str:
     """A time as Spark writes it in JSON and CSV, in UTC; with microseconds where there are any.
 
-    >>> moment_text(dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)), moment_text(dt.datetime(2024, 5, 1, 12, 0, 0, 5))
+    >>> (
+    ...     moment_text(dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)),
+    ...     moment_text(dt.datetime(2024, 5, 1, 12, 0, 0, 5)),
+    ... )
     ('2024-05-01T12:00:00.000Z', '2024-05-01T12:00:00.000005')
     """
     is_zoned = moment.tzinfo is not None

@@ -20,7 +20,16 @@ from windrow.slicing.slices import KeyedSlices
 from windrow.spec import Spec
 from windrow.state.codec import pack, unpack
 
-__all__ = ["begin", "on_spark", "plan_on_spark", "read_folded", "read_rows", "sends_rows", "write_folded", "write_rows"]
+__all__ = [
+    "begin",
+    "on_spark",
+    "plan_on_spark",
+    "read_folded",
+    "read_rows",
+    "sends_rows",
+    "write_folded",
+    "write_rows",
+]
 
 _FOLDED = "folded"
 
