@@ -63,7 +63,7 @@ class TooManyWindows(ValueError):
     >>> tiny = wr.query(time="t").window(wr.Sliding("1d", slide="1us")).agg(n=wr.count())
     >>> tiny.run(pa.table({"t": pa.array([0], pa.timestamp("us"))}))
     Traceback (most recent call last):
-    windrow.errors.TooManyWindows: one step would give 86,400,000,000 windows (Sliding('24h', slide='1us')),
+    windrow.errors.TooManyWindows: one step would give 86,400,000,000 windows (Sliding('1d', slide='1us')),
     and at most 10,000,000 are allowed: use a longer slide, filter rows far away in time, or raise
     max_windows=
     """
@@ -74,7 +74,7 @@ class RejectedRows(UserWarning):
 
 
 class MixedZones(UserWarning):
-    """Times without a time zone stand beside times of UTC, and are taken for UTC."""
+    """Times without a time zone stand beside others that have one, and are taken for UTC."""
 
 
 class WatermarkNeeded(UserWarning):

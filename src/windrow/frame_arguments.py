@@ -58,7 +58,7 @@ def asof_frames(
     ...     ["7d"], {}, rows=None, closed=None, lag="1h", direction="backward", timezone=None
     ... )
     >>> print(frames.named[0][1])
-    [t - 1h - 7d, t - 1h)
+    [t - 1h - 168h, t - 1h)
     """
     if direction not in ("backward", "forward"):
         raise ValueError(f"direction={direction!r}: use 'backward' or 'forward'")

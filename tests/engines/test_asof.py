@@ -390,7 +390,7 @@ def test_explain_says_what_a_label_sees() -> None:
     text = wr.query(time="ts", by="user").asof("1d", ever="all", lag="1h").agg(s=wr.max("v")).explain()
     lines = text.splitlines()
     assert lines[1].startswith("labels: sorted by the same columns")
-    assert lines[2:4] == ["  1d: [t - 1h - 1d, t - 1h)", "  ever: all before t - 1h"]
+    assert lines[2:4] == ["  1d: [t - 1h - 24h, t - 1h)", "  ever: all before t - 1h"]
     assert "TwoStacksLite over rows" in lines[4]
     assert "one pass for each of 2 sizes" in lines[4]
     assert lines[-2] == "  events: all, since there is no watermark"

@@ -105,7 +105,7 @@ def _served(query: Spec) -> Iterator[str]:
 
 
 def _rolling(query: Spec, over: Rolling) -> Iterator[str]:
-    what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size}, t]"
+    what = f"the last {over.rows} rows" if over.rows else f"(t - {over.size and over.size.on_clock}, t]"
     yield f"rolling: a result per row, over {'what the policy leaves' if over.policy else what}"
     for result, aggregate in query.aggregates:
         choice = rolling_algorithm(aggregate.monoid, over)

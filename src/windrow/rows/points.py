@@ -22,7 +22,7 @@ from windrow.rows.columns import plain_array, plain_type
 from windrow.rows.frame import Frame
 from windrow.rows.keys import shared_keys
 from windrow.rows.sorting import counting_sort, stable_order
-from windrow.rows.times import TimeAxis, check_zones, read_times
+from windrow.rows.times import TimeAxis, read_times, warn_of_zones
 from windrow.threads import in_threads
 
 __all__ = [
@@ -127,7 +127,9 @@ def check_axes(axis: TimeAxis, time: str, other: TimeAxis, at_time: str) -> None
             f"column {integers} holds integers and column {moments} holds timestamps: cast one of them, so "
             f"that both count time alike"
         )
-    check_zones(axis.type, f"column {time!r} of the events", other.type, f"column {at_time!r} of the labels")
+    warn_of_zones(
+        axis.type, f"column {time!r} of the events", other.type, f"column {at_time!r} of the labels"
+    )
 
 
 def _order(ticks: Ints, keys: Ints, count: int) -> Ints | None:

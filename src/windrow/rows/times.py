@@ -29,11 +29,11 @@ __all__ = [
     "Moments",
     "TimeAxis",
     "check_time_kind",
-    "check_zones",
     "concat_results",
     "in_zone_of",
     "read_moments",
     "read_times",
+    "warn_of_zones",
 ]
 
 
@@ -242,29 +242,19 @@ def in_zone_of(query: _Query, table: pa.Table) -> _Query:
     return query.in_zone(TimeAxis(table.schema.field(query.time).type).zone)
 
 
-def check_zones(kind: Any, what: str, other: Any, other_what: str) -> None:
-    ""
-    """Refuse timestamps without a time zone beside others with one; beside those of UTC, which they mean,
-    they are taken with a warning.
-
-    >>> check_zones(pa.timestamp("us"), "column 'ts'", pa.timestamp("us", "Asia/Tokyo"), "column 'at'")
-    Traceback (most recent call last):
-    TypeError: column 'ts' has no time zone and column 'at' is in 'Asia/Tokyo', and times without a zone mean
-    UTC: give both a zone, as in pyarrow.compute.assume_timezone(column, 'Asia/Tokyo'), or neither
-    """
+def warn_of_zones(kind: Any, what: str, other: Any, other_what: str) -> None:
+    """Say that timestamps without a time zone are taken for UTC beside others that have one."""
     if not (pa.types.is_timestamp(kind) and pa.types.is_timestamp(other)) or bool(kind.tz) == bool(other.tz):
         return
     (naive, _), (zoned, zone) = sorted(
         [(what, kind.tz), (other_what, other.tz)], key=lambda each: bool(each[1])
     )
-    message = (
-        f"{naive} has no time zone and {zoned} is in {zone!r}, and times without a zone mean UTC: give "
-        "both a "
-        f"zone, as in pyarrow.compute.assume_timezone(column, {zone!r}), or neither"
+    warn_caller(
+        f"{naive} has no time zone and {zoned} is in {zone!r}: times without a zone are taken for UTC. "
+        "Give both "
+        f"a zone, as in pyarrow.compute.assume_timezone(column, {zone!r}), or neither",
+        MixedZones,
     )
-    if not is_utc(zone):
-        raise TypeError(message)
-    warn_caller(message, MixedZones)
 
 
 def check_time_kind(query: Spec, axis: TimeAxis) -> None:

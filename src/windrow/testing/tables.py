@@ -60,7 +60,7 @@ class Clock:
     def of(cls, times: list[Any]) -> Clock:
         sample = next((time for time in times if not _is_null(time)), 0)
         is_aware = isinstance(sample, datetime) and sample.tzinfo is not None
-        zone = _zone_name(sample) if is_aware else "UTC"
+        zone = _zone_name(sample) if isinstance(sample, datetime) and is_aware else "UTC"
         return cls(counts_integers=_is_integer(sample), is_aware=is_aware, zone=zone)
 
     def read(self, time: Any) -> int | None:

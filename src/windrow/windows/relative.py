@@ -87,7 +87,8 @@ class Bound:
         return self if self.timezone else Bound(tuple(d.local for d in self.offsets), self.is_closed, zone)
 
     def __str__(self) -> str:
-        steps = (f" {'-' if each.amount < 0 else '+'} {str(each).removeprefix('-')}" for each in self.offsets)
+        lengths = (each.on_clock for each in self.offsets)
+        steps = (f" {'-' if each.amount < 0 else '+'} {str(each).removeprefix('-')}" for each in lengths)
         return "t" + "".join(steps)
 
 

@@ -65,7 +65,7 @@ def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     over = query.rolling_over
     assert over is not None
     what = "the rows that the policy leaves" if over.policy else f"the last {over.rows} rows"
-    what = what if over.size is None else f"(t - {over.size}, t]"
+    what = what if over.size is None else f"(t - {over.size.on_clock}, t]"
     return [
         f"rolling in order: a result per row, over {what}",
         _arrangement(query, schema),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from windrow.rows.columns import NOWHERE, needed_columns, plain_type, require_columns
 from windrow.rows.selection import filter_rows
-from windrow.rows.times import check_zones
+from windrow.rows.times import warn_of_zones
 from windrow.spec import Spec
 
 __all__ = ["Columns", "with_time"]
@@ -111,7 +111,7 @@ def _cast(table: pa.Table, field: Any) -> Any:
     if column.type == field.type:
         return column
     before, now = (f"column {field.name!r} of {which}" for which in ("the tables before", "this table"))
-    check_zones(field.type, before, column.type, now)
+    warn_of_zones(field.type, before, column.type, now)
     why = "it means something else"
     if _meaning(column.type) in (_meaning(field.type), "nothing"):
         try:
