@@ -36,14 +36,13 @@ def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ..
     """Evaluate an as-of query on events and labels; the result is the kind of table that the labels are."""
     events, _ = read_table(data, query)
     labels, back = read_table(at, [at_time, *at_by])
-    return back(with_seen(query, events, labels, at_time, at_by))
+    return back(with_seen(in_zone_of(query, events), events, labels, at_time, at_by))
 
 
 def with_seen(
     query: Spec, events: pa.Table, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
 ) -> pa.Table:
     """The labels with what each sees of the events."""
-    query = in_zone_of(query, events)
     require_columns(events, [c for _, a in query.aggregates for c in a.reads])
     check_inputs(query, events.schema)
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")

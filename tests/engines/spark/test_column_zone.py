@@ -51,3 +51,23 @@ def test_days_of_a_stream_are_those_of_utc(session: Any, tmp_path: Path) -> None
         stream = query.run(source).writeStream.format("memory").queryName(name).outputMode("append")
         stream.trigger(availableNow=True).start().awaitTermination()
         assert counts(session.table(name)) == expected
+
+
+def test_labels_of_a_stream_see_days_of_utc(session: Any, tmp_path: Path) -> None:
+    """On 10 March New York's day has 23 hours: the event is 23 and a half hours before the label."""
+    frames = {
+        "events": [(datetime(2024, 3, 9, 16, 45, tzinfo=UTC), 1), (datetime(2024, 3, 12, tzinfo=UTC), 2)],
+        "labels": [(datetime(2024, 3, 10, 16, 15, tzinfo=UTC), 1)],
+    }
+    streams = {}
+    for name, rows in frames.items():
+        frame = session.createDataFrame(rows, "ts timestamp, v long")
+        frame.coalesce(1).write.parquet(str(tmp_path / name))
+        streams[name] = session.readStream.schema(frame.schema).parquet(str(tmp_path / name))
+    for zone, expected in ((None, [1]), (NEW_YORK, [0])):
+        query = wr.query(time="ts", watermark="1h").asof("1d", timezone=zone).agg(n=wr.count())
+        found = query.run(streams["events"], at=streams["labels"])
+        name = f"labels_{'utc' if zone is None else 'named'}"
+        stream = found.writeStream.format("memory").queryName(name).outputMode("append")
+        stream.trigger(availableNow=True).start().awaitTermination()
+        assert counts(session.table(name)) == expected

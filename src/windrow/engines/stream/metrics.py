@@ -30,6 +30,7 @@ class Metrics:
     late_pairs: dict[str, int] = field(default_factory=dict[str, int])
     #: rejected rows by reason
     rejected: dict[str, int] = field(default_factory=dict[str, int])
+    #: windows that came out, and results of rolling
     windows_fired: int = 0
     windows_corrected: int = 0
     windows_retracted: int = 0
