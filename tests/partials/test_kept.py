@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.budget import examples
-from windrow.monoids.sketches import sketch_header
 from windrow.partials.columns import column_from, join
 from windrow.partials.kept import family_of
 from windrow.partials.kept.bags import Bag, shortened
