@@ -34,6 +34,8 @@ SINGLE = [
 ]
 PAIRS = [wr.cov, wr.cov(ddof=0), wr.corr, wr.slope]
 ALL = [*SINGLE, *PAIRS]
+#: those whose kernels other tests of algorithms compile
+ONE_OF_EACH = [wr.var(ddof=0), wr.stddev, wr.skew, wr.kurtosis(bias=True), wr.cov, wr.corr, wr.slope]
 
 
 def rows_of(monoid: Monoid, first: list[Any], second: list[Any]) -> list[Any]:
@@ -89,9 +91,7 @@ def test_a_large_value_leaves_nothing_behind(monoid: Monoid, offset: float) -> N
     first = [2.0, 5.0, 3.0, 8.0, 6.5e12, 1.0, 4.0, 4.0, 9.0, 7.0, 2.0, 6.0]
     second = [offset + each for each in (3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0, 5.0, 8.0)]
     rows, size = rows_of(monoid, first, second), 5
-    for algorithm in ALGORITHMS:
-        if algorithm is wr.swag.SubtractOnEvict and not monoid.invertible:
-            continue
+    for algorithm in [wr.swag.DABALite, *([wr.swag.SubtractOnEvict] if monoid.invertible else [])]:
         for k, found in enumerate(algorithm(monoid).roll(rows, size)):
             assert_exact(monoid, rows[max(0, k + 1 - size) : k + 1], found)
 
@@ -135,7 +135,7 @@ def test_windows_of_thousands_of_rows(monoid: Monoid, first: list[float], second
 def test_every_algorithm_keeps_all_digits(
     algorithm: Any, first: list[float], second: list[float], size: int
 ) -> None:
-    for monoid in ALL:
+    for monoid in ONE_OF_EACH:
         if algorithm is wr.swag.SubtractOnEvict and not monoid.invertible:
             continue
         rows = rows_of(monoid, first, second)
