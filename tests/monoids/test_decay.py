@@ -84,7 +84,7 @@ def test_it_says_that_it_needs_a_half_life():
     )
 
 
-@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, "0m", "1mo", None, True, timedelta(0)])
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, "0m", None, True, timedelta(0)])
 def test_a_half_life_is_positive(wrong):
     with pytest.raises(ValueError, match="half_life="):
         exp_decay(half_life=wrong)
