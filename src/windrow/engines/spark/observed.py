@@ -21,17 +21,20 @@ __all__ = ["counted", "stream_counts"]
 _NAMES = re.compile(r"windrow(?:_late)?(|_[0-9a-f]{8}(?:_\d+)?)")
 
 
-def stream_counts(progress: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def stream_counts(progress: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
     """Return what each windrow query of a stream counted in a micro-batch, by its name among Spark's metrics,
-    with times of its late rows as ``late_at``. ``progress`` is Spark's, as in ``stream.lastProgress``.
+    with times of its late rows as ``late_at``. ``progress`` is Spark's, as in ``stream.lastProgress``, which
+    is None before the first micro-batch.
 
     The name follows from the query and from what it runs on: a restart keeps it, and ``results.explain()``
     shows it.
 
     >>> stream_counts({"observedMetrics": {"windrow_01ab23cd": {"rows_in": 7, "rows_late": 1}}})
     {'windrow_01ab23cd': {'rows_in': 7, 'rows_late': 1}}
+    >>> stream_counts(None)
+    {}
     """
-    found: dict[str, dict[str, Any]] = {}
+    progress, found = progress or {}, dict[str, dict[str, Any]]()
     for name in sorted(progress.get("observedMetrics") or {}):
         query = _NAMES.fullmatch(name)
         if query is not None:
