@@ -29,7 +29,7 @@ from windrow.cli.expressions.values import Rows, Typed, constant_of, strict
 
 __all__ = ["comparison", "in_list", "met"]
 
-_ONE_ROW = Rows(pa.RecordBatch.from_pydict({"": [0]}))
+_ONE_ROW = pa.RecordBatch.from_pydict({"": [0]})
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _Pair = Callable[[pa.Array, pa.Array], pa.Array]
 _SIGNS: dict[str, _Pair] = {
@@ -88,7 +88,7 @@ def _read(part: Typed, kind: pa.DataType) -> Typed:
     """A literal, read once: what cannot be read is an error of the expression."""
     found = cast(part, kind)
     try:
-        scalar = found.values(_ONE_ROW)[0]
+        scalar = found.values(Rows(_ONE_ROW))[0]
     except ValueRefused as error:
         raise ExpressionError(str(error)) from error
     return Typed(kind, lambda rows: pa.repeat(scalar, rows.num_rows))
@@ -134,6 +134,6 @@ def in_list(operand: Typed, items: list[Typed]) -> Typed:
 def _is_in(array: pa.Array, items: list[Typed]) -> pa.Array:
     found: Any = pa.repeat(pa.scalar(False), len(array))
     for item in items:
-        scalar = item.values(_ONE_ROW)[0]
+        scalar = item.values(Rows(_ONE_ROW))[0]
         found = pc.or_kleene(found, _compared("=", array, pa.repeat(scalar, len(array))))
     return pc.if_else(array.is_valid(), found, pa.scalar(None, BOOLEAN))
