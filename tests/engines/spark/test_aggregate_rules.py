@@ -101,7 +101,7 @@ def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
         yield found
 
 
-@pytest.mark.parametrize("over", [{"slide": wr.Sliding("10m", slide="4m")}, {"visit": wr.Session("2m")}])
+@pytest.mark.parametrize("over", [{"slide": wr.Sliding("10m", slide="4m")}, {"visit": wr.Session("1m")}])
 def test_rules_of_aggregates_on_streams(source: Source, over: dict[str, Any]) -> None:
     query = QUERY.window(**over).agg(**RULES)
     batches = [rows(first, 30) for first in range(0, ROWS, 30)]
