@@ -390,6 +390,7 @@ round(-2.5D)
 round(0.49999999999999994D)
 round(-0.49999999999999994D)
 round(near)
+floor(-9223372036854775809D)
 round(cast(near as float))
 cast(cast(odd as float) as double)
 cast(cast(far as float) as double)
@@ -627,6 +628,8 @@ flag or num / zero > 1
 coalesce(num, 1 / zero) / zero
 - wide
 abs(- wide)
+floor(9223372036854775808D)
+ceil(cast(far as double))
 cast('+nan' as double)
 cast('NaNd' as double)
 """.strip().splitlines()

@@ -50,14 +50,11 @@ def _to_whole(name: str, work: Callable[[pa.Array], pa.Array]) -> Callable[[list
 
 
 def _as_long(array: pa.Array) -> pa.Array:
-    """As in Spark, NaN is 0, and 2**63 the largest bigint."""
+    """As in Spark, NaN is 0."""
     values = np.nan_to_num(np.asarray(array.fill_null(0.0)), nan=0.0, posinf=np.inf, neginf=-np.inf)
-    if ((values > 2.0**63) | (values < -(2.0**63))).any():
+    if ((values >= 2.0**63) | (values < -(2.0**63))).any():
         raise ValueRefused("overflow in a whole number")
-    whole = np.where(
-        values >= 2.0**63, np.int64(2**63 - 1), np.where(values < 2.0**63, values, 0).astype(np.int64)
-    )
-    return pa.array(whole, LONG, mask=np.asarray(array.is_null()))
+    return pa.array(values.astype(np.int64), LONG, mask=np.asarray(array.is_null()))
 
 
 def _rounded(arguments: list[Typed]) -> Typed:
