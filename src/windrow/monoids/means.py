@@ -79,4 +79,4 @@ def _rest(value: Any, number: float) -> float:
         low = value & _LOWEST_DIGITS
         return (float(value - low) - number) + low
     plain = value.item() if hasattr(value, "item") else value  # of a number of NumPy's
-    return float(plain - type(plain)(number)) if math.isfinite(number) else 0.0
+    return float(plain - type(plain)(number)) if number - number == 0.0 else 0.0

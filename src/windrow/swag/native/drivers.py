@@ -15,7 +15,7 @@ begins with rows that :func:`fill` put into it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from windrow.compile.access import (
@@ -127,16 +127,18 @@ def _block_of(jit: Jit, operations: Operations, lifted: Function, lower: Functio
     return block
 
 
-def _is_cheap(lift: Function) -> bool:
-    """Whether a lift costs next to nothing, so that blocks may call it twice for a row: it calls neither
-    functions of its own nor those of a module. A logarithm takes as long as the rest of a round."""
+def _is_cheap(lift: Any, levels: int = 3) -> bool:
+    """Whether a lift costs next to nothing, so that blocks may call it twice for a row: it calls nothing of a
+    module, nor does a function that it calls. A logarithm takes as long as the rest of a round."""
     function: Any = getattr(lift, "py_func", lift)
-    scope = getattr(function, "__globals__", {})
-    named = [scope.get(name) for name in function.__code__.co_names]
+    if levels == 0 or not isinstance(function, FunctionType):
+        return False
+    named = [function.__globals__.get(name) for name in function.__code__.co_names]
     captured = [cell.cell_contents for cell in function.__closure__ or ()]
-    return not any(
-        isinstance(found, ModuleType) or (callable(found) and not isinstance(found, type))
+    return all(
+        _is_cheap(found, levels - 1)
         for found in (*named, *captured)
+        if isinstance(found, ModuleType) or (callable(found) and not isinstance(found, type))
     )
 
 
