@@ -144,9 +144,6 @@ class Registers(Family):
     def kept(self, monoid: Monoid, values: Any) -> Any:
         return pa.array(hash_codes(values).view(np.int64))
 
-    def form_of(self, monoid: Monoid) -> str:
-        return "coded"
-
     def check(self, monoid: Monoid, bag: Bag, name: str) -> None:
         require(pa.types.is_int64(bag.values.type), f"codes of {name} of type {bag.values.type}")
 
