@@ -110,7 +110,10 @@ def test_two_aggregates_of_one_name_are_to_be_named_by_keyword(build: Any) -> No
             "arg_max reads 2 columns and got 'len': write for instance wr.arg_max('column', 'value')",
         ),
         (lambda: wr.stddev("len", ddoff=0), "stddev has no parameter 'ddoff': did you mean 'ddof'?"),
-        (lambda: wr.sum("len", skipna=True), "sum has no parameter 'skipna'. It takes where, nulls, nan"),
+        (
+            lambda: wr.sum("len", skipna=True),
+            "sum has no parameter 'skipna'. It takes where, min_count, nulls, nan",
+        ),
     ],
 )
 def test_what_is_not_an_aggregate_is_shown_as_windrow_spells_it(build: Any, remedy: str) -> None:

@@ -69,11 +69,15 @@ def tables(draw: st.DrawFn, case: Case) -> pa.Table:
     times = [max(0, k - draw(st.integers(0, 4))) * 2 for k in range(len(rows))]
     flags = [draw(st.sampled_from([True, False, None])) for _ in rows]
     columns = {f"c{k}": list(column) for k, column in enumerate(zip(*cells, strict=True))}
-    kinds = [pa.array([c for c in column if c is not None]).type for column in columns.values()]
-    kinds = [pa.float64() if pa.types.is_null(kind) else kind for kind in kinds]
-    typed = {
-        name: pa.array(column, kind) for (name, column), kind in zip(columns.items(), kinds, strict=True)
-    }
+    typed = {name: pa.array(column) for name, column in columns.items()}
+    if any(pa.types.is_null(column.type) for column in typed.values()):  # they have the type that suits
+        other = draw(case.rows)
+        values = other if width > 1 else (other,)
+        kinds = [pa.array([value]).type for value in values]
+        typed = {
+            name: pa.array(column.to_pylist(), kind) if pa.types.is_null(column.type) else column
+            for (name, column), kind in zip(typed.items(), kinds, strict=True)
+        }
     keys = [draw(st.sampled_from("ab")) for _ in rows]
     return pa.table({"t": times, "k": keys, "ok": pa.array(flags, pa.bool_())} | typed)
 

@@ -10,9 +10,7 @@ import pytest
 import windrow as wr
 from support.packed_stream import PackedStream
 from windrow.engines.stream import overflow
-from windrow.engines.stream.snapshot import _KIND
 from windrow.state import MemoryStore
-from windrow.state.codec import pack, unpack
 
 HALF = 2**62
 WINDOWS: dict[str, Any] = {
@@ -89,19 +87,6 @@ def test_large_values_of_many_keys_do_not_make_every_push_try_all_windows(monkey
     for t in range(100, 160, 20):
         operator.push(rows((t, 1)))
     assert not tried
-
-
-def test_a_snapshot_of_a_version_without_a_reach_is_looked_through() -> None:
-    query = query_over("tumbling")
-    operator = query.open()
-    operator.push(rows((1, HALF)))
-    stored = unpack(_KIND, operator.snapshot())
-    del stored["state"]["reach"]
-    restored = query.restore(pack(_KIND, stored))
-    with pytest.raises(wr.IntegerOverflow):
-        restored.push(rows((2, HALF)))
-    restored.push(rows((2, 1)))
-    assert sums(restored.finish()) == [HALF + 1]
 
 
 def test_products_and_ranges_that_overflow_do_not_wedge_the_operator() -> None:
