@@ -18,7 +18,7 @@ CASES = re.compile(r"_cases\.py$")
 def test_what_can_wait_exists() -> None:
     for place in REST:
         path, _, name = place.partition("::")
-        assert (ROOT / path).exists(), f"tests/support/tiers.py names {path}, which does not exist"
+        assert (ROOT / path).exists(), f"tests/rest.txt names {path}, which does not exist"
         assert not name or f"def {name}(" in (ROOT / path).read_text()
 
 
