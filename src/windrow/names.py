@@ -58,8 +58,7 @@ def no_column(name: str, columns: Sequence[str], where: str = "the table") -> st
     if _EXPRESSION.search(name):
         return (
             f"there is no column {name!r}, and expressions are not computed: add a column of it to the "
-            "table, "
-            f"and give that column's name; {where} has {listed(columns)}"
+            f"table, and give that column's name; {where} has {listed(columns)}"
         )
     if meant is None:
         return f"there is no column {name!r}; {where} has {listed(columns)}"

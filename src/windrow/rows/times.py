@@ -250,9 +250,8 @@ def warn_of_zones(kind: Any, what: str, other: Any, other_what: str) -> None:
         [(what, kind.tz), (other_what, other.tz)], key=lambda each: bool(each[1])
     )
     warn_caller(
-        f"{naive} has no time zone and {zoned} is in {zone!r}: times without a zone are taken for UTC. "
-        "Give both "
-        f"a zone, as in pyarrow.compute.assume_timezone(column, {zone!r}), or neither",
+        f"{naive} has no time zone and {zoned} is in {zone!r}: times without a zone are taken for UTC. Give "
+        f"both a zone, as in pyarrow.compute.assume_timezone(column, {zone!r}), or neither",
         MixedZones,
     )
 

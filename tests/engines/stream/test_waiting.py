@@ -36,9 +36,8 @@ def warned(operator: Any, pushes: int = 40) -> list[str]:
 def test_an_operator_without_a_watermark_kept_all_rows_without_a_word(query: Any) -> None:
     (message,) = warned(query.agg(**COUNT).open())
     assert message == (
-        "20 rows of 10 pushes wait, and no result can come out: the watermark has never moved. Say how "
-        "far it "
-        "stays behind the latest row with wr.query(watermark='10m'), or move it with advance(time)"
+        "20 rows of 10 pushes wait, and no result can be emitted: the watermark has never moved. Set how far "
+        "it stays behind the latest row with wr.query(watermark='10m'), or move it with advance(time)"
     )
 
 

@@ -86,9 +86,8 @@ def warn_of_jump(query: Spec, earliest: int, latest: int, moments: Moments) -> N
         ahead, of_what = largest - latest, "all rows before"
     if ahead > _FAR * usual:
         warn_caller(
-            f"a row is {f'{ahead:,}' if is_integer else rough_duration(ahead)} ahead of {of_what} and "
-            "moved the "
-            f"watermark: rows that come now may all be late. Say how far ahead rows may be with "
+            f"a row is {f'{ahead:,}' if is_integer else rough_duration(ahead)} ahead of {of_what} and moved "
+            f"the watermark: rows that come now may all be late. Say how far ahead rows may be with "
             f"max_ahead=, filter such rows, or give the watermark with advance() instead of watermark=",
             WatermarkJump,
         )

@@ -59,7 +59,7 @@ from windrow.windows import Window
 
 __all__ = ["Operator"]
 
-#: pushes after which somebody who waits for results is told that there are none without a watermark
+#: pushes after which an operator without a watermark warns that it emits nothing
 _PUSHES_IN_VAIN = 10
 
 
@@ -261,9 +261,8 @@ class Operator(EventInput):
         is_moved = query.watermark is not None or state.watermark > START_OF_TIME
         if not is_moved and query.emit == "final" and (state.has_slices or state.rows_held):
             warn_caller(
-                f"{state.counts.rows_aggregated:,} rows of {self._pushes} pushes wait, and no result "
-                "can come out: "
-                f"the watermark has never moved. Say how far it stays behind the latest row with "
+                f"{state.counts.rows_aggregated:,} rows of {self._pushes} pushes wait, and no result can be "
+                f"emitted: the watermark has never moved. Set how far it stays behind the latest row with "
                 f"wr.query(watermark='10m'), or move it with advance(time)",
                 WatermarkNeeded,
             )

@@ -168,10 +168,8 @@ class Plan:
         if self.zone and axis.zone != self.zone:
             raise TypeError(
                 f"column {self.query.time!r} was in the time zone {self.zone!r} before, whose days and "
-                "months "
-                f"are counted, and is in {axis.zone!r} in this table: convert it before it is pushed, "
-                "or name "
-                f"the zone of windows with timezone="
+                f"months are counted, and is in {axis.zone!r} in this table: convert it before it is pushed, "
+                f"or name the zone of windows with timezone="
             )
 
     def with_types_of(self, state: State, table: pa.Table) -> tuple[Plan, State]:
