@@ -307,6 +307,19 @@ def test_a_removed_window_is_there_until_the_first_step_without_it() -> None:
     assert [row["window"] for row in back] == ["week"]
 
 
+@pytest.mark.parametrize("in_store", [False, True])
+def test_an_aggregate_that_read_the_column_of_another_window_is_removed(in_store: bool) -> None:
+    """Rows that wait for the windows of ``km`` had ``flag``, which only the other window still reads."""
+    windows = {"done": wr.Punctuation("flag"), "far": wr.Delta("km", size=10)}
+    query = wr.query(time="t", watermark=5).window(**windows)
+    before, less = query.agg(n=wr.count(), part=wr.share("flag")), query.agg(n=wr.count())
+    store = MemoryStore() if in_store else None
+    operator = before.open(store=store)
+    operator.push(pa.table({"t": [1, 2], "flag": [False, True], "km": [1.0, 20.0]}))
+    rows = reopened(less, operator, store).finish().to_pylist()
+    assert [(row["window"], row["n"]) for row in rows] == [("done", 2), ("far", 1), ("far", 1)]
+
+
 def test_rows_may_be_further_ahead_than_before() -> None:
     near = replace(WEEK, max_ahead=parse_duration(5))
     operator = near.open()

@@ -67,7 +67,7 @@ class HeldColumns:
         cls, query: Spec, schema: pa.Schema, added: Collection[str], unread: Collection[str] = ()
     ) -> HeldColumns:
         """Those of a query whose state knows columns with these types; ``added`` are aggregates that came
-        later than some rows, ``unread`` columns that only aggregates read which were removed."""
+        later than some rows, ``unread`` columns that may have been read by what was removed."""
         known = {c for name, a in query.aggregates if name not in added for c in a.reads}
         known |= {query.time, *query.by, *query.order}
         later = {c for name, a in query.aggregates if name in added for c in a.reads} - known

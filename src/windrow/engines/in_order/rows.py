@@ -256,7 +256,7 @@ class OrderedRows:
 
     def expect(self, schema: pa.Schema, added: Collection[str], unread: Collection[str] = ()) -> None:
         """Before ``restore``: rows have columns of these types; aggregates that were ``added`` may read
-        others; nobody reads those that are ``unread`` any more."""
+        others; rows may have columns that are ``unread``, and leave out those that they need not have."""
         self._stored_columns = HeldColumns.of(self._query, schema, added, unread)
 
     def restore(

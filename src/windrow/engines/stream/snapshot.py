@@ -31,7 +31,6 @@ from windrow.engines.stream.stored_query import (
 )
 from windrow.engines.stream.window_changes import with_window
 from windrow.partials.partials import Partials
-from windrow.rows.columns import needed_columns
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.blocks import Block
@@ -240,7 +239,7 @@ class _Reader:
         self._places = places
         #: how many keys there are, and the earliest and the largest time of all rows
         self._keys, self._stretch = 0, (END_OF_TIME, START_OF_TIME)
-        #: columns that only what was removed has read
+        #: columns that parts leave out if they do not read them: something that was removed may have
         self._unread: set[str] = set()
         self._elsewhere = elsewhere
 
@@ -253,7 +252,7 @@ class _Reader:
             held = stored["schema"].schema
             columns = Columns(held).for_query(plan.query)
             if self._has_less:
-                self._unread = set(held.names) - set(needed_columns(plan.query))
+                self._unread = set(held.names)
             axis = TimeAxis(columns.schema.field(plan.query.time).type)
         check_kept_columns(plan.query, held.names)
         state = plan.with_parts(replace(state, columns=columns, axis=axis))
