@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow.arrays import START_OF_TIME
 from windrow.engines.spark.shipping import packed
-from windrow.engines.spark.worker.streaming.history_task import History
+from windrow.engines.spark.worker.streaming.history_task import LATER, History
 from windrow.engines.spark.worker.streaming.pack_task import LEFT_OUT, REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place, step
 from windrow.errors import CorruptState
@@ -65,14 +66,23 @@ class PackedStream:
         self.counts = dict.fromkeys(COUNTED, 0)
 
     def begin_with(self, past: pa.Table, until: int = START_OF_TIME) -> None:
-        """The state that history leads to, in Arrow batches of few rows."""
+        """The state that history leads to, in Arrow batches of few rows. Of rows after the cut, only the keys
+        count."""
         payload, self.since = packed(self.query), until
-        few = past.to_batches(max_chunksize=3)
-        batches = list(pack_batches(payload, self.schema, BUCKETS, few, 4, never_late=True))
         self.histories = {bucket: History(payload, self.schema, until) for bucket in BUCKETS}
-        for row in (row for batch in batches for row in batch.to_pylist()):
+        is_early = pc.less(past[self.query.time], until) if until > START_OF_TIME else None
+        for row in self._packed(past if is_early is None else past.filter(is_early)):
             clock = None if row["clock"] is None else round(row["clock"].timestamp() * 1e6)
             self.histories[row["bucket"]].add(clock, row["blob"])
+        if is_early is not None and self.query.empty == "emit":
+            for row in self._packed(past.filter(pc.invert(is_early))):
+                if row["blob"] is not None:
+                    self.histories[row["bucket"]].add(None, LATER + row["blob"])
+
+    def _packed(self, past: pa.Table) -> list[Any]:
+        few = past.to_batches(max_chunksize=3)
+        batches = pack_batches(packed(self.query), self.schema, BUCKETS, few, 4, never_late=True)
+        return [row for batch in batches for row in batch.to_pylist()]
 
     def batch(self, table: pa.Table, watermark_ms: int) -> list[Any]:
         """One micro-batch, in two Arrow batches; results as dicts."""
