@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,9 @@ readiness.only_loading = contextlib.nullcontext
 
 
 def pushed_in_a_process(before: str = "") -> list[str]:
-    ran = subprocess.run([sys.executable, "-c", before + PUSHES], capture_output=True, text=True)
+    environment = os.environ | {"WINDROW_COMPILE": "always"}
+    command = [sys.executable, "-c", before + PUSHES]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert not ran.returncode, ran.stderr
     return ran.stdout.split(maxsplit=2)
 
