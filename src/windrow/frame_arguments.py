@@ -129,13 +129,11 @@ def rolling_of(
     if bool(sizes or named) + (rows is not None) + (policy is not None) != 1:
         raise TypeError("rolling takes one of sizes ('24h', or several of them), rows=n, and a wr.Policy(fn)")
     if not _is_plain(sizes, named, rows, closed, shift, timezone):
-        if policy is not None or store is not None:
-            raise TypeError(
-                "a policy, and rolling(store=...), take neither several sizes nor closed=, shift= or "
-                "timezone="
-            )
+        if policy is not None:
+            raise TypeError("a policy takes neither several sizes nor closed=, shift= or timezone=")
         return Rolling(
-            frames=rolling_frames(sizes, named, rows=rows, closed=closed, shift=shift, timezone=timezone)
+            frames=rolling_frames(sizes, named, rows=rows, closed=closed, shift=shift, timezone=timezone),
+            store=checked_store(store),
         )
     for size in sizes:
         _check_size(size)

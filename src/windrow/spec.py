@@ -50,7 +50,7 @@ class Rolling:
     size: Duration | None = None
     rows: int | None = None
     policy: Policy | None = None
-    #: where windows are kept; None: in memory
+    #: where an operator keeps its state; None: in memory, or where ``open(store=)`` says
     store: Store | None = field(default=None, repr=False)
     #: in place of all these: several sizes, other ends, or ends that are moved
     frames: Frames | None = field(default=None, repr=False)
@@ -74,22 +74,21 @@ class Rolling:
         if self.frames is not None:
             return replace(self, frames=self.frames.in_zone(zone))
         assert self.size is not None
-        if self.store is not None:
-            raise ValueError(
-                f"rolling({self.arguments}) counts local days, which rolling(store=...) cannot: write hours, "
-                f"such as {str(self.size.on_clock)!r}"
-            )
         frame = TimeFrame(Bound((replace(self.size, amount=-self.size.amount),), False), Bound((), True))
-        return Rolling(frames=Frames((("", frame),), self.arguments, False).in_zone(zone))
+        return Rolling(frames=Frames((("", frame),), self.sees, False).in_zone(zone), store=self.store)
 
     @property
     def arguments(self) -> str:
         """What ``rolling(...)`` was given, as source text."""
+        return self.sees if self.store is None else f"{self.sees}, store=<{type(self.store).__name__}>"
+
+    @property
+    def sees(self) -> str:
+        """What a row sees, as source text."""
         if self.frames is not None:
             return self.frames.arguments
         over = self.policy if self.policy is not None else f"rows={self.rows}"
-        text = str(over) if self.size is None else self.size.argument
-        return text if self.store is None else f"{text}, store=<{type(self.store).__name__}>"
+        return str(over) if self.size is None else self.size.argument
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,7 +138,7 @@ class Spec:
 
     @property
     def rolling_store(self) -> Store | None:
-        """Where the windows of rolling are kept; None: in memory, or there are none."""
+        """Where ``rolling(store=)`` keeps an operator's state; None: it says nothing of it."""
         return None if self.rolling_over is None else self.rolling_over.store
 
     @property

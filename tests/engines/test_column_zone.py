@@ -141,8 +141,6 @@ def test_days_beside_hours_have_no_meaning_in_a_zone() -> None:
     )
     with pytest.raises(ValueError, match=message):
         query.run(table(NIGHT))
-    with pytest.raises(ValueError, match="write hours, such as '24h'"):
-        wr.query(time="ts").rolling("1d", store=MemoryStore()).agg(n=wr.count()).open().push(table(NIGHT))
 
 
 # -- rolling and as-of ---------------------------------------------------------------------------------------

@@ -134,11 +134,9 @@ def test_errors_name_the_input_and_the_remedy(build: Any, error: type[Exception]
         build()
 
 
-def test_a_policy_and_a_store_take_no_frames() -> None:
-    from windrow.state import MemoryStore
-
-    with pytest.raises(TypeError, match="store"):
-        START.rolling("1h", "2h", store=MemoryStore())
+def test_a_policy_takes_no_frames() -> None:
+    with pytest.raises(TypeError, match="a policy takes neither several sizes"):
+        START.rolling(wr.Policy(lambda total, old: False), closed="left")
 
 
 def test_a_result_with_the_name_of_a_column_is_refused() -> None:

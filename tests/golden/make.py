@@ -62,7 +62,7 @@ def fill(store: Store) -> None:
         patch("secrets.token_bytes", chance.randbytes),
         patch("secrets.randbelow", chance.randrange),
     ):
-        for name in golden.IN_STORES:
+        for name in golden.QUERIES:
             golden.begin(golden.opened_in(store, name))
         for name in golden.WINDOWS:
             window = golden.window_in(store, name)

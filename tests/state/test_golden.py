@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+import windrow as wr
 from support import golden_state as golden
 from support.redis_server import RedisServer
-from windrow.state import RedisStore, RocksDBStore, Store
+from windrow.state import RedisStore, RocksDBStore, StateError, Store
 
 STORES = ["rocksdb-closed", "rocksdb-killed", "redis"]
 
@@ -62,8 +63,19 @@ def put_in_redis(server: RedisServer, entries: dict[str, str]) -> None:
 
 
 def test_operators_in_stores_go_on(golden_store: Store) -> None:
-    for name in golden.IN_STORES:
+    for name in golden.QUERIES:
         check(golden.opened_in(golden_store, name), name)
+
+
+def test_windows_of_partials_are_refused_by_name(golden_store: Store) -> None:
+    """Rolling in a store was kept as trees of partials, of which rows cannot be made."""
+    query = wr.query(time="t", by=["region", "line"], watermark=10, late="emit")
+    before = set(golden_store.scan(b""))
+    for name in golden.REFUSED:
+        stored = query.rolling(60, store=golden_store).agg(n=wr.count())
+        with pytest.raises(StateError, match="earlier version, which kept the windows of rolling"):
+            stored.open(name=name)
+    assert set(golden_store.scan(b"")) == before
 
 
 def test_windows_in_stores_go_on(golden_store: Store) -> None:

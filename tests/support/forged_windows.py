@@ -1,5 +1,5 @@
-"""Windows in a store whose manifests, blocks and notes lie: AMTA and LogMTA by themselves, and as what
-``rolling(store=)`` keeps. What a lie may change, and what not, is said where it is checked."""
+"""Windows in a store whose manifests, blocks and notes lie: AMTA and LogMTA. What a lie may change,
+and what not, is said where it is checked."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
 import windrow as wr
-from support.forged_state import check_form, forged, rows
 from support.forgery import Forgery, Path, lie_in
-from windrow.engines.stream.persistence.bound_entries import context_of
 from windrow.state import MemoryStore
-from windrow.state.codec import checksum_of, frame, unframe
+from windrow.state.codec import frame, unframe
 from windrow.state.levels.blocks import BlockCodec
 from windrow.state.levels.checkpoints import SPILLED
 from windrow.swag.mta_stored import MANIFEST
@@ -167,84 +163,10 @@ def _told(path: Path) -> Path:
     return (*path, "runs") if path[0] == "levels" and len(path) > 2 and path[2] == 3 else path
 
 
-class RollingInStore:
-    """An operator with ``rolling(store=)``: its header, and the windows of its keys."""
-
-    def __init__(self, make: Callable[[Any], Any]) -> None:
-        self.make = make
-        store = Recorder()
-        operator = make(store).open(name="case")
-        operator.push(rows(0, 40, 1))
-        operator.push(rows(25, 60, 2))
-        self.query = make(None)
-        self.entries = dict(store.values)
-        self.place = operator._saved.entries.place
-        self.monoid = operator._saved._windows.fold.monoid
-        self.honest = self.finished(self.entries)
-
-    def finished(self, entries: dict[bytes, bytes]) -> list[pa.Table]:
-        store = MemoryStore()
-        store.values = dict(entries)
-        operator = self.make(store).open(name="case")
-        found = [operator.push(rows(40, 30, 4)), operator.advance(75), operator.push(rows(80, 10, 5))]
-        found.append(operator.finish())
-        store.close()
-        return found
-
-    def attempt(self, rng: random.Random) -> tuple[str, Callable[[], None]]:
-        header = self.place + b"h"
-        windows = [name for name in self.entries if name.startswith((b"wm", b"wb"))]
-        name = header if rng.random() < 0.4 else rng.choice(windows)
-        entries = dict(self.entries)
-        if name == header:
-            entries[name], paths = forged(entries[name], context_of(self.place, "header"), rng)
-            fence = self.place + b"g"
-            entries[fence] = entries[fence][:8] + checksum_of(entries[name]).to_bytes(4, "big")
-        else:
-            entries[name], paths = self._forged(name, rng)
-        return f"{self.query!r} in a store, entry {name!r}, {paths}", partial(self._run, entries)
-
-    def _forged(self, name: bytes, rng: random.Random) -> tuple[bytes, list[Path]]:
-        data = self.entries[name]
-        own = name[4 : 4 + int.from_bytes(name[2:4], "big")]
-        key = b"wm" + name[2:4] + own
-        manifest = MANIFEST.unpack(self.entries[key], key)
-        codec = BlockCodec(manifest["epoch"], self.monoid.identity, ())
-        if name.startswith(b"wm"):
-            rest, paths = lie_in(codec.values.value(memoryview(manifest["rest"])), rng)
-            return MANIFEST.pack(manifest | {"rest": bytes(codec.values.payload(rest))}, name), paths
-        pairs, paths = lie_in(list(codec.decode(name, data)), rng)
-        whole = [pair if type(pair) is tuple and len(pair) == 2 else (pair, pair) for pair in pairs]
-        return codec.encode(name, whole), paths
-
-    def _run(self, entries: dict[bytes, bytes]) -> None:
-        check_form(self.query, self.finished(entries), self.honest)
-
-
 def windows() -> list[Forgery]:
-    trees = [
+    return [
         Window(algorithm, aggregate, number % 4 == 1, "flush" if number % 3 == 0 else "buffered")
         for number, (algorithm, aggregate) in enumerate(
             (algorithm, aggregate) for aggregate in AGGREGATES for algorithm in (wr.swag.AMTA, wr.swag.LogMTA)
         )
     ]
-    given: list[dict[str, Any]] = [
-        {"n": wr.count(), "total": wr.sum("v"), "best": wr.arg_max("v", "k")},
-        {"half": wr.approx_quantile("x", 0.5), "kinds": wr.approx_distinct("k", precision=4)},
-    ]
-    over: list[Any] = [
-        lambda q, store: q.rolling(25, store=store),
-        lambda q, store: q.rolling(rows=6, store=store),
-        lambda q, store: q.rolling(wr.Policy(lambda total, old: total.n - old.n > 6), store=store),
-    ]
-    stored = [
-        RollingInStore(partial(_rolling, by, aggregates, rolled))
-        for by in ("k", ())
-        for rolled in over
-        for aggregates in (given if rolled is not over[2] else given[:1])
-    ]
-    return [*trees, *stored]
-
-
-def _rolling(by: Any, aggregates: Any, rolled: Any, store: Any) -> Any:
-    return rolled(wr.query(time="t", by=by, watermark=5), store).agg(**aggregates)

@@ -123,18 +123,8 @@ def _queries() -> dict[str, Any]:
 QUERIES = _queries()
 
 
-def _key_windows(store: Any, size: Any) -> Any:
-    query = wr.query(time="t", by=["region", "line"], watermark=10, late="emit")
-    query = query.rolling(**size, store=store)
-    return query.agg(n=wr.count(), total=wr.sum("len"), joined=joined("word"), half=wr.quantile("x", 0.5))
-
-
-#: rolling over windows in the store itself; without a store: the run that they are held against
-ROLLING: dict[str, Callable[[Any], Any]] = {
-    "stored-rolling-by-time": lambda store: _key_windows(store, {"size": 60}),
-    "stored-rolling-by-rows": lambda store: _key_windows(store, {"rows": 9}),
-}
-IN_STORES = [*QUERIES, *ROLLING]
+#: operators of ``rolling(store=)`` as an earlier version kept them, which is refused by name
+REFUSED = ("stored-rolling-by-time", "stored-rolling-by-rows")
 
 
 def _with_history() -> Any:
@@ -159,8 +149,6 @@ BEGUN: dict[str, Callable[[], Any]] = {"history": _with_history, "frames": _with
 
 def opened_in(store: Any, name: str) -> Any:
     """The operator of a case in a store."""
-    if name in ROLLING:
-        return ROLLING[name](store).open(name=name)
     return QUERIES[name].open(store=store, name=name)
 
 
@@ -168,7 +156,7 @@ def plain(name: str) -> Any:
     """The operator of a case that keeps nothing."""
     if name in BEGUN:
         return BEGUN[name]()
-    return (ROLLING[name](None) if name in ROLLING else QUERIES[name]).open()
+    return QUERIES[name].open()
 
 
 def begin(operator: Any) -> None:

@@ -3,7 +3,7 @@
     python operator_kills.py rocksdb|redis|server FOLDER KILLS
 
 Run by test_operator_kills.py in a process of its own. Children take steps with four operators on one store
-(time windows with corrections and sessions; rolling; rolling over windows in the store; an as-of query, whose
+(time windows with corrections and sessions; rolling by time; rolling by rows; an as-of query, whose
 results are those of labels) and report each step that has returned, with a digest of its results and counts.
 ``server``: one child goes on while the Redis server is killed and started again.
 
@@ -74,7 +74,7 @@ def opened(store: Store | None, sync: bool) -> dict[str, Any]:
     queries = {
         "windows": windows,
         "rolling": events.rolling(60),
-        "stored": events.rolling(rows=15, store=store),
+        "rows": events.rolling(rows=15, store=store),
         "asof": events.asof(30, 60),
     }
     where = {} if store is None else {"store": store, "sync": sync}

@@ -17,7 +17,6 @@ __all__ = [
     "algorithm_run",
     "policy_algorithm",
     "rolling_algorithm",
-    "stored_algorithm",
     "window_algorithm",
 ]
 
@@ -43,16 +42,9 @@ def algorithm_run(monoid: Monoid, window: Window, compiles: bool) -> Choice:
 
 def rolling_algorithm(monoid: Monoid, over: Rolling) -> Choice:
     """For one result per row."""
-    if over.store is not None:
-        return stored_algorithm(monoid)
     return choose(monoid) if over.policy is None else policy_algorithm(monoid)
 
 
 def policy_algorithm(monoid: Monoid) -> Choice:
     """For windows by policy."""
     return choose(monoid, bulk=True)
-
-
-def stored_algorithm(monoid: Monoid) -> Choice:
-    """For rolling windows in a store."""
-    return choose(monoid, bulk=True, stored=True)

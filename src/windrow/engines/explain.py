@@ -109,7 +109,7 @@ def _rolling(query: Spec, over: Rolling) -> Iterator[str]:
     yield f"rolling: a result per row, over {'what the policy leaves' if over.policy else what}"
     for result, aggregate in query.aggregates:
         choice = rolling_algorithm(aggregate.monoid, over)
-        if over.store is not None or over.policy is not None:
+        if over.policy is not None:
             how = _in_one_window(choice)
         else:
             how = _from_values(aggregate) or f"{_named(choice, 'rows')}; {_native(aggregate)}"
@@ -208,9 +208,7 @@ def _endless(query: Spec) -> Iterator[str]:
     if query.frames is not None:
         yield from (f"  rolling: {each}" for each in held_in_words(query.frames))
     elif query.rolling_over is not None:
-        in_store = "a window a key in the store, O(log n) of it in memory, and rows not yet due"
-        here = "the rows that later results reach back to, and rows not yet due"
-        yield f"  rolling: {here if query.rolling_over.store is None else in_store}"
+        yield "  rolling: the rows that later results reach back to, and rows not yet due"
 
 
 def _endless_algorithms(query: Spec, jumping: set[int]) -> Iterator[str]:

@@ -15,7 +15,6 @@ import pyarrow as pa
 from windrow.engines.found_windows import find_windows
 from windrow.engines.kinds.policy import policy_results
 from windrow.engines.kinds.rolling import rolling_rows, rolling_sizes
-from windrow.engines.kinds.rolling_in_store import rolled_in_store
 from windrow.engines.result_tables import result_table, with_results
 from windrow.partials.aggregate import aggregate_columns, aggregate_sizes
 from windrow.partials.raising import RaisingRows, raising_rows
@@ -75,8 +74,6 @@ def _rolled(query: Spec, frame: Frame) -> pa.Table:
     aggregates = [aggregate for _, aggregate in query.aggregates]
     if over.frames is not None:
         results = aggregate_sizes(frame, aggregates, rolling_sizes(frame, over.frames))
-    elif over.store is not None:
-        results = [frame.scattered(column) for column in rolled_in_store(query, frame)]
     elif over.policy is not None:
         results = [frame.scattered(column) for column in policy_results(query, frame, over.policy)[1]]
     else:

@@ -84,8 +84,8 @@ class Building(Spec):
     ) -> Self:
         """One result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
 
-        Rows with equal time are peers: by time, each sees all of them. With a ``store`` of
-        :mod:`windrow.state` windows are kept there, and may be larger than memory; see docs/state.md.
+        Rows with equal time are peers: by time, each sees all of them. ``store`` is that of :meth:`open`,
+        given here; see docs/state.md.
 
         Several sizes (``rolling("1d", "7d")``, ``rolling(day="1d")``, ``rows=[10, 100]``) give a column for
         each: ``total_1d``, ``total_day``, ``total_10``. The size ``"all"`` is everything up to the row.

@@ -125,8 +125,8 @@ class Opening(Spec):
         operator = _operator_of(self)
         if self.rolling_store is not None:
             raise ValueError(
-                "a snapshot has no windows of rolling(store=...): open(name=...) goes on from what is in the "
-                "store"
+                "restore() makes an operator in memory and rolling(store=...) asks for one in a store: "
+                "leave it out to restore a snapshot, or go on from what is in the store with open(name=...)"
             )
         found = operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
         if history is not None or history_until is not None:

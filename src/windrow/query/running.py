@@ -154,8 +154,8 @@ def _run_windows(
 def _check_for_spark(query: Spec, threads: int | None) -> None:
     if query.rolling_store is not None:
         raise ValueError(
-            "rolling(store=...) is for tables and operators of one process, and Spark keeps state "
-            "itself: leave out the store"
+            "rolling(store=...) is for operators of one process, and Spark keeps state itself: leave out "
+            "the store"
         )
     if threads is not None:
         raise ValueError(f"threads={threads!r} is for tables, and Spark runs one task per core: leave it out")

@@ -98,8 +98,6 @@ class Operator(EventInput):
         self._is_ready = False
         self._judge = judge
         self._plan = Plan.of(query)
-        if saved is not None:
-            self._plan = saved.with_windows(self._plan)
         self._state = State(Keys(query.by), None, (), {})
         #: where the state is stored after every step; None: nowhere
         self._saved = saved
@@ -149,18 +147,13 @@ class Operator(EventInput):
         if has_state and (table is None or not self._has_additions or cut == self._state.history_until):
             check_cut(self._state, cut)
             return
-        try:
-            with one_step():
-                if has_state:
-                    assert table is not None
-                    self._take(*refilled(self._plan, self._state, table, cut))
-                    return
-                tables = [] if table is None else [table]
-                found = with_history(self._plan, self._state, tables, cut, self._now, self._judge)
-                self._take(*found)
-        except BaseException:
-            self._undo()
-            raise
+        with one_step():
+            if has_state:
+                assert table is not None
+                self._take(*refilled(self._plan, self._state, table, cut))
+                return
+            tables = [] if table is None else [table]
+            self._take(*with_history(self._plan, self._state, tables, cut, self._now, self._judge))
 
     @property
     def query(self) -> Spec:
@@ -239,13 +232,9 @@ class Operator(EventInput):
         )
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
-        try:
-            with one_step():
-                plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
-                result = None if state is self._state else self._accepted(plan, state, due)
-        except BaseException:
-            self._undo()
-            raise
+        with one_step():
+            plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
+            result = None if state is self._state else self._accepted(plan, state, due)
         if result is None:
             return self.poll()
         self._is_ready = self._is_ready or make_ready(self._state)
@@ -372,18 +361,14 @@ class Operator(EventInput):
     def _advanced(self, moved: Callable[[Plan, State], tuple[int, State]], is_last: bool = False) -> pa.Table:
         """Let the watermark move, in one step with a push of the events that wait."""
         plan, state, due = self._plan, self._state, Due()
-        try:
-            with one_step():
-                if len(self._events):
-                    plan, state, due = pushed(plan, state, self._events.tables(), self._now, self._judge)
-                watermark, state = moved(plan, state)
-                if watermark > state.watermark:
-                    state, fired = advanced(plan, state, watermark)
-                    due = due.joined(fired)
-                return self._accepted(plan, state, due, is_last)
-        except BaseException:
-            self._undo()
-            raise
+        with one_step():
+            if len(self._events):
+                plan, state, due = pushed(plan, state, self._events.tables(), self._now, self._judge)
+            watermark, state = moved(plan, state)
+            if watermark > state.watermark:
+                state, fired = advanced(plan, state, watermark)
+                due = due.joined(fired)
+            return self._accepted(plan, state, due, is_last)
 
     def _accepted(self, plan: Plan, state: State, due: Due, is_last: bool = False) -> pa.Table:
         """The results of a step; only when they are made, and the state is stored, is the step taken."""
@@ -400,11 +385,6 @@ class Operator(EventInput):
             else:
                 state = self._saved.save(plan, state)
         self._plan, self._state = plan, state
-
-    def _undo(self) -> None:
-        """Windows in a store are changed in place: a step that fails undoes that."""
-        if self._plan.key_windows is not None:
-            self._plan.key_windows.undo()
 
     def _check_open(self) -> None:
         if self._is_finished:
@@ -457,11 +437,6 @@ class Operator(EventInput):
         (0, [2])
         """
         self._check_open()
-        if self._plan.key_windows is not None:
-            raise ValueError(
-                "the windows of rolling(store=...) are in the store and in no snapshot: open the query again "
-                "with the same store and name to go on from there"
-            )
         return snapshot_of(self._plan, with_fields(self._state, events=tuple(self._events.tables())))
 
     @one_at_a_time

@@ -60,8 +60,7 @@ def _checked(plan: Plan, state: State, due: Due, share: Callable[[bool], float])
         reach = state.reach + share(by_key)
         if reach < _FULL:
             return with_fields(state, reach=reach)
-    if plan.key_windows is None:  # what windows in a store are made of is not known here
-        reach = _held_share(plan, state)
+    reach = _held_share(plan, state)
     if not reach < _FULL:
         _try_all(plan, state, due)
     return with_fields(state, reach=reach)
@@ -75,9 +74,6 @@ def _try_all(plan: Plan, state: State, due: Due) -> None:
         raise
     except Exception:
         return  # whatever else raises does so in the step that lets those windows out
-    finally:
-        if plan.key_windows is not None:
-            plan.key_windows.undo()
 
 
 class _Watched(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,6 @@ from windrow.engines.in_order.keyed import KeyedRows
 from windrow.engines.in_order.rolling import RollingRows
 from windrow.engines.in_order.rows import OrderedRows
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling
 from windrow.engines.stream.state import State
 from windrow.monoids.base import Aggregate
 from windrow.partials.partials import needs_order
@@ -49,8 +48,6 @@ class Plan:
     #: whose days, weeks and months windows have that named no zone; None: there are no such windows, or no
     #: rows yet; "": UTC's, of whatever zone tables say they are
     zone: str | None = None
-    #: the windows of keys, for rolling in a store
-    key_windows: KeyWindows | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, query: Spec) -> Plan:
@@ -243,8 +240,6 @@ class Plan:
     def ordered_part(self, name: str, window: Any) -> OrderedRows:
         is_rolling = not isinstance(window, Window)
         counts = is_rolling and self.counts_revisions
-        if is_rolling and self.key_windows is not None:
-            return StoredRolling(self.query, window, self.key_windows, counts_revisions=counts)
         if is_rolling and window.frames is not None:
             return FramedRows(self.query, window, counts_revisions=counts)
         if is_rolling and window.policy is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from windrow.errors import ChangedQuery
+from windrow.errors import ChangedQuery, StateError
 from windrow.monoids.base import Aggregate
 from windrow.spec import Spec
 from windrow.state.checks import making_sense, require
@@ -28,6 +28,8 @@ __all__ = [
     "removes_from",
 ]
 
+#: how an earlier version described rolling whose rows it did not keep
+_IN_WINDOWS = " in a store"
 #: settings that state does not depend on, except for events that as-of queries keep by them
 _FREE = ("watermark", "allowed_lateness")
 
@@ -60,9 +62,7 @@ def _shown(duration: Any) -> str:
 
 def _rolling(query: Spec) -> str:
     over = query.rolling_over
-    if over is not None and over.frames is not None:
-        return over.arguments
-    return repr(over) + (" in a store" if over is not None and over.store is not None else "")
+    return over.sees if over is not None and over.frames is not None else repr(over)
 
 
 def _told(query: Spec, aggregate: Aggregate) -> str:
@@ -129,6 +129,11 @@ def check_shape(stored: Any) -> None:
 
 def _check_same(was: dict[str, Any], given: dict[str, Any]) -> None:
     settings = given["settings"]
+    if str(was["settings"].get("rolling")).endswith(_IN_WINDOWS):
+        raise StateError(
+            "it was stored by an earlier version, which kept the windows of rolling(store=...) as trees of "
+            "partials: rows cannot be had from those. Open it under another name=, and push the rows again"
+        )
     is_asof = "asof" in was["settings"]
     free = () if is_asof else _FREE
     changes = [

@@ -13,7 +13,7 @@ import pytest
 
 import windrow as wr
 from support.small_chunks import small_chunks
-from windrow.state import CorruptState, MemoryStore, StateError, UnsupportedVersion
+from windrow.state import CorruptState, MemoryStore, UnsupportedVersion
 
 EVENTS = wr.query(time="t", by="k", watermark=5)
 AGGREGATES = {"n": wr.count(), "total": wr.sum("v"), "text": wr.concat("s")}
@@ -136,35 +136,3 @@ def test_entries_of_an_older_format_are_refused_by_name() -> None:
         old = now[key][:4] + b"\x03" + now[key][5:]
         with pytest.raises(UnsupportedVersion, match="state of format 3"):
             continued(query, now | {key: old})
-
-
-@pytest.mark.parametrize("over", [{"size": 30}, {"rows": 12}], ids=str)
-def test_exchanged_entries_of_key_windows(over: Any) -> None:
-    """Windows in a store are bound to their keys, and by how many rows they have taken to the header."""
-    store, copies = MemoryStore(), []
-
-    def query(store: MemoryStore) -> Any:
-        rolling = EVENTS.rolling(over.get("size"), rows=over.get("rows"), store=store)
-        return rolling.agg(n=wr.count(), total=wr.sum("v"))
-
-    def going_on(values: dict[bytes, bytes]) -> list[Any]:
-        store = MemoryStore()
-        store.values = dict(values)
-        operator = query(store).open(name="first")
-        return [operator.push(TABLES["first"][-1]).to_pylist(), operator.finish().to_pylist()]
-
-    operator = query(store).open(name="first")
-    for table in TABLES["first"][:-1]:
-        operator.push(table)
-        copies.append(dict(store.values))
-    *before, now = copies
-    expected = going_on(now)
-    older = [now | {k: copy[k]} for copy in before for k in copy if k in now and copy[k] != now[k]]
-    swapped = [now | {a: now[b], b: now[a]} for a, b in combinations(sorted(now), 2)]
-    refused = 0
-    for values in [*older, *swapped]:
-        try:
-            assert going_on(values) == expected
-        except StateError:
-            refused += 1
-    assert refused > len(older) // 2

@@ -86,23 +86,6 @@ def test_a_store_put_back_under_a_live_operator_is_noticed(name: str, store: Sto
                 check_put_back(QUERIES[name], store, f"calls {trial}", moment)
 
 
-def test_key_windows_put_back_under_a_live_operator_are_noticed(store: Store) -> None:
-    query = EVENTS.rolling(60, store=store).agg(**AGGREGATES)
-    moment = random.Random(8)
-    for trial in range(3):
-        then = moment.randrange(1, len(TABLES) - 2)
-        operator, plain = query.open(name=f"calls {trial}"), QUERIES["rolling"].open()
-        for number in range(then):
-            assert pushed(operator, number) == pushed(plain, number)
-        copy = held(store)
-        operator.push(TABLES[then])
-        put_back(store, copy)
-        for _ in range(2):
-            with pytest.raises(WindowTaken):
-                operator.push(TABLES[then + 1])
-        assert continued(query.open(name=f"calls {trial}"), then) == continued(plain, then)
-
-
 def test_two_writers_of_one_step(store: Store) -> None:
     """Both have the token of the owner, as after a store was copied with a writer: the first one wins."""
     query = QUERIES["windows"]
@@ -146,8 +129,3 @@ def test_a_write_that_is_repeated_passes_its_own_fence(name: str) -> None:
     store = Repeating()
     assert continued(query.open(store=store), 0) == continued(query.open(), 0)
     assert len(store) == 0
-
-
-def test_key_windows_whose_writes_are_repeated() -> None:
-    query = EVENTS.rolling(60, store=Repeating()).agg(**AGGREGATES)
-    assert continued(query.open(), 0) == continued(QUERIES["rolling"].open(), 0)

@@ -36,13 +36,13 @@ def right(step: int) -> str:
 
 def test_a_step_that_is_lost_is_noticed() -> None:
     with pytest.raises(AssertionError, match="windows is at step 1, and 2 steps had returned"):
-        reported(right(0), right(1), "open windows=1 rolling=0 stored=0")
+        reported(right(0), right(1), "open windows=1 rolling=0 rows=0")
 
 
 def test_a_step_that_was_taken_unseen_is_counted_and_two_are_noticed() -> None:
-    assert reported(right(0), "open windows=2 rolling=0 stored=0").used_up == 1
+    assert reported(right(0), "open windows=2 rolling=0 rows=0").used_up == 1
     with pytest.raises(AssertionError, match="windows is at step 3, and only 1 had returned"):
-        reported(right(0), "open windows=3 rolling=0 stored=0")
+        reported(right(0), "open windows=3 rolling=0 rows=0")
 
 
 def test_a_wrong_number_is_noticed() -> None:

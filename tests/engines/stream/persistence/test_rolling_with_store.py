@@ -1,4 +1,5 @@
-"""Rolling with windows in a store: the same results as without one, through failures and new beginnings."""
+"""``rolling(store=)`` is ``open(store=)``: the same results as without a store, through failures and new
+beginnings."""
 
 from __future__ import annotations
 
@@ -94,7 +95,6 @@ def test_any_rolling_on_any_stream(stream: Any, reopened: bool, fails_after: int
         if reopened and call[0] != "finish":
             operator = stored.open(name="calls")  # nobody has closed the one before
     stored.open(name="calls").finish()  # what could not be deleted goes when the name is used again
-    assert windows(store) == []
     assert operators(store) == []
 
 
@@ -172,12 +172,12 @@ def test_each_store(store: Store) -> None:
     plain = simple().open()
     for at in range(0, 200, 40):
         same(simple(store).open(name="calls", sync=True).push(few(at)), plain.push(few(at)))
-    assert windows(store) == [f"calls/rolling/{n}" for n in range(3)]
+    assert operators(store) == ["calls"]
     same(simple(store).open(name="calls").finish(), plain.finish())
     assert list(store.scan(b"")) == []
 
 
-def test_operators_and_windows_share_a_store() -> None:
+def test_operators_and_windows_of_their_own_share_a_store() -> None:
     store = MemoryStore()
     with wr.swag.AMTA.open(store, "calls/rolling/x", wr.sum) as own:
         own.insert(5)
@@ -195,41 +195,6 @@ def _finished(query: Any, table: pa.Table) -> pa.Table:
     operator = query.open()
     operator.push(table)
     return operator.finish()
-
-
-def test_windows_of_keys_that_are_gone_are_deleted() -> None:
-    store = MemoryStore()
-    operator = simple(store).open(name="calls")
-    for at in range(0, 1000, 100):
-        operator.push(pa.table({"t": [at, at + 1], "k": [at, at + 1], "v": [1, 2]}))
-    assert len(windows(store)) <= 4
-    operator.advance(5000)
-    assert windows(store) == []
-    assert operator.metrics.rows_held == 0
-    assert operator.push(pa.table({"t": [6000], "k": [0], "v": [7]})).num_rows == 0
-    assert operator.finish().to_pylist() == [{"t": 6000, "k": 0, "v": 7, "n": 1, "total": 7}]
-
-
-def test_few_windows_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("windrow.engines.stream.persistence.stored_rolling._MOST_OPEN", 2)
-    store, plain = MemoryStore(), simple().open()
-    operator = simple(store).open()
-    for at in range(0, 200, 40):
-        same(operator.push(few(at)), plain.push(few(at)))
-        assert len(operator._plan.key_windows) <= 2
-
-
-def test_memory_is_not_that_of_the_window() -> None:
-    store = MemoryStore()
-    operator = wr.query(time="t", watermark=0).rolling(rows=100_000, store=store).agg(top=wr.max("v")).open()
-    for at in range(0, 30_000, 5000):
-        operator.push(pa.table({"t": range(at, at + 5000), "v": range(5000)}))
-    (window,) = operator._plan.key_windows._open.values()
-    held = sum(len(blocks.held) for blocks in window._levels.checkpoints.levels.values())
-    assert len(window) == 29_999
-    assert held * 64 < 6000
-    assert operator.metrics.rows_held == 1
-    assert operator.metrics.state_bytes < 1000
 
 
 def test_of_two_owners_the_later_writes() -> None:
@@ -275,25 +240,6 @@ def test_a_write_that_was_done_though_it_failed() -> None:
     same(operator.finish(), plain.finish())
 
 
-def test_a_write_that_nobody_knows_of_is_told() -> None:
-    store = UnsureStore()
-    operator = simple(store).open(name="calls")
-    operator.push(few(0))
-    store.fails = 1
-    with pytest.raises(StateError, match="no answer"):
-        operator.push(few(40))
-    store.fails = None
-    for rows in (few(40), few(40).slice(0, 1)):  # whether the step touches a window or not
-        with pytest.raises(StateError, match="Open the operator again"):
-            operator.push(rows)
-    again = simple(store).open(name="calls")
-    assert again.metrics.rows_in == 80
-    plain = simple().open()
-    plain.push(few(0))
-    plain.push(few(40))
-    same(again.finish(), plain.finish())
-
-
 def test_an_error_in_a_combine_names_the_row_and_changes_nothing() -> None:
     def combine(a: int, b: int) -> int:
         if a + b > 100:
@@ -306,14 +252,14 @@ def test_an_error_in_a_combine_names_the_row_and_changes_nothing() -> None:
     operator = query.open()
     operator.push(pa.table({"t": [0, 1], "k": ["a", "a"], "v": [10, 20]}))
     with pytest.raises(
-        AggregateError, match=r"'limited' raised ArithmeticError at row 3 of key 'a': too much"
+        AggregateError, match=r"'limited' raised ArithmeticError at row 3 of key 'a' \(value 90\): too much"
     ):
         operator.push(pa.table({"t": [2, 3, 20], "k": ["a"] * 3, "v": [30, 90, 0]}))
     found = operator.push(pa.table({"t": [2, 3, 20], "k": ["a"] * 3, "v": [30, 40, 0]}))
     assert found["total"].to_pylist() == [10, 30, 60, 90]
     with pytest.raises(AggregateError, match="row 1 of key 'a'"):
         query.run(pa.table({"t": [2, 3], "k": ["a"] * 2, "v": [30, 90]}))
-    assert [name for name in windows(store) if name.startswith("run")] == []
+    assert operators(store) == ["operator"]
 
 
 def test_a_policy_in_a_store_that_raises_is_named_with_its_row() -> None:
@@ -335,25 +281,21 @@ def test_what_cannot_be_had() -> None:
     query = simple(store)
     operator = query.open(name="calls")
     operator.push(few(0))
-    with pytest.raises(ValueError, match=r"in no snapshot: open the query again"):
-        operator.snapshot()
-    with pytest.raises(ValueError, match=r"a snapshot has no windows"):
-        query.restore(b"")
+    with pytest.raises(ValueError, match=r"restore\(\) makes an operator in memory"):
+        query.restore(operator.snapshot())
+    same(simple().restore(operator.snapshot()).finish(), _finished(simple(), few(0)))
     with pytest.raises(ValueError, match="different stores"):
         query.open(store=MemoryStore())
-    with pytest.raises(ValueError, match="emit='update'"):
-        replace(query, emit="update").open()
     with pytest.raises(TypeError, match="is not a store"):
         SIMPLE.rolling(5, store={})  # type: ignore[arg-type]
     for changed in (
         simple(store, size=51),
-        SIMPLE.rolling(50, store=store).agg(n=wr.count()),
-        SIMPLE.rolling(50, store=store).agg(n=wr.count(), total=wr.sum("v"), top=wr.max("v")),
+        SIMPLE.rolling(50, 60, store=store).agg(n=wr.count(), total=wr.sum("v")),
     ):
         with pytest.raises(ChangedQuery, match="operator 'calls' is in the store already"):
             changed.open(name="calls")
-    with pytest.raises(ChangedQuery, match=r"rolling was .* in a store, is"):
-        simple().open(store=store, name="calls")
+    simple().open(store=store, name="calls").finish()  # it is the same operator
+    assert operators(store) == []
 
 
 def test_rocksdb_on_disk(tmp_path: Path) -> None:

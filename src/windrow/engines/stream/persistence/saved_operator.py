@@ -20,15 +20,12 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from windrow.engines.kinds.rolling_in_store import StoredFold
-from windrow.engines.stream.persistence.bound_entries import read_header
 from windrow.engines.stream.persistence.fence import Fence
-from windrow.engines.stream.persistence.stored_rolling import KeyWindows, StoredRolling, delete_key_windows
 from windrow.engines.stream.persistence.stored_state import StoredState
-from windrow.engines.stream.plan import ROLLING, Plan
+from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.errors import ChangedQuery, CorruptState
 from windrow.state.store import Guard, Item, Store
@@ -178,7 +175,6 @@ def delete_operator(store: Store, name: str) -> None:
     entries = StoreEntries(store, name)
     entries.fence.take_over()
     entries.delete_header()
-    delete_key_windows(store, name)
     entries.delete_rest()
 
 
@@ -243,30 +239,12 @@ class SavedOperator:
         self.name = name
         self.entries = StoreEntries(store, name, sync=sync)
         self.loaded = Loaded(cache_bytes)
-        self._windows: StoredBeside | None = None
+        self._beside: StoredBeside | None = None
         self._state = StoredState(self.entries, self.loaded)
-
-    def with_windows(self, plan: Plan) -> Plan:
-        """The plan with its windows in the store, where it is of rolling in a store."""
-        query, over = plan.query, plan.query.rolling_over
-        if over is None or over.store is None:
-            return plan
-        if query.emit == "update":
-            raise ValueError(
-                "rolling(store=...) gives each result once: it cannot be had with emit='update'; leave out "
-                "the store, or emit"
-            )
-        fold = StoredFold(query, over)
-        entries = self.entries
-        windows = KeyWindows(
-            entries.store, self.name, fold, sync=entries.sync, check_owner=entries.fence.check_stored
-        )
-        self._windows = windows
-        return replace(plan, key_windows=windows)
 
     def store_beside(self, beside: StoredBeside) -> None:
         """From now on, store this with every step."""
-        self._windows = beside
+        self._beside = beside
 
     def open(self, plan: Plan) -> tuple[Plan, State] | None:
         """What is stored under the name, once no one else can write; a query that is refused changes
@@ -277,10 +255,6 @@ class SavedOperator:
         if self.entries.header() != header:
             found = self._load(plan)
         self.entries.delete_unknown(self._state.all_names())
-        if self._windows is not None:
-            part = None if found is None else found[1].ordered.get(ROLLING)
-            known = part.numbers if isinstance(part, StoredRolling) else ()
-            delete_key_windows(self.entries.store, self.name, known)
         return found
 
     @property
@@ -291,26 +265,11 @@ class SavedOperator:
     def _load(self, plan: Plan) -> tuple[Plan, State] | None:
         self._state = StoredState(self.entries, self.loaded)
         try:
-            found = self._state.load(plan, self.entries.fence.check_header)
-            if found is not None and self._windows is not None:
-                self._check_aggregates(plan)
-            return found
+            return self._state.load(plan, self.entries.fence.check_header)
         except ChangedQuery as error:
             raise ChangedQuery(
                 f"operator {self.name!r} is in the store already, and {error}; or give another name="
             ) from error
-
-    def _check_aggregates(self, plan: Plan) -> None:
-        """Windows in a store are of all aggregates together."""
-        header = self.entries.header()
-        assert header is not None
-        was = list(read_header(header, self.entries.place)["query"]["aggregates"])
-        names = [name for name, _ in plan.query.aggregates]
-        if was != names:
-            raise ChangedQuery(
-                f"its aggregates were {', '.join(was)}, and are {', '.join(names)}: aggregates of "
-                f"rolling(store=...) share their windows, and none can be added. Open it as it was"
-            )
 
     def check(self) -> None:
         """Raise if the operator may take no more steps."""
@@ -318,7 +277,7 @@ class SavedOperator:
 
     def _check_step(self) -> None:
         self.check()
-        if self._windows is not None:  # windows are changed in place
+        if self._beside is not None:  # which is changed in place
             self.entries.fence.check_step()
 
     def save(self, plan: Plan, state: State) -> State:
@@ -326,11 +285,11 @@ class SavedOperator:
         self._check_step()
         self.entries.begin()
         self._state.save(plan, state)
-        self.entries.commit(None if self._windows is None else self._windows.write)
+        self.entries.commit(None if self._beside is None else self._beside.write)
         state = self._state.settle(state)
         self.loaded.only(self._state.names)
-        if self._windows is not None:
-            self._windows.settle()
+        if self._beside is not None:
+            self._beside.settle()
         return state
 
     def finish(self) -> None:
@@ -338,7 +297,7 @@ class SavedOperator:
         self._check_step()
         self.entries.delete_header()
         self.loaded.only(set())
-        if self._windows is not None:
-            self._windows.settle()
+        if self._beside is not None:
+            self._beside.settle()
         with contextlib.suppress(Exception):  # the next to open the name deletes what is left
             self.entries.delete_rest()
