@@ -94,14 +94,14 @@ def measure_trips(settings: Settings, where: Places) -> None:
             "insert": window.metrics.round_trips / n * 1000,
         }
         window.query()
-        before, missed = window.metrics.round_trips, window.metrics.misses
+        before, read = window.metrics.round_trips, window.metrics.reads
         slide(window, 5 * (n // 5))
         row["slide"] = (window.metrics.round_trips - before) / n * 1000
-        row["of which waited for"] = (window.metrics.misses - missed) / n * 1000
-        before = window.metrics.misses
+        row["of which reads"] = (window.metrics.reads - read) / n * 1000
+        before = window.metrics.reads
         window.evict_many(n // 3)
         window.query()
-        row["one bulk eviction"] = window.metrics.misses - before
+        row["one bulk eviction"] = window.metrics.reads - before
         rows.append(row)
         ended(window)
     table(
@@ -110,7 +110,7 @@ def measure_trips(settings: Settings, where: Places) -> None:
         cache="d",
         insert=".2f",
         slide=".2f",
-        **{"of which waited for": ".3f", "one bulk eviction": "d"},
+        **{"of which reads": ".3f", "one bulk eviction": "d"},
     )
 
 

@@ -1,4 +1,4 @@
-"""Windows in a store whose manifests, blocks and notes lie: AMTA and LogMTA. What a lie may change,
+"""Windows in a store whose manifests and blocks lie: AMTA and LogMTA. What a lie may change,
 and what not, is said where it is checked."""
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from support.forgery import Forgery, Path, lie_in
 from windrow.state import MemoryStore
 from windrow.state.codec import frame, unframe
 from windrow.state.levels.blocks import BlockCodec
-from windrow.state.levels.checkpoints import SPILLED
-from windrow.swag.mta_stored import MANIFEST
+from windrow.state.levels.stored import MANIFEST
 
 AGGREGATES = [
     wr.sum,
@@ -57,11 +56,8 @@ class Window:
         self._partials = window._partials
         self._epoch = window._facts["epoch"]
         self._grow(window)
-        store.writer.submit(int).result()
         # of all that was ever stored the last with garbage to delete: the most there is to lie about
-        self.entries = max(
-            store.copies, key=lambda copy: (bool(self._rest(copy)["dead"]), b"ws\0\1w" in copy, len(copy))
-        )
+        self.entries = max(store.copies, key=lambda copy: (bool(self._rest(copy)["dead"]), len(copy)))
         self.honest = self.finished(self.entries)
 
     def __repr__(self) -> str:
@@ -126,9 +122,6 @@ class Window:
 
     def _forged(self, name: bytes, rng: random.Random) -> tuple[bytes, list[Path]]:
         data = self.entries[name]
-        if name.startswith(b"ws"):
-            spilled, paths = lie_in(SPILLED.unpack(data, name), rng)
-            return SPILLED.pack(spilled, name), [("spilled", "dead", *path) for path in paths]
         if name.startswith(b"wb"):
             return self._forged_block(name, data, rng)
         manifest = MANIFEST.unpack(data, name)

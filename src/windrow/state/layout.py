@@ -16,13 +16,17 @@ from typing import Any, NamedTuple
 from windrow.errors import CorruptState
 from windrow.state.checks import require, whole
 
-__all__ = ["NULLS", "TIMES", "Level", "checked_dead", "checked_levels"]
+__all__ = ["NULLS", "TIMES", "Level", "Run", "checked_dead", "checked_levels"]
 
 #: levels that no tree reaches, for what else a window keeps
 NULLS, TIMES = 254, 255
 #: a level of a tree has half as many nodes as the one below, and no position is beyond this
 _MOST_LEVELS = 64
 _MOST = 2**62
+
+
+#: level, first and last number of neighbouring blocks
+Run = tuple[int, int, int]
 
 
 class Level(NamedTuple):
@@ -35,7 +39,7 @@ class Level(NamedTuple):
 
 
 def checked_levels(stored: Any, block: int) -> list[Level]:
-    """The levels of a manifest, or of a note of what was written since, with so many pairs in a block.
+    """The levels of a manifest, with so many pairs in a block.
 
     >>> checked_levels([(0, 4, 9, [(2, 3), (4, 2)])], block=2)
     Traceback (most recent call last):
@@ -64,7 +68,7 @@ def _checked_level(listed: Any, block: int) -> Level:
     return Level(number, head, end, [tuple(run) for run in runs])
 
 
-def checked_dead(stored: Any, levels: Iterable[Level], block: int) -> list[tuple[int, int, int]]:
+def checked_dead(stored: Any, levels: Iterable[Level], block: int) -> list[Run]:
     """The garbage that a manifest names: blocks of its levels, and none that the window has.
 
     >>> checked_dead([(0, 1, 2)], [Level(0, 4, 9, [])], block=2)

@@ -106,7 +106,6 @@ class RedisStore(Store):
         return iter(sorted(key[len(self._prefix) :] for key in found))
 
     def close(self) -> None:
-        super().close()
         if self._is_own:
             self._client.close()
 

@@ -113,7 +113,6 @@ class RocksDBStore(Store):
 
     def close(self) -> None:
         """Let go of the folder. What was written is in the log: a disk without room loses nothing of it."""
-        super().close()
         with self._lock:
             if not self._is_closed and not self._has_failed:
                 with contextlib.suppress(Exception):

@@ -11,10 +11,8 @@ opened the same window only the later one writes.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from windrow.errors import WindowTaken
@@ -60,45 +58,14 @@ class Store(ABC):
     def get(self, key: bytes) -> bytes | None:
         return self.get_many([key])[0]
 
-    def close(self) -> None:
-        """Finish what runs in the background and let go of files and connections."""
-        with _STARTING:
-            workers = self.__dict__.pop("_workers", ())
-        for worker in workers:
-            worker.shutdown(wait=True)
+    def close(self) -> None:  # noqa: B027 - a store that holds nothing open has nothing to do
+        """Let go of files and connections."""
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # -- the background: one thread that writes, in order, and one that reads ahead
-
-    @property
-    def writer(self) -> ThreadPoolExecutor:
-        return self._started()[0]
-
-    @property
-    def reader(self) -> ThreadPoolExecutor:
-        return self._started()[1]
-
-    def _started(self) -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
-        workers = self.__dict__.get("_workers")
-        if workers is None:
-            with _STARTING:
-                workers = self.__dict__.setdefault(
-                    "_workers",
-                    (
-                        ThreadPoolExecutor(1, thread_name_prefix="windrow-write"),
-                        ThreadPoolExecutor(1, thread_name_prefix="windrow-read"),
-                    ),
-                )
-        result: tuple[ThreadPoolExecutor, ThreadPoolExecutor] = workers
-        return result
-
-
-_STARTING = threading.Lock()
 
 
 def check_guards(guards: Sequence[Guard], found: Sequence[bytes | None]) -> None:

@@ -22,10 +22,7 @@ from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree
 
-__all__ = ["Check", "check_counts", "check_levels", "check_tree", "partial_check", "side_check"]
-
-#: raises if a partial that was read is not one of the aggregate's
-Check = Callable[[Any], None]
+__all__ = ["check_counts", "check_levels", "check_tree", "side_check"]
 
 _MOST = 2**62
 
@@ -119,20 +116,18 @@ _SHAPES: Mapping[Any, Callable[[Any], None]] = {AMTA: _check_amta, LogMTA: _chec
 # -- partials ------------------------------------------------------------------------------------------------
 
 
-def partial_check(monoid: Monoid) -> Check | None:
-    """What checks the partials of an aggregate; None: only it knows them."""
-    return (lambda partial: check_partial(monoid, partial)) if is_checked(monoid) else None
+def side_check(monoid: Monoid) -> PairCheck | None:
+    """What checks the nodes in a pair, or in any list; the identity stands for a side that is empty.
 
-
-def side_check(monoid: Monoid, check: Check | None) -> PairCheck | None:
-    """What checks the nodes in a pair, or in any list; the identity stands for a side that is empty."""
-    if check is None:
+    None: only the aggregate knows its partials.
+    """
+    if not is_checked(monoid):
         return None
 
     def check_sides(sides: Any) -> None:
         for side in sides:
             if side is not monoid.identity:
                 with making_sense("a partial"):
-                    check(side)
+                    check_partial(monoid, side)
 
     return check_sides

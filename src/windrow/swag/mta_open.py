@@ -14,16 +14,15 @@ from windrow.errors import CorruptState, StateError, UnstorableValue
 from windrow.monoids.base import Monoid, as_monoid
 from windrow.state.codec import Codec, records_in
 from windrow.state.levels.blocks import MOST_PAIRS, BlockCodec
-from windrow.state.levels.checkpoints import SPILLED
-from windrow.state.levels.stored import StoredLevels
+from windrow.state.levels.stored import MANIFEST, StoredLevels
 from windrow.state.store import Store
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree
-from windrow.swag.mta_checks import Check, partial_check, side_check
-from windrow.swag.mta_stored import MANIFEST, Durability, Keys, StoredAMTA, StoredLogMTA
+from windrow.swag.mta_checks import side_check
+from windrow.swag.mta_stored import Durability, Keys, StoredAMTA, StoredLogMTA
 
-__all__ = ["delete_window", "described", "open_window"]
+__all__ = ["delete_window", "open_window"]
 
 #: a block of about this many bytes is read at once
 _BLOCK_BYTES = 32768
@@ -40,13 +39,8 @@ def open_window(
     cache: int = 512,
     block: int | None = None,
     durability: Durability = "buffered",
-    check: Check | None = None,
 ) -> Any:
-    """The window of that id in a store, as it was at its last checkpoint; a new one if there is none.
-
-    A caller that gives a ``check`` of partials also names what the aggregate raises; otherwise the window
-    does both.
-    """
+    """The window of that id in a store, as it was at its last checkpoint; a new one if there is none."""
     _check(store, buffer, cache, block, durability)
     monoid = as_monoid(monoid)
     kind, stored = next((base, made) for base, made in _STORED.items() if issubclass(algorithm, base))
@@ -59,12 +53,13 @@ def open_window(
         facts |= {name: manifest[name] for name in ("epoch", "block")}
     records = records_in(monoid.identity)
     blocks = BlockCodec(facts["epoch"], monoid.identity, records)
-    checked = side_check(monoid, check or partial_check(monoid))
+    checked = side_check(monoid)
     sizes = {"block": facts["block"], "cache": cache}
     levels = StoredLevels(store, keys.blocks, blocks, (keys.owner, token), check=checked, **sizes)
     window: Any = stored(monoid, levels)
-    window._set_up(window_id, levels, facts, blocks.values, buffer, durability, checked, check is None)
-    _recover(window, manifest)
+    window._set_up(window_id, levels, facts, blocks.values, buffer, durability, checked)
+    if manifest is not None:
+        _recover(window, manifest)
     return window
 
 
@@ -92,14 +87,10 @@ def _checked(window_id: str, keys: Keys, found: bytes | None, facts: dict[str, A
     return manifest
 
 
-def _recover(window: Any, manifest: dict[str, Any] | None) -> None:
-    """Take up what is stored; blocks that were written for a checkpoint that never came are deleted."""
-    spilled = window._levels.store.get(window._keys.spilled)
+def _recover(window: Any, manifest: dict[str, Any]) -> None:
+    """Take up what is stored."""
     try:
-        if manifest is not None:
-            window._take_up(window._partials.value(memoryview(manifest["rest"])))
-        if spilled is not None:
-            window._levels.give_up(SPILLED.unpack(spilled, window._keys.spilled))
+        window._take_up(window._partials.value(memoryview(manifest["rest"])))
     except StateError as error:
         raise type(error)(f"window {window.window_id!r}: {error}") from error
     except MemoryError:
@@ -129,7 +120,7 @@ def _facts(algorithm: type[MonoidTree], monoid: Monoid) -> dict[str, Any]:
     """What must be the same whenever a window is opened."""
     return {
         "algorithm": algorithm.__name__,
-        "aggregate": described(monoid),
+        "aggregate": _described(monoid),
         "identity": zlib.crc32(_plain(monoid) or b""),
     }
 
@@ -144,7 +135,7 @@ def _check_facts(window_id: str, manifest: dict[str, Any], facts: dict[str, Any]
             )
 
 
-def described(monoid: Monoid) -> str:
+def _described(monoid: Monoid) -> str:
     """What a stored window remembers of its aggregate, to refuse another one."""
     parameters = [f"{name}={value!r}" for name, value in monoid.parameters.items()]
     rules = [f"nulls={monoid.nulls}"] * (monoid.nulls != "skip") + [f"nan={monoid.nan}"] * (
@@ -180,7 +171,7 @@ def delete_window(store: Store, window_id: str) -> None:
     """
     keys = Keys(window_id)
     store.write([], [keys.owner])  # from here on no one else writes
-    store.write([], [keys.manifest, keys.spilled])
+    store.write([], [keys.manifest])
     some: list[bytes] = []
     for key in store.scan(keys.blocks):
         some.append(key)

@@ -8,13 +8,14 @@ What survives the death of the process is the window of the last checkpoint: a s
 two operations. Checkpoints are made by ``flush()``, which returns once its checkpoint is stored, and by
 *durability*:
 
-- ``"buffered"`` (the default): also in the background whenever ``buffer`` pairs have changed;
-- ``"flush"``: by flush() alone, so that several windows and an input's offset can be kept in step;
+- ``"buffered"`` (the default): also whenever ``buffer`` pairs have changed, before the next operation;
+- ``"flush"``: by flush() alone, so that several windows and an input's offset can be kept in step. What
+  changed since the last one is in memory;
 - ``"each"``: after every operation, before it returns.
 
 An operation that raises because of the store has not changed the window, and can be repeated ("each": it has
 changed the window here, and ``flush()`` repeats the checkpoint).
-Cost: that of the algorithm, and about one store call for some hundred operations, in the background.
+Cost: that of the algorithm, and about one store call for some hundred operations.
 Source: [MTA] 4.1.5, 4.2.4, 5.1 and 5.2.
 """
 
@@ -26,25 +27,29 @@ from typing import Any, Literal
 
 from windrow.errors import AggregateError, EmptyWindow, StateError
 from windrow.state.codec import Codec
+from windrow.state.layout import NULLS, TIMES
 from windrow.state.levels.blocks import PairCheck
-from windrow.state.levels.checkpoints import Batch, Metrics, write_batches
 from windrow.state.levels.queue import StoredQueue
-from windrow.state.levels.stored import NULLS, TIMES, StoredLevels
-from windrow.state.store import Guard, Item, key_of
+from windrow.state.levels.stored import (
+    DELETED_AT_ONCE,
+    DELETED_BY_FLUSH,
+    MANIFEST,
+    Checkpoint,
+    Metrics,
+    StoredLevels,
+)
+from windrow.state.store import Guard, Item, Store, key_of
 from windrow.swag.amta import AMTA
 from windrow.swag.log_mta import LogMTA
 from windrow.swag.mta import MonoidTree, Policy
 from windrow.swag.mta_checks import check_counts, check_levels, check_tree
 
-__all__ = ["MANIFEST", "Durability", "Keys", "StoredAMTA", "StoredLogMTA", "StoredTree", "flush_together"]
+__all__ = ["Durability", "Keys", "StoredAMTA", "StoredLogMTA", "StoredTree", "flush_together"]
 
 Durability = Literal["buffered", "flush", "each"]
 
 #: errors that say what is wrong by themselves
 _NAMED = (StateError, EmptyWindow, AggregateError, MemoryError)
-
-#: a window's facts, and the rest as bytes, to be read once the facts agree
-MANIFEST = Codec("manifest")
 
 
 class StoredTree(MonoidTree):
@@ -70,8 +75,6 @@ class StoredTree(MonoidTree):
     _buffer: int
     _durability: Durability
     _check: PairCheck | None
-    #: whether what the aggregate raises over stored partials is named here
-    _names_errors: bool
     _is_closed = False
     #: how safe the window is as it is now: 0 not, 1 stored, 2 synced
     _safety = 0
@@ -138,7 +141,7 @@ class StoredTree(MonoidTree):
     def _name(self, error: Exception, others: str = "") -> None:
         """Raise an error with a name for one that an aggregate or a policy raised, over partials that it may
         not have made."""
-        if self._names_errors and not isinstance(error, _NAMED):
+        if not isinstance(error, _NAMED):
             raise AggregateError(
                 f"aggregate {self.monoid.name!r}{others} raised {type(error).__name__} over the partials of "
                 f"window {self.window_id!r}: {error}"
@@ -171,11 +174,8 @@ class StoredTree(MonoidTree):
         if self._is_closed:
             self._check_open()
         self._safety = 0
-        if self._levels.pending >= self._buffer:
-            if self._durability == "buffered":
-                self._levels.checkpoint(self._keys.manifest, self._manifest())
-            elif self._durability == "flush":
-                self._levels.spill(self._keys.spilled)
+        if self._durability == "buffered" and self._levels.pending >= self._buffer:
+            _write(self._levels.store, [self], DELETED_AT_ONCE)
 
     def _after(self) -> None:
         if self._durability == "each":
@@ -213,21 +213,21 @@ class StoredTree(MonoidTree):
         """What the window has asked of its store."""
         return self._levels.metrics
 
-    def _manifest(self) -> Any:
-        """A function that makes the manifest of this moment from where the blocks are."""
+    def _checkpoint(self, most_deleted: int) -> Checkpoint:
+        """What a checkpoint of this moment writes."""
+        return self._levels.prepare(self._keys.manifest, self._manifest, most_deleted)
 
-        def manifest(layout: dict[str, Any]) -> bytes:
-            here = {
-                "evicted": self._evicted,
-                "size": self._size,
-                "nulls": self._null_positions.ends,  # type: ignore[attr-defined]
-                "times": self._times.ends,  # type: ignore[attr-defined]
-                "tree": self._state(),
-            }
-            rest = bytes(self._partials.payload(here | layout))
-            return MANIFEST.pack(self._facts | {"rest": rest}, self._keys.manifest)
-
-        return manifest
+    def _manifest(self, layout: dict[str, Any]) -> bytes:
+        """The manifest of this moment, with where the blocks are."""
+        here = {
+            "evicted": self._evicted,
+            "size": self._size,
+            "nulls": self._null_positions.ends,  # type: ignore[attr-defined]
+            "times": self._times.ends,  # type: ignore[attr-defined]
+            "tree": self._state(),
+        }
+        rest = bytes(self._partials.payload(here | layout))
+        return MANIFEST.pack(self._facts | {"rest": rest}, self._keys.manifest)
 
     def _set_up(
         self,
@@ -238,12 +238,10 @@ class StoredTree(MonoidTree):
         buffer: int,
         durability: Durability,
         check: PairCheck | None,
-        names_errors: bool,
     ) -> None:
         self.window_id, self._keys, self._levels = window_id, Keys(window_id), levels
-        self._check, self._names_errors = check, names_errors
         self._facts, self._partials = facts, partials
-        self._buffer, self._durability = buffer, durability
+        self._buffer, self._durability, self._check = buffer, durability, check
         self._null_positions, self._times = _queue(levels, NULLS), _queue(levels, TIMES)
 
     def _take_up(self, manifest: dict[str, Any]) -> None:
@@ -286,7 +284,6 @@ class Keys:
     def __init__(self, window_id: str) -> None:
         self.manifest = key_of(window_id, "m")
         self.owner = key_of(window_id, "o")
-        self.spilled = key_of(window_id, "s")
         self.blocks = key_of(window_id, "b")
 
 
@@ -315,35 +312,35 @@ def flush_together(
     """
     for window in windows:
         window._check_open()
-        with contextlib.suppress(Exception):  # this checkpoint takes over what that one did not write
-            window._levels.checkpoints.settle(wait=True)
     if not windows:
         return
     store = windows[0]._levels.store
     if any(window._levels.store is not store for window in windows):
         raise ValueError("windows of different stores cannot be flushed together: flush those of each store")
     changed = [window for window in windows if window._safety < 1 + sync]
-    batches = [
-        window._levels.checkpoints.prepare(
-            window._keys.manifest, window._manifest(), deletes=(window._keys.spilled,)
-        )
-        for window in changed
-    ]
-    more: dict[str, Any] = {"puts": tuple(puts), "deletes": tuple(deletes), "guards": tuple(guards)}
-    future = store.writer.submit(write_batches, store, batches, sync=sync, **more)
-    for window, batch in zip(changed, batches, strict=True):
-        batch.owner.follow(batch, future)
-        window._levels.pending = 0
-    errors = [_settled(batch) for batch in batches] + [future.exception()]
-    if failure := next((error for error in errors if error is not None), None):
-        raise failure
+    more: dict[str, Any] = {"puts": puts, "deletes": deletes, "guards": guards, "sync": sync}
+    _write(store, changed, DELETED_BY_FLUSH, **more)
     for window in changed:
         window._safety = 1 + sync
 
 
-def _settled(batch: Batch) -> BaseException | None:
-    try:
-        batch.owner.settle(wait=True)
-    except Exception as error:
-        return error
-    return None
+def _write(
+    store: Store,
+    windows: Sequence[StoredTree],
+    most_deleted: int,
+    *,
+    puts: Iterable[Item] = (),
+    deletes: Iterable[bytes] = (),
+    guards: Sequence[Guard] = (),
+    sync: bool = False,
+) -> None:
+    """Write checkpoints of windows, and more, in one atomic write."""
+    made = [window._checkpoint(most_deleted) for window in windows]
+    store.write(
+        [*(item for checkpoint in made for item in checkpoint.puts), *puts],
+        [*(key for checkpoint in made for key in checkpoint.deletes), *deletes],
+        guards=[*guards, *(checkpoint.guard for checkpoint in made)],
+        sync=sync,
+    )
+    for window, checkpoint in zip(windows, made, strict=True):
+        window._levels.confirm(checkpoint)

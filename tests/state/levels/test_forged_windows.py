@@ -11,10 +11,9 @@ import pytest
 import windrow as wr
 from windrow.errors import AggregateError, CorruptState
 from windrow.state import MemoryStore
-from windrow.state.levels.checkpoints import SPILLED
+from windrow.state.levels.stored import DELETED_BY_FLUSH, MANIFEST
 from windrow.state.store import block_key
 from windrow.swag.mta import MonoidTree
-from windrow.swag.mta_stored import MANIFEST
 
 Algorithm = type[MonoidTree]
 both = pytest.mark.parametrize("algorithm", [wr.swag.LogMTA, wr.swag.AMTA])
@@ -148,25 +147,19 @@ def test_a_partial_that_the_aggregate_cannot_combine_is_named(algorithm: Algorit
 
 
 @both
-def test_blocks_that_were_never_written_take_no_time_to_delete(algorithm: Algorithm) -> None:
-    """What may be deleted is what a manifest says: a number without bound."""
+def test_garbage_without_bound_is_deleted_step_by_step(algorithm: Algorithm) -> None:
+    """What may be deleted is what a manifest says: any number of blocks."""
     store = built(algorithm)
     window = opened(algorithm, store)
-    kept = block_key(window._keys.blocks, 0, 2**41)
-    store.write([(kept, b"")])
-    blocks = [key for key in store.scan(window._keys.blocks + b"\0") if key != kept]
-    window._levels.checkpoints.delete([(0, 0, 5), (0, 3, 2**40), (1, 2**50, 2**60)])
-    assert blocks
-    assert not store.values.keys() & set(blocks)
-    assert kept in store.values
-
-
-@both
-def test_a_note_of_spilled_blocks_that_lies_is_refused(algorithm: Algorithm) -> None:
-    store = built(algorithm)
-    key = b"ws\x00\x01w"
-    levels = ([(0, 0, 2**62, [(0, 2**63)])], [(0, 0, 4, [(5, 6)])], [(99, 0, 1, [])], [3], "x")
-    for note in (*((2, lie) for lie in levels), (0, []), (2**40, []), ("2", []), [], "x"):
-        store.values[key] = SPILLED.pack(note, key)
-        with pytest.raises(CorruptState):
-            opened(algorithm, store)
+    first = 2**40
+    blocks = [
+        block_key(window._keys.blocks, 0, number) for number in (first, first + DELETED_BY_FLUSH, 2**61)
+    ]
+    store.write([(key, b"") for key in blocks])
+    window._levels._dead = [(0, first, 2**60), (1, 2**50, 2**60)]
+    for left in (blocks[1:], blocks[2:]):
+        window.insert(1.0)
+        window.flush()
+        assert [key for key in blocks if key in store.values] == left
+    assert window.metrics.blocks_deleted == 2 * DELETED_BY_FLUSH
+    assert window._levels._dead == [(0, first + 2 * DELETED_BY_FLUSH, 2**60), (1, 2**50, 2**60)]

@@ -14,6 +14,7 @@ from windrow.state import (
     MemoryStore,
     StoreUnavailable,
 )
+from windrow.state.levels.stored import DELETED_AT_ONCE
 from windrow.swag.mta_stored import flush_together
 
 
@@ -56,43 +57,46 @@ def test_windows_that_did_not_change_are_not_written_again() -> None:
         flush_together(keys, [(b"offset", b"5")])
 
 
-def test_blocks_spilled_after_the_last_flush_are_deleted_when_the_window_is_opened_again() -> None:
+def test_what_changed_since_the_last_flush_leaves_no_trace_of_a_killed_window() -> None:
     store = MemoryStore()
     window = filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(10))
     window.flush()
-    before = len(list(store.scan(b"w")))
+    stored = dict(store.values)
     filled(window, range(500))
-    store.writer.submit(int).result()
-    lost = copied(store)
-    assert len(lost) > before + 200
-    again = wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", block=2)
-    lost.writer.submit(int).result()
+    window.evict_many(300)
+    assert store.values == stored
+    again = wr.swag.AMTA.open(copied(store), "w", wr.sum, durability="flush", block=2)
     assert again.query() == sum(range(10))
-    assert len(lost) <= before + 1
     again.check_invariants()
 
 
-def test_blocks_spilled_before_the_first_flush_are_deleted_as_well() -> None:
+@both
+def test_a_checkpoint_deletes_the_blocks_before_the_head(algorithm: Algorithm) -> None:
+    """A few at a time between operations, so that no slide waits for a bulk eviction's; all in a flush."""
     store = MemoryStore()
-    filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(500))
-    store.writer.submit(int).result()
-    lost = copied(store)
-    assert len(lost) > 100
-    window = filled(wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush", buffer=4, block=2), range(30))
+    window = filled(algorithm.open(store, "w", wr.sum, buffer=4, block=1), range(20_000))
     window.flush()
-    assert len(lost) < 40
-    assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
+    stored = len(store)
+    window.evict_many(19_000)
+    filled(window, range(8))
+    assert stored - 3 * DELETED_AT_ONCE < len(store) < stored - DELETED_AT_ONCE // 2
+    window.flush()
+    assert len(store) < 2_500
+    again = algorithm.open(copied(store), "w", wr.sum)
+    assert again.query() == sum(range(19_000, 20_000)) + sum(range(8))
 
 
-def test_a_window_that_was_killed_before_its_first_flush_can_be_opened_with_another_block() -> None:
+@both
+def test_garbage_that_a_killed_window_left_is_deleted_by_the_next(algorithm: Algorithm) -> None:
     store = MemoryStore()
-    filled(wr.swag.AMTA.open(store, "w", wr.sum, durability="flush", buffer=4, block=2), range(500))
-    store.writer.submit(int).result()
-    lost = copied(store)
-    window = filled(wr.swag.AMTA.open(lost, "w", wr.sum, durability="flush"), range(30))
-    window.flush()
-    assert len(lost) < 40
-    assert wr.swag.AMTA.open(copied(lost), "w", wr.sum).query() == sum(range(30))
+    window = filled(algorithm.open(store, "w", wr.sum, buffer=4, block=1), range(20_000))
+    window.evict_many(19_000)
+    filled(window, range(8))
+    again = algorithm.open(copied(store), "w", wr.sum, buffer=4)
+    assert len(again._levels.store) > 10_000
+    again.insert(1)
+    again.close()
+    assert len(again._levels.store) < 2_500
 
 
 # -- a store that fails ------------------------------------------------------------------------------------
