@@ -45,7 +45,7 @@ LANES = (
         (
             Stop(("rows.tables", "rows.frame"), "sorted, if order counts"),
             Stop(("slicing.slicer",), "every shared edge cut once"),
-            Stop(("slicing.finder", "engines.kinds"), "windows as ranges of slices or rows"),
+            Stop(("slicing.finder", "engines.data_windows"), "windows as ranges of slices or rows"),
             Stop(("partials.aggregate", "swag.native"), "folded, or slid through Two-Stacks"),
             Stop(("engines.result_tables",), "Arrow, pandas or Polars"),
         ),
@@ -57,7 +57,7 @@ LANES = (
         (
             Stop(("engines.stream.intake", "rows.frame"), "checked, keys numbered"),
             Stop(("slicing.batch", "partials.fold"), "slices of this push, as partials"),
-            Stop(("slicing.time_manager", "engines.in_order"), "blocks of slices, until the watermark"),
+            Stop(("slicing.time_manager", "engines.kept_rows"), "blocks of slices, until the watermark"),
             Stop(("engines.stream.advance", "partials.columns"), "what is due is combined"),
             Stop(("engines.stream.results", "engines.stream.persistence"), "stored, then handed over"),
         ),

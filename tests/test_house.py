@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from windrow.engines.kinds.registry import STRATEGIES
+from windrow.engines.data_windows.registry import STRATEGIES
 from windrow.windows import KINDS, TimeWindow, Window
 
 SOURCE = Path(__file__).parent.parent / "src" / "windrow"
 #: where a window may be asked what class it is of
-MAY_ASK = ("windows", "engines/kinds", "testing")
+MAY_ASK = ("windows", "engines/data_windows", "testing")
 CLASSES = {*KINDS, TimeWindow.__name__, "GridWindow"}
 
 
@@ -57,7 +57,7 @@ def test_no_engine_asks_a_window_for_its_class() -> None:
         for path in files()
         for line, kind in questions(path.read_text(encoding="utf-8"))
     ]
-    assert found == [], "give Window an attribute, or the kind a strategy in engines/kinds"
+    assert found == [], "give Window an attribute, or the kind a strategy in engines/data_windows"
 
 
 @pytest.mark.parametrize(

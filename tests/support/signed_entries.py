@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from windrow.engines.kept_rows.stored_pages import listed_in_pages
 from windrow.engines.stream.persistence.bound_entries import context_of, listed_entries
-from windrow.engines.stream.persistence.stored_pages import listed_in_pages
 from windrow.state.codec import checksum_of, pack, unpack
 
 

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from windrow.engines.in_order import chunks, grouped, lookback, rolling
+from windrow.engines.frames import rolling_part
+from windrow.engines.kept_rows import chunk, grouped_rows, reading
 
 
 @contextmanager
 def small_chunks(fewest: int = 2, most: int = 5) -> Iterator[None]:
     """Rows become chunks of so many, whole chunks are always read as partials, and groups are never left."""
     with (
-        patch.object(chunks, "FEWEST_ROWS", fewest),
-        patch.object(chunks, "MOST_ROWS", most),
-        patch.object(lookback, "PAYS", 0),
-        patch.object(lookback, "FEW_ROWS", 0),
-        patch.object(rolling, "LONG", 1),
-        patch.object(rolling, "SHORT", 0),
+        patch.object(chunk, "FEWEST_ROWS", fewest),
+        patch.object(chunk, "MOST_ROWS", most),
+        patch.object(reading, "PAYS", 0),
+        patch.object(reading, "FEW_ROWS", 0),
+        patch.object(rolling_part, "LONG", 1),
+        patch.object(rolling_part, "SHORT", 0),
     ):
         yield
 
@@ -27,7 +28,7 @@ def small_chunks(fewest: int = 2, most: int = 5) -> Iterator[None]:
 def without_groups() -> Iterator[None]:
     """Rows are stored as they were before there were groups: one log of all keys."""
     with (
-        patch.object(grouped, "wanted_groups", lambda *_: 1),
-        patch.object(rolling, "groups_for", lambda _: 1),
+        patch.object(grouped_rows, "wanted_groups", lambda *_: 1),
+        patch.object(rolling_part, "groups_for", lambda _: 1),
     ):
         yield

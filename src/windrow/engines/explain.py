@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_algorithm
 from windrow.engines.found_windows import members_of, window_groups
-from windrow.engines.serving.retention import Retention
+from windrow.engines.frames.retention import Retention
 from windrow.monoids.base import Aggregate
 from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
@@ -177,7 +177,7 @@ def _native(aggregate: Aggregate) -> str:
 
 def _endless(query: Spec) -> Iterator[str]:
     """What an operator keeps, for the same query on endless input."""
-    from windrow.engines.in_order.frame_words import held_in_words
+    from windrow.engines.frames.words import held_in_words
     from windrow.slicing.time_kinds import FEW_KINDS, Kind, Kinds
     from windrow.slicing.time_manager import MOST_LAZY
 

@@ -18,8 +18,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.kinds import strategy_of
-from windrow.engines.kinds.strategy import Decided
+from windrow.engines.data_windows import strategy_of
+from windrow.engines.data_windows.strategy import Decided
 from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.fold import may_fold_in_any_order
 from windrow.partials.ranges import Over, RowRanges, SliceRanges, Slices

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.engines.data_windows.policy import policy_results
 from windrow.engines.found_windows import find_windows
-from windrow.engines.kinds.policy import policy_results
-from windrow.engines.kinds.rolling import rolling_rows, rolling_sizes
+from windrow.engines.frames.tables import rolling_rows, rolling_sizes
 from windrow.engines.result_tables import result_table, with_results
 from windrow.partials.aggregate import aggregate_columns, aggregate_sizes
 from windrow.partials.raising import RaisingRows, raising_rows

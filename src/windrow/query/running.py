@@ -127,7 +127,7 @@ def _run_asof(
         from windrow.engines.spark.asof import run_asof as run_asof_on_spark
 
         return run_asof_on_spark(query, data, at, *label_columns)
-    from windrow.engines.asof import run_asof
+    from windrow.engines.frames.asof import run_asof
     from windrow.threads import using_threads
 
     with using_threads(threads):

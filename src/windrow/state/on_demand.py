@@ -2,7 +2,7 @@
 
 Pieces of an operator's state that a store may hold are made of such values: blocks of slices
 (:class:`windrow.slicing.blocks.Block`), their wholes, and chunks of rows
-(:class:`windrow.engines.in_order.chunks.Chunk`).
+(:class:`windrow.engines.kept_rows.chunk.Chunk`).
 """
 
 from __future__ import annotations

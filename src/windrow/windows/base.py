@@ -9,7 +9,7 @@ was given plain integers; the arithmetic is the same and exact.
 A kind answers for itself what engines, job files and ``explain`` ask of it: the attributes of
 :class:`Window`, which the file of each kind sets where it differs from the others. Nothing outside
 ``windrow.windows`` asks what class a window is of. How windows that data decides are found among rows is in
-``windrow.engines.kinds``, one strategy for each kind.
+``windrow.engines.data_windows``, one strategy for each kind.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.budget import examples
-from windrow.engines.asof import with_seen
+from windrow.engines.frames.asof import with_seen
 from windrow.engines.serving import event_records, held_events
 from windrow.errors import ChangedQuery, RejectedRows
 from windrow.state import MemoryStore

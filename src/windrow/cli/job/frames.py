@@ -49,7 +49,7 @@ def with_asof(query: Query, fields: Fields) -> Query:
 def check_stream(query: Query, source: Source, data: dict[str, Any], places: Places) -> None:
     """Refuse on streams what only finite tables can do."""
     if source.is_stream and query.asof_over is not None:
-        from windrow.engines.serving.waiting_labels import check_ends
+        from windrow.engines.frames.waiting_labels import check_ends
 
         Fields(data["asof"], places, "asof", ASOF_KEYS).checked("direction", check_ends, query)
 

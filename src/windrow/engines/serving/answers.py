@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.asof import with_seen
+from windrow.engines.frames.asof import with_seen
+from windrow.engines.frames.retention import Retention
 from windrow.engines.serving.asked import Asked
-from windrow.engines.serving.retention import Retention
 from windrow.engines.serving.step import EventLog, judged_at, plain_schema
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State

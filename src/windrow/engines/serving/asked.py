@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
-from windrow.engines.serving.retention import Retention
+from windrow.engines.frames.retention import Retention
 from windrow.rows.key_bytes import key_bytes
 from windrow.rows.points import keys_like
 from windrow.slicing.finder.relative import bounds_at

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.engines.frames.retention import Retention
 from windrow.engines.serving.event_block import in_types
-from windrow.engines.serving.retention import Retention
 from windrow.engines.stream.persistence.saved_operator import StoreEntries
 from windrow.errors import CorruptState, UnstorableValue
 from windrow.rows.selection import filter_rows

@@ -2,7 +2,7 @@
 
 Rows that come make a block of their own, which is joined with those before it while they are not much longer:
 a row is copied O(log rows) times. Now and then all are joined, and rows that no label can see are dropped
-(:mod:`windrow.engines.serving.retention`), so that no more than about twice what is needed is held.
+(:mod:`windrow.engines.frames.retention`), so that no more than about twice what is needed is held.
 
 Invariant: blocks are in the order in which rows came, and so are rows of equal key and time in each.
 Nothing is changed in place but the index of keys, to which keys are added.
@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
+from windrow.engines.frames.retention import Retention
 from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.event_block import EventBlock, in_types, joined_blocks
-from windrow.engines.serving.retention import Retention
 from windrow.rows.columns import plain_array
 from windrow.rows.key_bytes import key_bytes
 from windrow.rows.keys import encoded_keys

@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
+from windrow.engines.frames.retention import Retention
 from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.held_events import plain_table
-from windrow.engines.serving.retention import Retention
 from windrow.engines.stream.far_ahead import warn_of_jump
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows

@@ -26,11 +26,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
+from windrow.engines.frames.retention import Retention
 from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.event_block import in_types
 from windrow.engines.serving.event_records import Record, Records
 from windrow.engines.serving.held_events import keyed
-from windrow.engines.serving.retention import Retention
 from windrow.engines.stream.persistence.saved_operator import Loaded, StoreEntries
 from windrow.spec import Spec
 from windrow.state.store import Guard, Item

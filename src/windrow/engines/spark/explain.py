@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.engines.algorithms import algorithm_run, rolling_algorithm
-from windrow.engines.in_order.frame_words import held_in_words
+from windrow.engines.frames.words import held_in_words
 from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.frames import arrow_schema, ties_matter
 from windrow.engines.spark.plan import kept_type, native_form, plan_of

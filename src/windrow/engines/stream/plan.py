@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
-from windrow.engines.in_order.framed import FramedRows
-from windrow.engines.in_order.keyed import KeyedRows
-from windrow.engines.in_order.rolling import RollingRows
-from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.data_windows.operator import KeyedRows
+from windrow.engines.frames.framed_part import FramedRows
+from windrow.engines.frames.rolling_part import RollingRows
+from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.state import State
 from windrow.monoids.base import Aggregate

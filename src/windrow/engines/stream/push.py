@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints, Mask
-from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.advance import NOTHING_DUE, Due
 from windrow.engines.stream.assign import Taken, late_before, take_slices
 from windrow.engines.stream.far_ahead import too_far_ahead

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.in_order.rows import REVISION
+from windrow.engines.kept_rows.ordered_rows import REVISION
 from windrow.engines.stream.advance import Due
 from windrow.engines.stream.output import piece_table
 from windrow.engines.stream.plan import Plan

@@ -13,8 +13,8 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
-from windrow.engines.in_order.held_columns import check_key_types
-from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.kept_rows.columns import check_key_types
+from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
 from windrow.engines.stream.plan import Plan

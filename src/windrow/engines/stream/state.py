@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
-from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import NO_TIMES, LateRows, sampled_times
 from windrow.engines.stream.rejected import RejectedTables

@@ -17,8 +17,8 @@ import windrow as wr
 from support.packed_stream import DictEntries, PackedStream
 from support.signed_entries import every_name, sign
 from support.small_chunks import small_chunks, without_groups
-from windrow.engines.in_order import rolling
-from windrow.engines.in_order.key_groups import group_numbers
+from windrow.engines.frames import rolling_part
+from windrow.engines.kept_rows.groups import group_numbers
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
 from windrow.engines.spark.worker.streaming.wire import write_rows
@@ -169,7 +169,11 @@ def test_rows_of_rolling_go_back_into_one_log_when_steps_become_large(rolling_ov
             groups.append(groups_of(stream))
         return found, groups, stream
 
-    with small_chunks(16, 64), patch.object(rolling, "LONG", 16), patch.object(rolling, "SHORT", 15):
+    with (
+        small_chunks(16, 64),
+        patch.object(rolling_part, "LONG", 16),
+        patch.object(rolling_part, "SHORT", 15),
+    ):
         found, groups, stream = run()
         with without_groups():
             expected, _, _ = run()

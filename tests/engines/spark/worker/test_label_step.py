@@ -11,8 +11,8 @@ import pytest
 
 import windrow as wr
 from support.packed_stream import BUCKETS, DictEntries
+from windrow.engines.frames.waiting_labels import check_ends
 from windrow.engines.serving import held_events
-from windrow.engines.serving.waiting_labels import check_ends
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.label_step import Labels, label_step, pack_labels
 from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches

@@ -14,7 +14,7 @@ import windrow as wr
 from support.held_queries import SCHEMA, START, queries
 from support.packed_stream import DictEntries, PackedStream
 from support.small_chunks import small_chunks
-from windrow.engines.in_order.chunks import FEWEST_ROWS
+from windrow.engines.kept_rows.chunk import FEWEST_ROWS
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
 from windrow.engines.spark.worker.streaming.wire import write_rows

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.in_order.frame_bounds import rows_ahead
+from windrow.engines.frames.bounds import rows_ahead
 from windrow.engines.spark.frames import arrow_schema, column, microseconds
 from windrow.engines.stream.watermark import delay_ms
 from windrow.spec import Spec

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME
+from windrow.engines.kept_rows.entries import is_of_rows
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session, time_axis
 from windrow.engines.spark.worker.streaming.step import bucket_place
 from windrow.engines.stream.persistence.bound_entries import read_block, read_header
-from windrow.engines.stream.persistence.chunk_entries import is_of_rows
 from windrow.engines.stream.snapshot import read_places
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME
-from windrow.engines.serving.waiting_labels import check_ends
+from windrow.engines.frames.waiting_labels import check_ends
 from windrow.engines.spark.compat import check_streams
 from windrow.engines.spark.frames import arrow_schema, column, mapped, result_fields
 from windrow.engines.spark.session import warn_of_partitions

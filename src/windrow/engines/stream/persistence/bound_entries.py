@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.engines.stream.persistence.chunk_entries import is_of_rows
-from windrow.engines.stream.persistence.stored_rows import listed_rows, walk_pages
+from windrow.engines.kept_rows.entries import is_of_rows
+from windrow.engines.kept_rows.stored_rows import listed_rows, walk_pages
 from windrow.errors import CorruptState
 from windrow.state.checks import making_sense
 from windrow.state.codec import checksum_of, unpack

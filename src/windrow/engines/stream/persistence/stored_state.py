@@ -4,7 +4,7 @@ The *header* holds all but the slices of time windows and rows that are many: wa
 sessions, few rows. Each block of slices is an entry of its own, and beside it, for the eager store, the
 partials of the whole block: a step reads the blocks that its rows fall into and those at the ends of windows
 that are due, writes the blocks it changed, and deletes those that nobody needs. Rows for rolling, and for
-windows that data decide, are in chunks (:mod:`windrow.engines.stream.persistence.stored_rows`).
+windows that data decide, are in chunks (:mod:`windrow.engines.kept_rows.stored_rows`).
 
 Entries are bound to their place and to their header
 (:mod:`windrow.engines.stream.persistence.bound_entries`).
@@ -21,7 +21,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from windrow.engines.in_order.rows import OrderedRows
+from windrow.engines.kept_rows.ordered_rows import OrderedRows
+from windrow.engines.kept_rows.stored_rows import StoredRows, highest_number, walk_pages
 from windrow.engines.stream.persistence.bound_entries import (
     BLOCK,
     HEADER,
@@ -32,7 +33,6 @@ from windrow.engines.stream.persistence.bound_entries import (
     read_header,
     verified,
 )
-from windrow.engines.stream.persistence.stored_rows import StoredRows, highest_number, walk_pages
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import (
     check_order,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.kinds.policy import PolicyWindow, lowered
+from windrow.engines.data_windows.policy import PolicyWindow, lowered
 from windrow.engines.spark.worker.chunks import conformed
 from windrow.engines.spark.worker.rolling.carry import Batch
 from windrow.engines.spark.worker.rolling.skipped_rows import ValueCounts

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.engines.frames.waiting_labels import due_labels, earliest_label, late_labels
 from windrow.engines.serving.answers import answered_from
 from windrow.engines.serving.held_events import HeldEvents, plain_table
 from windrow.engines.serving.step import judged_at, plain_schema
-from windrow.engines.serving.waiting_labels import due_labels, earliest_label, late_labels
 from windrow.engines.spark.worker.chunks import chunked
 from windrow.engines.spark.worker.streaming.fenced import BucketEntries, FencedEntries
 from windrow.engines.spark.worker.streaming.label_state import LabelState

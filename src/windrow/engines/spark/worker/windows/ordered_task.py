@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME
-from windrow.engines.in_order.keyed import KeyedRows
+from windrow.engines.data_windows.operator import KeyedRows
 from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, named_by_time

@@ -1,0 +1,1 @@
+"""What points see of rows: rows themselves (rolling), and labels (as-of)."""

@@ -1,0 +1,1 @@
+"""The rows that operators keep between steps."""

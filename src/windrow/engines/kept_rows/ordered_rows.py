@@ -1,0 +1,320 @@
+"""Rows of endless input that are taken in order, once nothing can come before them: what rolling and windows
+that data decide have in common.
+
+Rows that are not due wait (*pending*). Those that are become a frame, together with the rows before them that
+they share windows with (the *context*), and go through what serves finite tables; the results of the rows
+taken now come out. Then the context is cut to what later rows will need:
+
+==================  ======================================================================
+rolling             see :mod:`windrow.engines.frames.rolling_part`
+rolling frames      the same, for the widest frame (:mod:`windrow.engines.frames.framed_part`)
+others              what windows still need, key by key (:mod:`windrow.engines.data_windows.operator`)
+==================  ======================================================================
+
+Pending rows wait in :mod:`windrow.engines.kept_rows.waiting`, the context is a log
+(:mod:`windrow.engines.kept_rows.log`); both are in chunks once they are many.
+
+Invariant: context rows come before every pending row; results do not depend on how rows were cut into calls.
+What raises leaves everything as it was. Cost: one pass over rows that are due, and none over rows that are
+not.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.arrays import END_OF_TIME, Ints, Mask
+from windrow.engines.kept_rows.chunk import Chunk
+from windrow.engines.kept_rows.columns import HeldColumns
+from windrow.engines.kept_rows.context import Naming, Taken, take
+from windrow.engines.kept_rows.key_partials import Whole
+from windrow.engines.kept_rows.log import RowLog, packed_masks, unpacked_masks
+from windrow.engines.kept_rows.row_table import Held, joined
+from windrow.engines.kept_rows.waiting import Waiting
+from windrow.engines.result_tables import with_results
+from windrow.rows.columns import require_columns
+from windrow.rows.frame import build_frame
+from windrow.rows.times import read_times
+from windrow.spec import Rolling, Spec
+from windrow.state.checks import require, whole
+from windrow.windows import Window
+
+__all__ = ["REVISION", "OrderedRows"]
+
+
+#: the last column of rolling results, where revisions are counted: how often the row's result came out before
+REVISION = "revision"
+
+_NEVER = np.iinfo(np.int64).max
+
+
+class OrderedRows:
+    """One window of a query, or its rolling; the operator calls it with rows that are not late."""
+
+    def __init__(
+        self,
+        query: Spec,
+        window: Window | Rolling,
+        *,
+        counts_revisions: bool = False,
+        naming: Naming | None = None,
+    ) -> None:
+        self._query = query
+        self._window = window
+        self._counts_revisions = counts_revisions
+        self._naming = naming
+        read = [column for _, aggregate in query.aggregates for column in aggregate.reads]
+        if not isinstance(window, Rolling):
+            read += window.columns
+        #: what context rows need
+        self._columns = list(dict.fromkeys([query.time, *query.by, *read]))
+        self._log = RowLog()
+        self._pending = Waiting()
+        self._passed = -_NEVER
+        #: windows that start before this do not come out: rows of them may have come before this was added
+        self._since = -_NEVER
+        #: what is known of the columns of rows that come from stored state
+        self._stored_columns = HeldColumns(())
+
+    # -- rows in ---------------------------------------------------------------------------------------------
+
+    def push(self, table: pa.Table, arrivals: Any) -> None:
+        """Hold rows until they are due: rows with a time, none before what ``due`` has passed."""
+        require_columns(table, [*self._columns, *self._query.order])
+        held = self._needed(Held.of(table, self._query.time, arrivals))
+        if not len(held):
+            return
+        assert held.times.min() >= self._passed, "a late row"
+        self._pending = self._pending.with_rows(held)
+
+    def inside(self, table: pa.Table) -> Mask | None:
+        """Which rows may be in a window at all; None: all."""
+        return None
+
+    def _needed(self, held: Held) -> Held:
+        """What must be held of rows."""
+        return held
+
+    # -- results out -----------------------------------------------------------------------------------------
+
+    def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
+        """Take the rows before ``up_to``; the results that are final now, or None.
+
+        With ``closing`` all rows are taken, and nothing comes after."""
+        raise NotImplementedError
+
+    def _split(self, up_to: int | None) -> tuple[Held | None, Waiting]:
+        """The pending rows before a time (None: all) in order, and the rest."""
+        due, rest = self._pending.split(up_to)
+        return self._in_order(joined(due)) if due else None, rest
+
+    def _in_order(self, held: Held) -> Held:
+        """The rows by time, then by the columns of ``order``, then by arrival."""
+        columns = list(dict.fromkeys([self._query.time, *self._query.order]))
+        arrived = np.argsort(held.arrivals, kind="stable")
+        table = held.select(columns).take(arrived).table
+        order = build_frame(replace(self._query, by=()), table).permutation
+        places = arrived if order is None else arrived[order]
+        return held if (places[1:] > places[:-1]).all() else held.take(places)
+
+    def _with_context(self, context: Held | None, new: Held | None) -> Taken:
+        needed = None if new is None else new.select(self._columns)
+        query = replace(self._query, order=())
+        return take(query, context, needed, self._naming, self._log.added_after)
+
+    def _rolled(self, taken: Taken, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
+        """The new rows at the positions ``chosen`` with their results, in order of time."""
+        places = taken.places(chosen) - taken.context
+        order = pa.array(np.argsort(places))
+        rows = new if len(places) == len(new) else new.take(np.sort(places))
+        table = with_results(self._query, rows.table, [column.take(order) for column in columns])
+        return self._with_revisions(rows, table)
+
+    def _with_revisions(self, rows: Held, table: pa.Table) -> pa.Table:
+        """Results of rows, with how often each came out before, where that is counted."""
+        return table.append_column(REVISION, pa.array(rows.revisions)) if self._counts_revisions else table
+
+    # -- results in advance ----------------------------------------------------------------------------------
+
+    def speculate(self, touched: pa.Table) -> pa.Table | None:
+        """Rolling results of pending rows, as if they were due: of the keys of ``touched`` rows, from the
+        earliest time of each on. How often the result of a row comes out is counted."""
+        over = self._window
+        assert isinstance(over, Rolling), "windows that data decide come out once"
+        waiting = self._pending.all() if touched.num_rows else None
+        if waiting is None:
+            return None
+        pending = self._in_order(waiting)
+        since = self._earliest(pending, touched)
+        new = pending.where(since < _NEVER)
+        wanted = new.times >= since[since < _NEVER]
+        if not wanted.any():
+            return None
+        taken, columns = self._speculated(over, new, wanted)
+        chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
+        result = self._rolled(taken, new, chosen, columns)
+        self._count_revisions(touched)
+        return result
+
+    def _count_revisions(self, touched: pa.Table) -> None:
+        """The results of rows of touched keys came out, from the earliest time of each on."""
+        _, times, _ = read_times(touched.column(self._query.time), self._query.time)
+        later, earlier = self._pending.since(int(times.min()))
+        rows = later.all()
+        if rows is not None:
+            came_out = rows.times >= self._earliest(rows, touched)
+            self._pending = earlier.with_rows(replace(rows, revisions=rows.revisions + came_out))
+
+    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
+        """The results of those of new rows that a mask names."""
+        raise NotImplementedError
+
+    def _earliest(self, pending: Held, touched: pa.Table) -> Ints:
+        """For each pending row the earliest touched time of its key."""
+        columns = list(dict.fromkeys([self._query.time, *self._query.by]))
+        tables = [table.select(columns) for table in (pending.table, touched)]
+        frame = build_frame(
+            replace(self._query, order=()), pa.concat_tables(tables, promote_options="permissive")
+        )
+        keys = frame.unordered_keys
+        earliest = np.full(len(frame.key_rows), _NEVER)
+        np.minimum.at(earliest, keys[len(pending) :], frame.unordered_times[len(pending) :])
+        return earliest[keys[: len(pending)]]
+
+    # -- state -----------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """How many rows are held."""
+        return len(self.log) + len(self.waiting)
+
+    @property
+    def nbytes(self) -> int:
+        return self.log.nbytes + self.waiting.nbytes
+
+    @property
+    def log(self) -> RowLog:
+        """The context."""
+        return self._log
+
+    @property
+    def recent(self) -> RowLog:
+        """The context, without what is in groups of keys."""
+        return self._log
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The key columns of the query."""
+        return self._query.by
+
+    @property
+    def waiting(self) -> Waiting:
+        """Rows whose results are not out: the pending ones."""
+        return self._pending
+
+    def with_since(self, since: int) -> Self:
+        """Another without the windows that start before a time."""
+        clone = self.copied()
+        clone._since = since
+        return clone
+
+    def copied(self) -> Self:
+        """Another with the same rows: what is done to one is not done to the other."""
+        return copy.copy(self)
+
+    def chunked(self) -> Self:
+        """Another with the same rows, in chunks but for a few."""
+        clone = self.copied()
+        clone._pending = self._pending.chunked()
+        return clone
+
+    def state(self, with_chunks: bool = True) -> dict[str, Any]:
+        """All that is held, as plain values, arrays and tables; without the rows in chunks for a caller
+        that keeps them elsewhere."""
+        return self._state_of(self.log, with_chunks)
+
+    def _state_of(self, log: RowLog, with_chunks: bool) -> dict[str, Any]:
+        pending = self.waiting
+        found: dict[str, Any] = {"passed": self._passed, "since": self._since, "added": self._added()}
+        if with_chunks:
+            context, waiting = log.all(), pending.all()
+        else:
+            context, waiting = log.tail, joined(pending.parts) if pending.parts else None
+            found |= {"first": log.first, "masks": packed_masks(log.masks)}
+        found |= {} if log.counts is None else {"counts": log.counts.state()}
+        found |= {} if log.lasts is None else {"last_rows": log.lasts.by_time().state()}
+        found["context"] = None if context is None else context.by_time().state()
+        found["pending"] = None if waiting is None else waiting.by_time().state()
+        return found
+
+    def expect(self, schema: pa.Schema, added: Collection[str], unread: Collection[str] = ()) -> None:
+        """Before ``restore``: rows have columns of these types; aggregates that were ``added`` may read
+        others; rows may have columns that are ``unread``, and leave out those that they need not have."""
+        self._stored_columns = HeldColumns.of(self._query, schema, added, unread)
+
+    def restore(
+        self, state: dict[str, Any], log: Sequence[Chunk] = (), waiting: Sequence[Chunk] = ()
+    ) -> None:
+        """Go on from the state of another of the same query and window; chunks are those of a state without
+        them."""
+        context = None if state["context"] is None else self.reads_rows(False)(state["context"])
+        pending = None if state["pending"] is None else self.reads_rows(True)(state["pending"])
+        masks = unpacked_masks(state.get("masks"), log)
+        bounds = [whole("added", state["added"].get(n, 0), 0, 2**62) for n, _ in self._query.aggregates]
+        added_after = tuple(bounds) if any(bounds) else ()
+        self._set_log(RowLog(tuple(log), state.get("first", 0), context, masks, added_after), state)
+        self._passed = whole("passed", state["passed"], -_NEVER, _NEVER)
+        self._since = whole("since", state["since"], -_NEVER, _NEVER)
+        found = Waiting((), tuple(waiting))
+        self._set_waiting(found if pending is None else found.with_rows(pending))
+
+    def check_passed(self, up_to: int) -> None:
+        """Raise if rows were taken that were not due before a time."""
+        require(self._passed <= up_to, f"rows were taken up to {self._passed}, and are due up to {up_to}")
+
+    def _set_log(self, log: RowLog, state: dict[str, Any]) -> None:
+        """The context, from a state."""
+        log.check_invariants()
+        self._log = log.with_tail(log.tail)
+
+    def _set_waiting(self, waiting: Waiting) -> None:
+        """Rows that wait, from a state: they come after those that were taken."""
+        self._pending = waiting
+        require(waiting.first >= min(self._passed, END_OF_TIME), "rows that wait, and whose time has passed")
+
+    def _added(self) -> dict[str, int]:
+        """How many rows had come when aggregates were added, for those of which held rows may not know."""
+        names = [name for name, _ in self._query.aggregates]
+        bounds = dict(zip(names, self._log.added_after, strict=False)) if self.rows else {}
+        return {name: bound for name, bound in bounds.items() if bound}
+
+    def reads_rows(self, waits: bool) -> Callable[[dict[str, Any]], Held]:
+        """What makes rows of plain values: of the context, or those that wait, which have the columns of
+        ``order``, too."""
+        names = [*self._columns, *self._query.order] if waits else self._columns
+        others = waits and isinstance(self._window, Rolling)
+        columns = replace(self._stored_columns, names=names, has_others=others)
+        return partial(Held.restored, time=self._query.time, columns=columns)
+
+    def reads_whole(self) -> Callable[[dict[str, Any]], Whole]:
+        return partial(Whole.restored, self._query)
+
+    @property
+    def folds(self) -> bool:
+        """Whether chunks of the context are read as wholes."""
+        return True
+
+    def levels(self, log: RowLog, number: int) -> int:
+        """How many wholes go with the chunk of that number, in a log of the context."""
+        return log.levels(number)
+
+    def whole(self, log: RowLog, number: int, level: int) -> Whole:
+        """One of them."""
+        return log.whole(self._query, number, level)
