@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow import threads
-from windrow.partials.kept import extremes, ranks
+from windrow.partials.value_aggregates import extremes, ranks
 from windrow.testing import assert_same_results
 
 COUNTS = (2, 3, 8)

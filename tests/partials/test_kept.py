@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from windrow.partials.columns import column_from, join
-from windrow.partials.kept import family_of
-from windrow.partials.kept.bags import Bag, shortened
-from windrow.partials.kept.column import KeptColumn, kept_column
-from windrow.partials.kept.rows import kept_values
+from windrow.partials.value_aggregates import family_of
+from windrow.partials.value_aggregates.bags import Bag, shortened
+from windrow.partials.value_aggregates.column import KeptColumn, kept_column
+from windrow.partials.value_aggregates.rows import kept_values
 from windrow.state.codec import pack, unpack
 
 FLOATS = st.one_of(

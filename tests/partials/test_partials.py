@@ -14,8 +14,8 @@ import windrow as wr
 from support.aggregates import CASES, Case
 from support.budget import examples
 from windrow.partials.columns import NativeColumn, PickColumn, PlainColumn, UnseenColumn
-from windrow.partials.kept.column import KeptColumn
 from windrow.partials.partials import Partials
+from windrow.partials.value_aggregates.column import KeptColumn
 from windrow.rows.frame import build_frame
 from windrow.state.codec import pack, unpack
 from windrow.testing import assert_same_results

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.partials.kept import ranks
+from windrow.partials.value_aggregates import ranks
 from windrow.testing import assert_same_results
 
 RNG = np.random.default_rng(7)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.budget import examples
-from windrow.slicing.found import Found
 from windrow.slicing.ledger import Ledger
+from windrow.slicing.window_lists import Found
 
 WINDOWS = st.sets(st.tuples(*[st.integers(0, 2)] * 4), max_size=8)
 

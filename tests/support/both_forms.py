@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from windrow.compile.cache import Kernel
-from windrow.compile.entry import Entry, interpret
+from windrow.compile.compile_when_it_pays import Entry, interpret
 
 #: names of the kernels that were compared
 compared: set[str] = set()

@@ -22,9 +22,9 @@ from numba.extending import intrinsic
 
 from windrow.compile.access import cast, emit, row, row_count
 from windrow.compile.native import jit_for, native
+from windrow.compile.sketch_rows import codes_of, wide_form
 from windrow.compile.steps import for_python
-from windrow.compile.wide import codes_of, wide_form
-from windrow.swag.native.wide import EXTRA_ROWS
+from windrow.swag.native.sketch_rows import EXTRA_ROWS
 
 __all__ = ["Latency", "cycles_per_ns", "native_latency", "plain_latency", "reading_cost"]
 
@@ -158,8 +158,7 @@ def native_latency(
 
 
 def _sketch_driver(jit: Any, operations: Any, lift_into: Any) -> Any:
-    """The same over rows of a matrix, as :func:`windrow.swag.native.wide.roll_rows` does it; the total is a
-    row."""
+    """Drive rows of a matrix, as :func:`windrow.swag.native.sketch_rows.roll_rows` does; the total is a row."""
     insert, evict, query = operations.insert, operations.evict, operations.query
 
     @jit

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from windrow.compile.cache_folder import cache_folder
-from windrow.compile.entry import Entry
+from windrow.compile.compile_lock import turn
+from windrow.compile.compile_when_it_pays import Entry
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
-from windrow.compile.forms import Source
+from windrow.compile.interpreted import Source
 from windrow.compile.memory import keep_freed_memory
-from windrow.compile.turns import turn
 
 __all__ = ["Kernel", "attach", "folder_of", "is_known", "kernel", "recall", "remember", "whole_kernel"]
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from windrow.compile.cache import attach, is_known
-from windrow.compile.entry import Entry, NotOnDisk, must_buy, only_loading, only_loads
+from windrow.compile.compile_when_it_pays import Entry, NotOnDisk, must_buy, only_loading, only_loads
 from windrow.compile.fingerprint import Unfingerprintable
-from windrow.compile.forms import Source
+from windrow.compile.interpreted import Source
 from windrow.compile.layout import Layout, NotCompilable, layout_of, native_identity
 from windrow.errors import warn_caller
 from windrow.monoids.base import Monoid
@@ -47,11 +47,11 @@ class CompileWarning(UserWarning):
 def jit_for(checked: bool, allocates: bool = False) -> Callable[..., Any]:
     """A decorator that compiles a function, and with it the plain Python functions that it calls.
 
-    All is inlined into one function, so that the optimiser sees one loop with its registers.
-    ``checked`` keeps Python's errors (division by zero) for functions windrow did not write. There is
-    nothing to count references of in a kernel, so counting is off. What it returns is a
-    :class:`~windrow.compile.forms.Source`, which becomes a :class:`~windrow.compile.steps.Step`, made for
-    other compiled functions to call, when one of them is compiled.
+    All is inlined into one function, so that the optimiser sees one loop with its registers. ``checked``
+    keeps Python's errors (division by zero) for functions windrow did not write. There is nothing to count
+    references of in a kernel, so counting is off. What it returns is a
+    :class:`~windrow.compile.interpreted.Source`, which becomes a :class:`~windrow.compile.steps.Step`, made
+    for other compiled functions to call, when one of them is compiled.
     """
     options: dict[str, Any] = {
         "nopython": True,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from windrow.compile.array_access import cast
-from windrow.compile.forms import interpreted_helper
+from windrow.compile.interpreted import interpreted_helper
 from windrow.monoids.base import Monoid
 
 __all__ = ["sampled_types"]

@@ -15,7 +15,7 @@ from typing import Any
 
 from numba.core.registry import CPUDispatcher
 
-from windrow.compile.forms import Source
+from windrow.compile.interpreted import Source
 from windrow.compile.pipelines import ENTRY, LINKED
 
 __all__ = ["NO_ENTRY_POINTS", "EntryPoint", "Step", "for_python"]

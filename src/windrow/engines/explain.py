@@ -11,8 +11,8 @@ from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_
 from windrow.engines.found_windows import members_of, window_groups
 from windrow.engines.frames.retention import Retention
 from windrow.monoids.base import Aggregate
-from windrow.partials.kept.families import FAMILIES
 from windrow.partials.picked import picked_input
+from windrow.partials.value_aggregates.families import FAMILIES
 from windrow.rows.times import in_zone_of
 from windrow.spec import Frames, Rolling, Spec
 from windrow.swag import Choice, choose

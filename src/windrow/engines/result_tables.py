@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.rows.frame import Frame
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 
 __all__ = ["result_table", "with_results"]

@@ -110,7 +110,7 @@ class Monoid:
     #: the result is the largest or smallest value: moments are compared as integers, and results have the
     #: type of the column
     is_extreme: bool = False
-    #: the family that answers windows from the values themselves (:mod:`windrow.partials.kept`)
+    #: the family that answers windows from the values themselves (:mod:`windrow.partials.value_aggregates`)
     keeps: str | None = None
     #: bound to no column it counts rows, nulls included
     counts_rows: bool = False

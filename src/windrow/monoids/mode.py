@@ -5,7 +5,7 @@ smallest is taken, as the first of pandas' ``mode()`` is; it does not depend on 
 NaNs are one value, larger than the others.
 
 Cost: a combine is O(distinct values of both sides). Queries do not combine
-(:mod:`windrow.partials.kept.mode`).
+(:mod:`windrow.partials.value_aggregates.mode`).
 
 >>> import windrow as wr
 >>> wr.swag.DABA(wr.mode).roll(["b", "a", "b", "a", "a"], size=3)

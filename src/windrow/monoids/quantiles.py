@@ -11,9 +11,10 @@ grouped, on every engine.
 One NaN makes the result NaN for as long as it is in the window. Decimals and moments are refused: a result
 would be a float without a word.
 
-Cost: a combine merges two sorted tuples, O(n). Queries do not combine (:mod:`windrow.partials.kept.ranks`).
-Source of the rounding: Masson, Rim and Lee, DDSketch (VLDB 2019), with buckets of equal width between two
-powers of two in place of logarithms, so that every machine rounds alike.
+Cost: a combine merges two sorted tuples, O(n). Queries do not combine
+(:mod:`windrow.partials.value_aggregates.ranks`). Source of the rounding: Masson, Rim and Lee, DDSketch (VLDB
+2019), with buckets of equal width between two powers of two in place of logarithms, so that every machine
+rounds alike.
 
 >>> import windrow as wr
 >>> wr.swag.DABA(wr.median).roll([4.0, 1.0, 2.0, 3.0], size=4)

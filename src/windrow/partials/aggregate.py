@@ -23,12 +23,12 @@ from windrow.partials.inputs import (
     value_counts,
     without_values,
 )
-from windrow.partials.kept.rows import kept_results, sharing_key
 from windrow.partials.over_ranges import native_results, plain_results
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import Over, RowRanges, SliceRanges
 from windrow.partials.result_types import type_over
 from windrow.partials.results import array_of, as_moments, as_type, count_column, plain_column, with_nulls
+from windrow.partials.value_aggregates.rows import kept_results, sharing_key
 from windrow.rows.frame import Frame
 from windrow.swag.native.fallback import warn_of_error
 

@@ -1,5 +1,5 @@
 """The partials of one aggregate over slices: native arrays, native arrays with picked values, kept values
-(:mod:`windrow.partials.kept`) or objects (:mod:`windrow.partials.plain_column`).
+(:mod:`windrow.partials.value_aggregates`) or objects (:mod:`windrow.partials.plain_column`).
 
 Invariant: a native column of integers that might leave 64 bits becomes one of objects, which has no such
 limit.
@@ -20,13 +20,13 @@ from windrow.errors import StateError
 from windrow.monoids.base import Aggregate
 from windrow.partials.column import Column
 from windrow.partials.inputs import without_values
-from windrow.partials.kept.bags import Bag, shortened
-from windrow.partials.kept.column import KeptColumn, joined
 from windrow.partials.over_ranges import fold_partials, integers_fit, partial_results
 from windrow.partials.picked import timed
 from windrow.partials.plain_column import PlainColumn, codec_of
 from windrow.partials.ranges import Shape
 from windrow.partials.results import array_of, as_moments
+from windrow.partials.value_aggregates.bags import Bag, shortened
+from windrow.partials.value_aggregates.column import KeptColumn, joined
 from windrow.state.checks import check_column, require
 from windrow.swag.native.fallback import warn_of_error
 from windrow.values import made_at_once, with_fields

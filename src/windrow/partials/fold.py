@@ -31,12 +31,12 @@ from windrow.partials.inputs import (
     ordered_arrays,
     skipped_values,
 )
-from windrow.partials.kept import family_of
-from windrow.partials.kept.column import kept_column
-from windrow.partials.kept.rows import kept_of_frame
 from windrow.partials.over_ranges import fold_rows_natively, integers_fit
 from windrow.partials.picked import picked_input, timed
 from windrow.partials.result_types import decimals_over
+from windrow.partials.value_aggregates import family_of
+from windrow.partials.value_aggregates.column import kept_column
+from windrow.partials.value_aggregates.rows import kept_of_frame
 from windrow.rows.frame import Frame
 from windrow.swag.native.fallback import warn_of_error
 

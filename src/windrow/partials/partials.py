@@ -22,16 +22,23 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
+from windrow.partials.added_aggregates import (
+    Unseen,
+    counted_rows,
+    joined_unseen,
+    null_where_unseen,
+    summed,
+    totals,
+)
 from windrow.partials.cells import Cells
 from windrow.partials.columns import Column, NativeColumn, UnseenColumn, column_from, join, merge
 from windrow.partials.fold import fold_rows
 from windrow.partials.inputs import absent_rows
-from windrow.partials.kept.column import KeptColumn, with_shared_bags
-from windrow.partials.kept.covered import without_covered
 from windrow.partials.picked import picked_input
 from windrow.partials.ranges import RowRanges, Shape
 from windrow.partials.results import count_column, with_nulls
-from windrow.partials.unseen import Unseen, counted_rows, joined_unseen, null_where_unseen, summed, totals
+from windrow.partials.value_aggregates.column import KeptColumn, with_shared_bags
+from windrow.partials.value_aggregates.covered import without_covered
 from windrow.rows.columns import plain_type
 from windrow.rows.frame import Frame
 from windrow.state.checks import check_column, check_numbers, require

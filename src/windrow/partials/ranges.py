@@ -1,8 +1,8 @@
 """What aggregates are computed over: ranges of rows, or of slices of rows.
 
 All ranges are [front, stop) in processing order: by key, then by time. They know neither keys nor edges: for
-lists of windows that do, see :mod:`windrow.slicing.found`. The three types are three ways to aggregate.
-:class:`RowRanges` are over any rows, :class:`SliceRanges` over partials that windows share, and
+lists of windows that do, see :mod:`windrow.slicing.window_lists`. The three types are three ways to
+aggregate. :class:`RowRanges` are over any rows, :class:`SliceRanges` over partials that windows share, and
 :class:`LastRows` over a number of rows, with no list of where each range begins and ends.
 """
 

@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.partials.inputs import is_extreme_moment, native_form
-from windrow.partials.kept import Bag, family_of
 from windrow.partials.results import array_of, arrow_type, holds_decimals, result_array
+from windrow.partials.value_aggregates import Bag, family_of
 from windrow.rows.columns import check_flags, plain_type
 from windrow.spec import Spec
 

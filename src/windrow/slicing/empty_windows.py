@@ -14,8 +14,8 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.finder.time_windows import TimeWindows
-from windrow.slicing.found import Found
 from windrow.slicing.slices import HeldSlices, runs_of
+from windrow.slicing.window_lists import Found
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 
 __all__ = ["Filling", "Fillings"]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.slicing.found import Found
+from windrow.slicing.window_lists import Found
 from windrow.values import with_fields
 
 __all__ = ["Piece"]

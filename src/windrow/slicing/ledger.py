@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.slicing.found import Found
+from windrow.slicing.window_lists import Found
 from windrow.state.checks import check_column, check_numbers, check_sorted, require
 from windrow.values import with_fields
 

@@ -16,10 +16,10 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.slicing.batch import Batch
 from windrow.slicing.fired import Piece
-from windrow.slicing.found import Found, Ranges
 from windrow.slicing.ledger import Ledger
 from windrow.slicing.sessions import SessionStore
 from windrow.slicing.slices import HeldSlices
+from windrow.slicing.window_lists import Found, Ranges
 from windrow.spec import Spec
 from windrow.values import with_fields
 from windrow.windows import Session

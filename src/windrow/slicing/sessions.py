@@ -21,8 +21,8 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.slicing.finder.sorted_rows import session_ranges
-from windrow.slicing.found import Ranges
 from windrow.slicing.slices import HeldSlices, concat, merge_order, run_starts, runs_of, sorted_and_fused
+from windrow.slicing.window_lists import Ranges
 from windrow.state.checks import check_column, check_numbers, check_sorted
 from windrow.values import with_fields
 from windrow.windows import Session

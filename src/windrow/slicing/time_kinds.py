@@ -17,8 +17,8 @@ import numpy as np
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.partials.ranges import Shape
 from windrow.slicing.finder.time_windows import TimeWindows
-from windrow.slicing.found import Found
 from windrow.slicing.slicer import Slicer
+from windrow.slicing.window_lists import Found
 from windrow.windows import TimeWindow
 
 __all__ = ["FEW_KINDS", "Kind", "Kinds", "shape_of"]

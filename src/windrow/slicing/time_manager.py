@@ -16,18 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.partials.kept.families import FAMILIES
+from windrow.partials.value_aggregates.families import FAMILIES
 from windrow.rows.columns import plain_array
 from windrow.slicing.batch import Batch
 from windrow.slicing.blocks import Block, SliceStore
 from windrow.slicing.empty_windows import Fillings
 from windrow.slicing.finder.time_windows import TimeWindows
 from windrow.slicing.fired import Piece
-from windrow.slicing.found import Found
 from windrow.slicing.ledger import Ledger
 from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.slices import HeldSlices
 from windrow.slicing.time_kinds import Kind, Kinds, shape_of
+from windrow.slicing.window_lists import Found
 from windrow.spec import Spec
 from windrow.values import with_fields
 

@@ -1,10 +1,10 @@
 """A store on disk, in this process: RocksDB through rocksdict (the extra ``rocksdb``).
 
 Raw mode only: keys and values are bytes, and rocksdict, which can pickle, is given no way to. Writes go to a
-log first: one that returned survives the death of the process, and with ``sync`` that of the machine.
-RocksDB checks every block it reads, so a damaged file is an error and not a wrong number; where it would go
-on without what was confirmed, :mod:`windrow.state.confirmed` notices. Its own memory is bounded by ``memory``
-bytes.
+log first: one that returned survives the death of the process, and with ``sync`` that of the machine. RocksDB
+checks every block it reads, so a damaged file is an error and not a wrong number; where it would go on
+without what was confirmed, :mod:`windrow.state.rocksdb_durability` notices. Its own memory is bounded by
+``memory`` bytes.
 
 RocksDB takes no more writes after one has failed. The database is therefore opened again before the next
 write, so that a write can be repeated as soon as what it failed for is gone. The log has what was confirmed,
@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 
 from windrow.errors import CorruptState, StateError, StoreFull, StoreUnavailable
 from windrow.packages import how_to_install
-from windrow.state.confirmed import Confirmed
-from windrow.state.gate import Gate
+from windrow.state.read_write_lock import ReadWriteLock
+from windrow.state.rocksdb_durability import Confirmed
 from windrow.state.rocksdb_log import check_logs
 from windrow.state.store import Guard, Item, Store, check_guards
 
@@ -62,7 +62,7 @@ class RocksDBStore(Store):
         self._synced = rocksdict.WriteOptions()
         self._synced.sync = True
         #: reads go on side by side; the database is closed while there are none, or RocksDB keeps its lock
-        self._reads = Gate()
+        self._reads = ReadWriteLock()
         self._confirmed = Confirmed(self.path)
         #: a write has failed since the database was opened
         self._has_failed = False

@@ -17,7 +17,7 @@ from typing import Any
 
 from windrow.compile.access import Function, cast, load, store
 from windrow.swag.fifo import FifoSwag
-from windrow.swag.native import wide
+from windrow.swag.native import sketch_rows
 from windrow.swag.native.drivers import Jit, Operations
 
 __all__ = ["DABALite", "operations"]
@@ -94,7 +94,7 @@ class DABALite(FifoSwag):
     cost = "at most 3 combines per insert, 2 per evict, 1 per query"
     source = "[DABA] figs 8-12, one partial per value"
     operations = staticmethod(operations)
-    wide_operations = staticmethod(wide.daba_lite)
+    wide_operations = staticmethod(sketch_rows.daba_lite)
 
     @staticmethod
     def start(identity: Any) -> tuple[Any, ...]:

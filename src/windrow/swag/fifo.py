@@ -120,7 +120,7 @@ class FifoSwag(Swag):
 
     def roll(self, values: Any, size: int, *, out: Any = None) -> Any:
         from windrow.swag.native.roll import prepared
-        from windrow.swag.native.wide_roll import roll_wide
+        from windrow.swag.native.roll_sketch_rows import roll_wide
 
         def plainly() -> Any:
             return super(FifoSwag, self).roll(values, size, out=out)

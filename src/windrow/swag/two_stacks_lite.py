@@ -11,7 +11,7 @@ from typing import Any
 
 from windrow.compile.access import Function, at, cast, emit, is_null, load, store
 from windrow.swag.fifo import FifoSwag
-from windrow.swag.native import wide
+from windrow.swag.native import sketch_rows
 from windrow.swag.native.drivers import Jit, Operations
 
 __all__ = ["TwoStacksLite", "operations"]
@@ -114,7 +114,7 @@ class TwoStacksLite(FifoSwag):
     cost = "amortised 3 combines per round; a flip costs n"
     source = "[DABA] fig 1, one partial per value"
     operations = staticmethod(operations)
-    wide_operations = staticmethod(wide.two_stacks_lite)
+    wide_operations = staticmethod(sketch_rows.two_stacks_lite)
     windows_in_ring = 2
     flips_at = 2
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from support.small_chunks import small_chunks
-from windrow.engines.data_windows.operator import KeyedRows
+from windrow.engines.data_windows.operator import DataWindowRows
 from windrow.engines.frames.framed_part import FramedRows
 from windrow.engines.frames.rolling_part import RollingRows
 from windrow.engines.kept_rows.ordered_rows import REVISION
@@ -64,10 +64,10 @@ def opened(query: wr.Query, **options: Any) -> RollingRows:
         return FramedRows(query, query.rolling_over, **options)
     if query.rolling_over is not None:
         if query.rolling_over.policy is not None:
-            return KeyedRows(query, "", query.rolling_over, **options)
+            return DataWindowRows(query, "", query.rolling_over, **options)
         return RollingRows(query, query.rolling_over, **options)
     (name, window) = query.windows[0]
-    return KeyedRows(query, name, window, **options)
+    return DataWindowRows(query, name, window, **options)
 
 
 def times_of(table: pa.Table) -> Any:

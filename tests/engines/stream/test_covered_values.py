@@ -14,9 +14,9 @@ import windrow as wr
 from engines.stream.test_operator_against_oracle import check
 from support.budget import examples
 from windrow.partials.columns import join
-from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.column import KeptColumn, kept_column
-from windrow.partials.kept.covered import without_covered
+from windrow.partials.value_aggregates.bags import Bag
+from windrow.partials.value_aggregates.column import KeptColumn, kept_column
+from windrow.partials.value_aggregates.covered import without_covered
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import operations, streams
 

@@ -14,8 +14,8 @@ from support.budget import examples
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.slicing import Slicer
 from windrow.slicing.finder.time_windows import TimeWindows
-from windrow.slicing.found import Found
 from windrow.slicing.slices import HeldSlices
+from windrow.slicing.window_lists import Found
 from windrow.windows import Cumulative, Fixed, Sliding, TimeWindow, Tumbling
 
 INTEGERS = st.one_of(

@@ -10,7 +10,7 @@ import pytest
 
 import windrow as wr
 from windrow.swag.native import roll as native_roll
-from windrow.swag.native import wide_roll
+from windrow.swag.native import roll_sketch_rows
 
 ALGORITHMS = ["TwoStacks", "TwoStacksLite", "DABA", "DABALite", "FlatFAT", "BInt", "SubtractOnEvict"]
 VALUES = np.array([5.0, 1, 4, 4, 2, 9, 3, 3, 7, 0, 6, 2, 8, 1, 5, 5, 2, 4, 9, 3])
@@ -65,7 +65,7 @@ def test_an_interrupted_roll_of_sketches_leaves_the_rows_of_whole_pieces(
 ) -> None:
     window, other = (getattr(wr.swag, name)(wr.approx_distinct) for _ in range(2))
     with monkeypatch.context() as patch:
-        patch.setattr(wide_roll, "pieces", interrupted_after(2, rows=3))
+        patch.setattr(roll_sketch_rows, "pieces", interrupted_after(2, rows=3))
         with pytest.raises(KeyboardInterrupt):
             window.roll(VALUES, 5)
     other.roll(VALUES[:6], 5)

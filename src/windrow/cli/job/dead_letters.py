@@ -8,8 +8,8 @@ from typing import Any
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_sink
+from windrow.cli.job.line_numbers import LineNumbers, placed
 from windrow.cli.job.model import FILE_FORMATS, Sink, Source
-from windrow.cli.job.places import Places, placed
 
 __all__ = ["DEAD_LETTERS", "DEAD_LETTER_KEYS", "check_settings", "read_dead_letters"]
 
@@ -33,7 +33,7 @@ def check_settings(data: dict[str, Any], events: Fields, is_stream: bool) -> Non
 
 
 def read_dead_letters(
-    table: str, data: dict[str, Any], places: Places, file: Path, source: Source, results: Sink
+    table: str, data: dict[str, Any], places: LineNumbers, file: Path, source: Source, results: Sink
 ) -> Sink | None:
     """Where such rows go; None: the job does not say."""
     if table not in data:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from windrow import names
 from windrow.cli.errors import JobError
-from windrow.cli.job.places import Places
+from windrow.cli.job.line_numbers import LineNumbers
 from windrow.cli.job.secrets import Setting
 from windrow.windows import KINDS
 
@@ -49,7 +49,7 @@ class Fields:
     """One table."""
 
     data: Mapping[str, Any]
-    places: Places
+    places: LineNumbers
     table: str
     known: tuple[str, ...]
     number: int = 0

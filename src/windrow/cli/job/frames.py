@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from windrow.cli.job.fields import REQUIRED, Fields
+from windrow.cli.job.line_numbers import LineNumbers
 from windrow.cli.job.model import Source
-from windrow.cli.job.places import Places
 from windrow.query import Query
 from windrow.spec_text import policy_of
 from windrow.windows.relative import Closed
@@ -46,7 +46,7 @@ def with_asof(query: Query, fields: Fields) -> Query:
     return _framed(fields, query.asof, _ends(fields) | settings)
 
 
-def check_stream(query: Query, source: Source, data: dict[str, Any], places: Places) -> None:
+def check_stream(query: Query, source: Source, data: dict[str, Any], places: LineNumbers) -> None:
     """Refuse on streams what only finite tables can do."""
     if source.is_stream and query.asof_over is not None:
         from windrow.engines.frames.waiting_labels import check_ends

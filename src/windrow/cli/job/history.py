@@ -9,8 +9,8 @@ from typing import Any
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import known_columns
+from windrow.cli.job.line_numbers import LineNumbers, placed
 from windrow.cli.job.model import History, Sink, Source
-from windrow.cli.job.places import Places, placed
 from windrow.cli.job.source import check_time, read_source
 from windrow.names import check_columns
 from windrow.query import Query
@@ -22,7 +22,7 @@ HISTORY_KEYS = ("format", "path", "options", "schema", "columns", "where", "unti
 
 
 def read_history(
-    query: Query, source: Source, data: dict[str, Any], places: Places, file: Path
+    query: Query, source: Source, data: dict[str, Any], places: LineNumbers, file: Path
 ) -> History | None:
     """The history of a job; None: it has none."""
     if "history" not in data:
@@ -46,7 +46,7 @@ def read_history(
     return found
 
 
-def check_takeover(history: History | None, sink: Sink, places: Places) -> None:
+def check_takeover(history: History | None, sink: Sink, places: LineNumbers) -> None:
     """Refuse a stream that takes over from another on the same checkpoint, or on none."""
     if history is None or history.takes_over is None:
         return

@@ -9,8 +9,8 @@ from typing import Any
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import Fields, nearest
 from windrow.cli.job.formats import known_columns
+from windrow.cli.job.line_numbers import LineNumbers
 from windrow.cli.job.model import Labels
-from windrow.cli.job.places import Places
 from windrow.cli.job.source import check_time, read_source
 from windrow.query import Query
 from windrow.query_settings import checked_labels
@@ -22,7 +22,7 @@ AT_KEYS = ("format", "path", "options", "schema", "columns", "where", "time", "b
 
 
 def read_labels(
-    query: Query, data: dict[str, Any], places: Places, file: Path, is_stream: bool
+    query: Query, data: dict[str, Any], places: LineNumbers, file: Path, is_stream: bool
 ) -> Labels | None:
     """The labels of a job, a stream if its source is one; None: it has no as-of windows."""
     if query.asof_over is None:

@@ -15,8 +15,8 @@ from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_
 from windrow.cli.job.frames import check_stream
 from windrow.cli.job.history import check_takeover, read_history
 from windrow.cli.job.labels import read_labels
+from windrow.cli.job.line_numbers import LineNumbers, placed
 from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
-from windrow.cli.job.places import Places, placed
 from windrow.cli.job.secrets import Setting
 from windrow.cli.job.source import SOURCE_KEYS, check_time, read_source
 from windrow.cli.job.spark_conf import read_spark
@@ -87,7 +87,7 @@ def read_job(path: str | Path, own: Mapping[str, Monoid] | None = None, conf: Se
         raise JobError(
             f"{_long_number(str(path), text)}: this number is too long: none needs more than 19 digits"
         ) from None
-    return _job(file, data, Places.of(str(path), text), own or {}, conf)
+    return _job(file, data, LineNumbers.of(str(path), text), own or {}, conf)
 
 
 def _long_number(path: str, text: str) -> str:
@@ -114,7 +114,7 @@ def _text(file: Path) -> str:
 
 
 def _job(
-    file: Path, data: dict[str, Any], places: Places, own: Mapping[str, Monoid], conf: Sequence[Setting]
+    file: Path, data: dict[str, Any], places: LineNumbers, own: Mapping[str, Monoid], conf: Sequence[Setting]
 ) -> Job:
     for name in data:
         if name not in TABLES and not isinstance(data[name], (dict, list)):
@@ -249,7 +249,7 @@ def _events(fields: Fields, data: dict[str, Any]) -> Query:
     )
 
 
-def _aggregated(asked: Query, data: dict[str, Any], places: Places, own: Mapping[str, Monoid]) -> Query:
+def _aggregated(asked: Query, data: dict[str, Any], places: LineNumbers, own: Mapping[str, Monoid]) -> Query:
     found = data["agg"]
     fields = Fields(found, places, "agg", tuple(found) if isinstance(found, dict) else ())
     if not fields.data:
@@ -299,7 +299,7 @@ def _no_column(source: Source, column: str, names: Sequence[str]) -> str:
     return f"the source has no column {column!r}: {nearest(column, names)}"
 
 
-def _check_policies(asked: Query, data: dict[str, Any], places: Places) -> None:
+def _check_policies(asked: Query, data: dict[str, Any], places: LineNumbers) -> None:
     """Policies name partial aggregates, which are those of [agg]."""
     tables = [("window", number, table) for number, table in enumerate(data.get("window", []))]
     names = tuple(name for name, _ in asked.aggregates)

@@ -12,8 +12,8 @@ from windrow.cli.expressions.code import word_of_code
 from windrow.cli.job.column_types import TIME_TYPES, arrow_type, check_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
+from windrow.cli.job.line_numbers import placed
 from windrow.cli.job.model import FILE_FORMATS, Source
-from windrow.cli.job.places import placed
 from windrow.cli.job.value_format import check_value, read_value
 
 __all__ = ["SOURCE_KEYS", "check_time", "read_source"]

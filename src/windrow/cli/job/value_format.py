@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from windrow.cli.job.fields import Fields, nearest
+from windrow.cli.job.line_numbers import placed
 from windrow.cli.job.model import KAFKA_COLUMNS, Source, ValueFormat
-from windrow.cli.job.places import placed
 
 __all__ = ["VALUE_FORMATS", "VALUE_KEYS", "check_value", "read_value"]
 

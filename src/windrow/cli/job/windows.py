@@ -8,7 +8,7 @@ from windrow import windows
 from windrow.cli.errors import JobError
 from windrow.cli.job.fields import REQUIRED, Fields
 from windrow.cli.job.frames import ASOF_KEYS, ROLLING_KEYS, with_asof, with_rolling
-from windrow.cli.job.places import Places
+from windrow.cli.job.line_numbers import LineNumbers
 from windrow.query import Query
 from windrow.spec_text import policy_of
 from windrow.windows import Policy, Window
@@ -23,7 +23,7 @@ _EXAMPLE = "[[window]] with kind = 'tumbling' and size = '1h'"
 _EVERY_KEY = tuple(dict.fromkeys(key.name for kind in KINDS.values() for key in kind.job_keys))
 
 
-def with_windows(query: Query, data: dict[str, Any], places: Places) -> Query:
+def with_windows(query: Query, data: dict[str, Any], places: LineNumbers) -> Query:
     """The query with the windows of the job, or with its rolling or as-of windows."""
     top = Fields(data, places, "", tuple(data))
     if "window" in data and "rolling" in data:
@@ -49,7 +49,7 @@ def with_windows(query: Query, data: dict[str, Any], places: Places) -> Query:
     return _windowed(query, [_fields(each, places, number) for number, each in enumerate(found)])
 
 
-def _fields(data: Any, places: Places, number: int) -> Fields:
+def _fields(data: Any, places: LineNumbers, number: int) -> Fields:
     return Fields(data, places, "window", ("name", "kind", *_EVERY_KEY), number)
 
 

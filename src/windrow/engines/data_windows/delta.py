@@ -21,8 +21,8 @@ from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.engines.data_windows.strategy import Decided, Strategy, reported, value_type
 from windrow.rows.frame import Frame
-from windrow.slicing.found import Ranges
 from windrow.slicing.limits import add_windows, most_windows
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Delta
 

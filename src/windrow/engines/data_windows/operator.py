@@ -39,12 +39,12 @@ from windrow.engines.data_windows.policy_reads import fold_for_policy, look_for_
 from windrow.engines.data_windows.results import completed_windows, policy_columns
 from windrow.engines.data_windows.strategy import Decided
 from windrow.engines.kept_rows.chunk import fewest_rows
-from windrow.engines.kept_rows.context import Naming, Taken
-from windrow.engines.kept_rows.group_reads import BEHIND, LookedAt
+from windrow.engines.kept_rows.context import Naming, RowsWithContext
+from windrow.engines.kept_rows.group_reads import BEHIND, GroupReads
 from windrow.engines.kept_rows.grouped_rows import GroupedRows
 from windrow.engines.kept_rows.groups import KeyGroups, is_among
 from windrow.engines.kept_rows.key_counts import KeyCounts
-from windrow.engines.kept_rows.key_partials import Whole
+from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.rows.columns import plain_array
@@ -52,15 +52,15 @@ from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
 from windrow.windows import Window
 
-__all__ = ["KeyedRows"]
+__all__ = ["DataWindowRows"]
 
 
-class KeyedRows(GroupedRows):
+class DataWindowRows(GroupedRows):
     """One window of a query, or its rolling by policy.
 
     >>> import pyarrow as pa, windrow as wr
     >>> query = wr.query(time="t").window(wr.Rows(2)).agg(total=wr.sum("v"))
-    >>> rows = KeyedRows(query, "", wr.Rows(2))
+    >>> rows = DataWindowRows(query, "", wr.Rows(2))
     >>> rows.push(pa.table({"t": [3, 1, 2], "v": [30, 10, 20]}), [0, 1, 2])
     >>> rows.due(3).to_pylist(), rows.rows
     ([{'window_start': 1, 'window_end': 2, 'total': 30}], 1)
@@ -133,7 +133,7 @@ class KeyedRows(GroupedRows):
         if self._policy is not None and new is not None:
             taken, decided, looked = self._by_policy(logs, new)
         else:
-            looked = LookedAt.all_of(logs)
+            looked = GroupReads.all_of(logs)
             taken = self._with_context(looked.reach.rows, new)
         if self._strategy is None:
             assert new is not None
@@ -157,7 +157,9 @@ class KeyedRows(GroupedRows):
                 self._know(new.table, counts, lasts)
         return result
 
-    def _by_policy(self, logs: Mapping[int, RowLog], new: Held) -> tuple[Taken, Decided, LookedAt]:
+    def _by_policy(
+        self, logs: Mapping[int, RowLog], new: Held
+    ) -> tuple[RowsWithContext, Decided, GroupReads]:
         """The windows of new rows; and what was looked at for it."""
         assert self._policy is not None
         least, is_grouped = 1, bool(self._groups.logs)
@@ -177,7 +179,7 @@ class KeyedRows(GroupedRows):
                 least = max(2 * least, fewest_rows())
 
     def _known_after(
-        self, taken: Taken, new: Held | None, kept: Ints
+        self, taken: RowsWithContext, new: Held | None, kept: Ints
     ) -> tuple[KeyCounts | None, Held | None]:
         """What tells whether later rows complete a window, and how far back policies look: of the keys of
         what was looked at."""
@@ -190,7 +192,7 @@ class KeyedRows(GroupedRows):
             lasts = taken.rows.take(taken.last_rows(0, 1))
         return counts, lasts
 
-    def _counts_for_policy(self, taken: Taken, new: Held | None, kept: Ints) -> KeyCounts | None:
+    def _counts_for_policy(self, taken: RowsWithContext, new: Held | None, kept: Ints) -> KeyCounts | None:
         """How many rows of each key are needed of the log, where it is the only one."""
         if self._groups.logs or not self.folds:
             return None
@@ -239,7 +241,7 @@ class KeyedRows(GroupedRows):
             return None
         return log.with_rows(new.select(self._columns)).with_lasts(taken.rows.take(taken.last_rows(0, 1)))
 
-    def _completed_behind(self, lasts: Held | None, new: Held) -> tuple[Taken, Mask]:
+    def _completed_behind(self, lasts: Held | None, new: Held) -> tuple[RowsWithContext, Mask]:
         """New rows behind the last ones of their keys, and of which keys they complete a window."""
         assert self._strategy is not None
         taken = self._with_context(lasts, new)
@@ -285,7 +287,7 @@ class KeyedRows(GroupedRows):
         rows = taken.rows.take(taken.last_rows(0, 1))
         return quiet, rows.where(is_among(by, rows.table, new.where(quiet).table))
 
-    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
+    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[RowsWithContext, list[Any]]:
         logs = {**self._groups.of_keys(self._query.by, new.table), BEHIND: self._log}
         taken, found, _ = self._by_policy(logs, new)
         chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
@@ -303,7 +305,7 @@ class KeyedRows(GroupedRows):
         is_full = log.chunks[number - log.first].count >= fewest_rows()
         return super().levels(log, number) if is_full else 0
 
-    def whole(self, log: RowLog, number: int, level: int) -> Whole:
+    def whole(self, log: RowLog, number: int, level: int) -> KeyPartials:
         return log.whole(self._query, number, level, lambda rows: fold_for_policy(self._query, rows))
 
     def _join_groups(self, count: int) -> None:

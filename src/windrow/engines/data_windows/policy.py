@@ -27,7 +27,7 @@ from windrow.partials.ranges import RowRanges
 from windrow.partials.result_types import decimals_over, type_over
 from windrow.partials.results import count_column, plain_column
 from windrow.rows.frame import Frame
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Policy
 

@@ -20,11 +20,11 @@ from windrow.arrays import Ints
 from windrow.engines.data_windows.policy import folded_runs
 from windrow.engines.data_windows.policy_partial import PolicyMiddle
 from windrow.engines.kept_rows.chunk import fewest_rows
-from windrow.engines.kept_rows.context import Taken, arrived
-from windrow.engines.kept_rows.group_reads import BEHIND, LookedAt, Part, parts_of
-from windrow.engines.kept_rows.key_partials import Whole
+from windrow.engines.kept_rows.context import RowsWithContext, arrived
+from windrow.engines.kept_rows.group_reads import BEHIND, GroupReads, Part, parts_of
+from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.log import RowLog
-from windrow.engines.kept_rows.reading import Asked, Reach, Walk
+from windrow.engines.kept_rows.reading import Read, Walk, WantedKeys
 from windrow.engines.kept_rows.row_table import Held
 from windrow.engines.kept_rows.shared_partial import by_key
 from windrow.monoids.together import record_of
@@ -34,20 +34,20 @@ from windrow.spec import Spec
 __all__ = ["fold_for_policy", "look_for_policy", "policy_middle"]
 
 
-def fold_for_policy(query: Spec, rows: Held) -> Whole:
+def fold_for_policy(query: Spec, rows: Held) -> KeyPartials:
     """Rows folded by key, as policies see them."""
     frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
-    return Whole(frame.key_table(), folded_runs(query, frame))
+    return KeyPartials(frame.key_table(), folded_runs(query, frame))
 
 
 def look_for_policy(
     query: Spec, logs: Mapping[int, RowLog], new: Held, least: int, is_grouped: bool
-) -> LookedAt:
+) -> GroupReads:
     """For new rows; of each key at least so many of the oldest rows are read, and one for each new row.
     ``is_grouped``: the log that is in no group lies behind the others, as its tail does."""
-    asked = Asked.of(query, new)
+    asked = WantedKeys.of(query, new)
     many = least + asked.counts_in(new)  # a policy often lets go of as many rows as come
-    found = LookedAt(logs, ())
+    found = GroupReads(logs, ())
     rest: tuple[Part, ...] = ()
     for group, log in logs.items():
         if group == BEHIND and is_grouped:
@@ -63,10 +63,10 @@ def look_for_policy(
     return replace(found, behind=found.behind + rest)
 
 
-def _of_log(asked: Asked, group: int, log: RowLog, least: Ints) -> LookedAt:
+def _of_log(asked: WantedKeys, group: int, log: RowLog, least: Ints) -> GroupReads:
     places = [place for place, chunk in enumerate(log.chunks) if chunk.count >= fewest_rows()]
     if log.counts is None or not places or log.is_worth_rewriting(log.needed_rows):
-        return LookedAt({}, tuple(parts_of(group, log)))
+        return GroupReads({}, tuple(parts_of(group, log)))
     last = places[-1] + 1
     short = parts_of(group, log, range(last, len(log.chunks)))
     held = log.counts.of_keys(asked.query.by, asked.keys, asked.count) - asked.counts_in(log.tail)
@@ -74,10 +74,10 @@ def _of_log(asked: Asked, group: int, log: RowLog, least: Ints) -> LookedAt:
     walk = Walk(asked, log, behind, held - least, held, lambda rows: fold_for_policy(asked.query, rows))
     walk.run(last)
     before = (Part(group, place, rows, log.chunks[place].rows.take(rows)) for place, rows in walk.edge[::-1])
-    return LookedAt({}, tuple(before), tuple(short), tuple(walk.middle[::-1]))
+    return GroupReads({}, tuple(before), tuple(short), tuple(walk.middle[::-1]))
 
 
-def policy_middle(query: Spec, taken: Taken, reach: Reach) -> PolicyMiddle | None:
+def policy_middle(query: Spec, taken: RowsWithContext, reach: Read) -> PolicyMiddle | None:
     """What lies between the rows of a frame, of keys that have new rows; None: nothing does."""
     if not reach.middle:
         return None

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.engines.data_windows.strategy import Decided, Strategy, starts_behind
-from windrow.engines.kept_rows.context import Taken
+from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.result_tables import result_table
-from windrow.partials.unseen import null_where_unseen
-from windrow.slicing.found import Ranges
+from windrow.partials.added_aggregates import null_where_unseen
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 
 __all__ = ["completed_windows", "policy_columns"]
@@ -26,7 +26,7 @@ def completed_windows(
     query: Spec,
     name: str,
     strategy: Strategy[Any],
-    taken: Taken,
+    taken: RowsWithContext,
     closing: bool,
     since: int,
     found: Decided | None = None,
@@ -50,7 +50,7 @@ def completed_windows(
     return result_table(query, frame, name, ranges, results), taken.from_each(rest)
 
 
-def _by_first_window(taken: Taken, ranges: Ranges) -> Ints | None:
+def _by_first_window(taken: RowsWithContext, ranges: Ranges) -> Ints | None:
     """The windows by key, keys by the first row of their first window, its time and its arrival: so that the
     order of results does not depend on how rows are held. None: they are in this order."""
     heads = np.flatnonzero(np.diff(ranges.keys, prepend=-1))
@@ -68,7 +68,7 @@ def _start_at_or_after(ranges: Ranges, since: int) -> Mask:
     return found if ranges.without_edges is None else found | ranges.without_edges
 
 
-def policy_columns(taken: Taken, found: Decided, chosen: Ints) -> tuple[list[Any], Ints]:
+def policy_columns(taken: RowsWithContext, found: Decided, chosen: Ints) -> tuple[list[Any], Ints]:
     """The results of the new rows at the positions ``chosen``, of the windows that a policy has left; and the
     places of the rows that it leaves."""
     ranges = found.ranges

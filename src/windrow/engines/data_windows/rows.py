@@ -7,7 +7,7 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.engines.data_windows.strategy import Decided, Strategy, reported, starts_behind
 from windrow.rows.frame import Frame
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Rows
 

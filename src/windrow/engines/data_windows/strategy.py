@@ -21,7 +21,7 @@ from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import Frame
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Policy, Window
 

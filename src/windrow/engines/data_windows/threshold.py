@@ -9,7 +9,7 @@ from windrow.arrays import Ints, Mask
 from windrow.engines.data_windows.flags import check_flags, flags_of, table_flags
 from windrow.engines.data_windows.strategy import Decided, Strategy, reported, starts_behind
 from windrow.rows.frame import Frame
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Threshold
 

@@ -17,15 +17,15 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.engines.frames.bounds import rows_needed, span_of
-from windrow.engines.kept_rows.context import Taken
+from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.kept_rows.log import RowLog
-from windrow.engines.kept_rows.reading import Reach, Span, reach_by_rows, reach_by_time, rows_between
+from windrow.engines.kept_rows.reading import Read, Span, reach_by_rows, reach_by_time, rows_between
 from windrow.engines.kept_rows.row_table import Held
 from windrow.engines.kept_rows.shared_partial import middle_of
 from windrow.errors import AggregateError
+from windrow.partials.added_aggregates import null_where_unseen
 from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
-from windrow.partials.unseen import null_where_unseen
 from windrow.rows.keys import shared_keys
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
@@ -35,7 +35,7 @@ from windrow.windows.relative import RowFrame, TimeFrame
 __all__ = ["columns_by_rows", "columns_by_time", "columns_of_last_rows", "places_of"]
 
 #: makes a frame of rows that lie in order
-Framing = Callable[[Held | None], Taken]
+Framing = Callable[[Held | None], RowsWithContext]
 
 
 def _by_aggregate(found: Sequence[list[Any]]) -> list[Any]:
@@ -50,7 +50,7 @@ def _put_back(columns: list[Any], order: Ints) -> list[Any]:
     return [column.take(pa.array(places)) for column in columns]
 
 
-def _over_rows(query: Spec, taken: Taken, fronts: Ints, stops: Ints) -> list[Any]:
+def _over_rows(query: Spec, taken: RowsWithContext, fronts: Ints, stops: Ints) -> list[Any]:
     """A column for each aggregate, for ranges of a frame's rows."""
     aggregates = [aggregate for _, aggregate in query.aggregates]
     columns = aggregate_columns(taken.frame, aggregates, RowRanges(fronts, stops))
@@ -92,7 +92,7 @@ def _over_one_stretch(
     return [asked.put_back(columns) for columns in found]
 
 
-def _over_reach(query: Spec, frame: TimeFrame, reach: Reach, points: Held, framing: Framing) -> list[Any]:
+def _over_reach(query: Spec, frame: TimeFrame, reach: Read, points: Held, framing: Framing) -> list[Any]:
     """The results of one frame, perhaps over partials."""
     taken = framing(reach.rows)
     asked = _asked(query, taken, points)
@@ -115,7 +115,7 @@ class _Asked:
     key_values: pa.Table
     runs: Ints
 
-    def seen(self, taken: Taken, frame: TimeFrame) -> tuple[Ints, Ints]:
+    def seen(self, taken: RowsWithContext, frame: TimeFrame) -> tuple[Ints, Ints]:
         return SeenRows(taken.frame.times, self.runs, self.keys, self.times).ranges(frame)
 
     def put_back(self, columns: list[Any]) -> list[Any]:
@@ -123,7 +123,7 @@ class _Asked:
         return _put_back(columns, self.order)
 
 
-def _asked(query: Spec, taken: Taken, points: Held) -> _Asked:
+def _asked(query: Spec, taken: RowsWithContext, points: Held) -> _Asked:
     frame = taken.frame
     values, (_, numbers) = shared_keys(query.by, [frame.key_table(), points.table])
     count = max(len(frame.key_rows), int(numbers.max()) + 1)
@@ -135,7 +135,7 @@ def _asked(query: Spec, taken: Taken, points: Held) -> _Asked:
 # -- by rows -------------------------------------------------------------------------------------------------
 
 
-def places_of(taken: Taken, points: Held) -> Ints:
+def places_of(taken: RowsWithContext, points: Held) -> Ints:
     """The positions of points among the rows of a frame."""
     arrivals = taken.rows.arrivals[taken.places(np.arange(len(taken.frame)))]
     order = np.argsort(arrivals)
@@ -145,12 +145,14 @@ def places_of(taken: Taken, points: Held) -> Ints:
     return places
 
 
-def columns_by_rows(query: Spec, frames: Sequence[RowFrame], taken: Taken, places: Ints) -> list[Any]:
+def columns_by_rows(
+    query: Spec, frames: Sequence[RowFrame], taken: RowsWithContext, places: Ints
+) -> list[Any]:
     """The results of points at these positions of the frame, in this order."""
     return _by_aggregate([_by_number(query, frame, taken, places) for frame in frames])
 
 
-def _by_number(query: Spec, frame: RowFrame, taken: Taken, places: Ints) -> list[Any]:
+def _by_number(query: Spec, frame: RowFrame, taken: RowsWithContext, places: Ints) -> list[Any]:
     order = np.argsort(places)
     fronts, stops = SeenRows(taken.frame.times, taken.frame.run_starts).ranges(frame)
     columns = _over_rows(query, taken, fronts[places[order]], stops[places[order]])
@@ -176,7 +178,7 @@ def columns_of_last_rows(
         return columns_by_rows(query, frames, taken, _new_places(taken))
 
 
-def _over_last(query: Spec, frame: RowFrame, taken: Taken, reach: Reach) -> list[Any]:
+def _over_last(query: Spec, frame: RowFrame, taken: RowsWithContext, reach: Read) -> list[Any]:
     """The results of one frame, perhaps over partials."""
     places = _new_places(taken)
     if not reach.middle:
@@ -189,7 +191,7 @@ def _over_last(query: Spec, frame: RowFrame, taken: Taken, reach: Reach) -> list
     return _put_back(middle.results(keys, fronts, stops), order)
 
 
-def _new_places(taken: Taken) -> Ints:
+def _new_places(taken: RowsWithContext) -> Ints:
     """The positions of new rows, in their order."""
     found = np.empty(len(taken.news), np.int64)
     found[taken.places(taken.news) - taken.context] = taken.news

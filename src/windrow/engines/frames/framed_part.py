@@ -38,7 +38,7 @@ from windrow.engines.frames.bounds import (
     rows_needed,
     seeing_from,
 )
-from windrow.engines.kept_rows.context import Taken
+from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.kept_rows.expiry import after_time, without_dead_chunks
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
@@ -158,7 +158,7 @@ class FramedRows(OrderedRows):
     def _row_frames(self) -> list[RowFrame]:
         return [frame for frame in self._frames if isinstance(frame, RowFrame)]
 
-    def _with_last_rows(self, taken: Taken, edge: int) -> RowLog:
+    def _with_last_rows(self, taken: RowsWithContext, edge: int) -> RowLog:
         """The log with new rows, and without those that no later row needs; ``edge`` of the rows that were
         taken are in its chunks."""
         count = rows_needed(self._frames)

@@ -30,18 +30,18 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.engines.frames.tables import rolling_rows
 from windrow.engines.kept_rows.chunk import fewest_rows
-from windrow.engines.kept_rows.context import Taken
+from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.kept_rows.expiry import AfterTime, LastRows, Trim, after_time, without_dead_chunks
 from windrow.engines.kept_rows.grouped_rows import GroupedRows
 from windrow.engines.kept_rows.groups import KeyGroups, groups_for, is_among
 from windrow.engines.kept_rows.log import RowLog
-from windrow.engines.kept_rows.reading import Reach, Span, everything, reach_by_rows, reach_by_time
+from windrow.engines.kept_rows.reading import Read, Span, everything, reach_by_rows, reach_by_time
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.engines.kept_rows.shared_partial import middle_of
 from windrow.errors import AggregateError
+from windrow.partials.added_aggregates import null_where_unseen
 from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
-from windrow.partials.unseen import null_where_unseen
 from windrow.spec import Rolling, Spec
 
 __all__ = ["RollingRows"]
@@ -87,7 +87,7 @@ class RollingRows(GroupedRows):
         self._brought += 0 if new is None else len(new)
         return result if result is not None and result.num_rows else None
 
-    def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any], Reach]:
+    def _rolling(self, over: Rolling, new: Held, wanted: Any) -> tuple[RowsWithContext, list[Any], Read]:
         """Rolling results of the new rows that a mask names (None: all), by time or by rows."""
         logs = self._logs_of(new)
         reach = self._reach(over, logs, new)
@@ -97,7 +97,7 @@ class RollingRows(GroupedRows):
             if not reach.middle:
                 raise
             # over the rows themselves it works, or raises again and can name the row
-            every = Reach.of_all([everything(log) for log in logs])
+            every = Read.of_all([everything(log) for log in logs])
             return self._results_over(over, every, new, wanted)
 
     def _logs_of(self, new: Held) -> list[RowLog]:
@@ -106,7 +106,7 @@ class RollingRows(GroupedRows):
         added_after = self._log.added_after
         return [*(replace(log, added_after=added_after) for log in groups.values()), self._log]
 
-    def _reach(self, over: Rolling, logs: list[RowLog], new: Held) -> Reach:
+    def _reach(self, over: Rolling, logs: list[RowLog], new: Held) -> Read:
         *groups, lately = logs
         if not self._groups.logs:
             return self._within(over, lately, new, None)
@@ -116,9 +116,9 @@ class RollingRows(GroupedRows):
         found = [
             self._within(over, log, new, recent) if log.has_full_chunk else everything(log) for log in groups
         ]
-        return Reach.of_all([*found, Reach((), () if recent is None else (recent,))])
+        return Read.of_all([*found, Read((), () if recent is None else (recent,))])
 
-    def _within(self, over: Rolling, log: RowLog, new: Held, lately: Held | None) -> Reach:
+    def _within(self, over: Rolling, log: RowLog, new: Held, lately: Held | None) -> Read:
         """What new rows need of one log; ``lately``: rows between these."""
         if over.size is not None:
             first, last, size = int(new.times[0]), int(new.times[-1]), over.size.units
@@ -128,15 +128,15 @@ class RollingRows(GroupedRows):
         return reach_by_rows(self._query, over.rows, log, new, lately)
 
     def _results_over(
-        self, over: Rolling, reach: Reach, new: Held, wanted: Any
-    ) -> tuple[Taken, list[Any], Reach]:
+        self, over: Rolling, reach: Read, new: Held, wanted: Any
+    ) -> tuple[RowsWithContext, list[Any], Read]:
         taken = self._with_context(reach.rows, new)
         chosen = taken.news
         if wanted is not None:
             chosen = chosen[wanted[taken.places(chosen) - taken.context]]
         return taken, rolling_columns(self._query, over, taken, chosen, reach), reach
 
-    def _trimmed(self, over: Rolling, taken: Taken, reach: Reach, new: Held, up_to: int) -> RowLog:
+    def _trimmed(self, over: Rolling, taken: RowsWithContext, reach: Read, new: Held, up_to: int) -> RowLog:
         """The log with new rows, and without those that no later row needs."""
         if self._groups.logs:
             rows = new.select(self._columns)
@@ -152,7 +152,7 @@ class RollingRows(GroupedRows):
         log = self._log.with_tail(tail)
         return log if log.end == self._log.end else without_dead_chunks(self._query, over.rows - 1, log)
 
-    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
+    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[RowsWithContext, list[Any]]:
         taken, columns, _ = self._rolling(over, new, wanted)
         return taken, columns
 
@@ -179,7 +179,9 @@ class RollingRows(GroupedRows):
         return self._groups.logs.totals.rows + len(self._log) <= SHORT * self._brought
 
 
-def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: Reach) -> list[Any]:
+def rolling_columns(
+    query: Spec, over: Rolling, taken: RowsWithContext, chosen: Ints, reach: Read
+) -> list[Any]:
     """The results of the new rows at the positions ``chosen``, by time or by rows."""
     frame = taken.frame
     if reach.middle:
@@ -190,7 +192,7 @@ def rolling_columns(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reac
     return null_where_unseen(columns, taken.unseen, some.fronts, some.stops)
 
 
-def _over_middle(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: Reach) -> list[Any]:
+def _over_middle(query: Spec, over: Rolling, taken: RowsWithContext, chosen: Ints, reach: Read) -> list[Any]:
     """The same over partials: those of single rows, and in each run the middle behind its rows at the
     edge."""
     frame = taken.frame
@@ -199,7 +201,7 @@ def _over_middle(query: Spec, over: Rolling, taken: Taken, chosen: Ints, reach: 
     return middle.results(frame.keys[chosen], fronts, stops)
 
 
-def _fronts_and_stops(over: Rolling, taken: Taken, chosen: Ints, held: Ints) -> tuple[Ints, Ints]:
+def _fronts_and_stops(over: Rolling, taken: RowsWithContext, chosen: Ints, held: Ints) -> tuple[Ints, Ints]:
     """Where windows begin and end among the rows of the frame, if ``held`` rows of each key are in the
     middle."""
     if over.rows is None:

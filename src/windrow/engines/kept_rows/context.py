@@ -14,18 +14,18 @@ import numpy as np
 
 from windrow.arrays import Ints
 from windrow.engines.kept_rows.row_table import Held, joined
-from windrow.partials.unseen import Unseen, unseen_rows
+from windrow.partials.added_aggregates import Unseen, unseen_rows
 from windrow.rows.frame import Frame, build_frame
 from windrow.spec import Spec
 
-__all__ = ["Naming", "Taken", "arrived", "take"]
+__all__ = ["Naming", "RowsWithContext", "arrived", "take"]
 
 #: makes a frame name its rows in another way
 Naming = Callable[[Frame, Ints], Frame]
 
 
 @dataclass(frozen=True)
-class Taken:
+class RowsWithContext:
     """The frame of context and new rows; ``rows`` as they lie in its table."""
 
     frame: Frame
@@ -84,13 +84,13 @@ def take(
     new: Held | None,
     naming: Naming | None = None,
     added_after: tuple[int, ...] = (),
-) -> Taken:
+) -> RowsWithContext:
     """Frame rows by key; both parts are in order already, so ``query`` has none of its own. ``naming`` says
     how the frame names its rows; by default by arrival numbers."""
     parts = [part for part in (context, new) if part is not None]
     rows = joined(parts)
     frame = (naming or arrived)(build_frame(query, rows.table), rows.arrivals)
-    return Taken(frame, rows, 0 if context is None else len(context), added_after)
+    return RowsWithContext(frame, rows, 0 if context is None else len(context), added_after)
 
 
 def arrived(frame: Frame, arrivals: Ints) -> Frame:

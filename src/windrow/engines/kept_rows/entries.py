@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from windrow.engines.kept_rows.chunk import Chunk
-from windrow.engines.kept_rows.key_partials import Whole
+from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.kept_rows.row_table import Held
 
@@ -87,7 +87,7 @@ class RowEntries(Pages, Protocol):
 
 
 #: what make rows, and wholes, of plain values
-Readers = tuple[Callable[[dict[str, Any]], Held], Callable[[dict[str, Any]], Whole]]
+Readers = tuple[Callable[[dict[str, Any]], Held], Callable[[dict[str, Any]], KeyPartials]]
 
 
 def readers_of(part: OrderedRows, waits: bool) -> Readers:
@@ -106,8 +106,8 @@ class ChunkEntry:
         rows: Held = self._entries.read(rows_name(self.number), self._readers[0])
         return rows
 
-    def load_whole(self, level: int) -> Whole:
-        whole: Whole = self._entries.read(whole_name(self.number, level), self._readers[1])
+    def load_whole(self, level: int) -> KeyPartials:
+        whole: KeyPartials = self._entries.read(whole_name(self.number, level), self._readers[1])
         return whole
 
     def with_levels(self, levels: int) -> ChunkEntry:

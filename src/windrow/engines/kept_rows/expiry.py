@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.kept_rows.context import Taken
+from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.kept_rows.key_partials import distinct_keys, numbered
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.row_table import Held
@@ -95,6 +95,6 @@ def _last_of_each_key(query: Spec, count: int, log: RowLog) -> RowLog:
 
 def _last_places(query: Spec, count: int, rows: Held) -> Ints:
     """Where the last rows of each key lie, in order of time."""
-    taken = Taken(build_frame(replace(query, order=()), rows.table), rows, 0)
+    taken = RowsWithContext(build_frame(replace(query, order=()), rows.table), rows, 0)
     runs = taken.frame.run_starts
     return taken.from_each(np.maximum(runs[:-1], runs[1:] - count))

@@ -13,12 +13,12 @@ import numpy as np
 from windrow.arrays import Ints, Mask
 from windrow.engines.kept_rows.chunk import cut
 from windrow.engines.kept_rows.key_counts import KeyCounts
-from windrow.engines.kept_rows.key_partials import Whole
+from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.log import RowLog
-from windrow.engines.kept_rows.reading import Reach
+from windrow.engines.kept_rows.reading import Read
 from windrow.engines.kept_rows.row_table import Held, joined
 
-__all__ = ["BEHIND", "LookedAt", "Part", "parts_of"]
+__all__ = ["BEHIND", "GroupReads", "Part", "parts_of"]
 
 #: the number of the log that is in no group
 BEHIND = -1
@@ -45,24 +45,24 @@ def parts_of(group: int, log: RowLog, places: Sequence[int] | None = None) -> li
 
 
 @dataclass(frozen=True)
-class LookedAt:
+class GroupReads:
     """Parts of logs by the number of their group; ``before`` the middle and ``behind`` it, where the tail
     comes last."""
 
     logs: Mapping[int, RowLog]
     before: tuple[Part, ...]
     behind: tuple[Part, ...] = ()
-    middle: tuple[tuple[Whole, Mask | None], ...] = ()
+    middle: tuple[tuple[KeyPartials, Mask | None], ...] = ()
 
     @classmethod
-    def all_of(cls, logs: Mapping[int, RowLog]) -> LookedAt:
+    def all_of(cls, logs: Mapping[int, RowLog]) -> GroupReads:
         return cls(logs, tuple(part for group, log in logs.items() for part in parts_of(group, log)))
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> Read:
         tail = self.logs[BEHIND].tail
         behind = [part.rows for part in self.behind] + ([] if tail is None else [tail])
-        return Reach(tuple(part.rows for part in self.before), tuple(behind), self.middle)
+        return Read(tuple(part.rows for part in self.before), tuple(behind), self.middle)
 
     def with_only(self, by: tuple[str, ...], rows: Held, places: Ints, counts: bool) -> dict[int, RowLog]:
         """The logs with those alone of the rows that were looked at, and of new ones behind them, that lie at

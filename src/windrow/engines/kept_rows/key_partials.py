@@ -16,25 +16,25 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.engines.kept_rows.context import arrived
 from windrow.engines.kept_rows.row_table import Held
+from windrow.partials.added_aggregates import unseen_rows
 from windrow.partials.partials import Partials
-from windrow.partials.unseen import unseen_rows
 from windrow.rows.frame import build_frame
 from windrow.rows.keys import restored_keys, shared_keys
 from windrow.spec import Spec
 from windrow.state.checks import require
 
-__all__ = ["Whole", "combined", "distinct_keys", "fused", "numbered"]
+__all__ = ["KeyPartials", "combined", "distinct_keys", "fused", "numbered"]
 
 
 @dataclass(frozen=True)
-class Whole:
+class KeyPartials:
     """The partials of some keys; without key columns there is one, and ``keys`` has no columns."""
 
     keys: pa.Table
     partials: Partials
 
     @classmethod
-    def of(cls, query: Spec, rows: Held, added_after: Sequence[int] = ()) -> Whole:
+    def of(cls, query: Spec, rows: Held, added_after: Sequence[int] = ()) -> KeyPartials:
         """Rows in order of time, folded; so many rows had come when each aggregate was added."""
         frame = arrived(build_frame(replace(query, order=()), rows.table), rows.arrivals)
         aggregates = [aggregate for _, aggregate in query.aggregates]
@@ -54,15 +54,15 @@ class Whole:
         """How many rows each key has."""
         return self.partials.rows
 
-    def take(self, places: Ints) -> Whole:
+    def take(self, places: Ints) -> KeyPartials:
         keys = self.keys.take(pa.array(places)) if self.keys.num_columns else self.keys
-        return Whole(keys, self.partials.take(places))
+        return KeyPartials(keys, self.partials.take(places))
 
     def state(self) -> dict[str, Any]:
         return {"keys": self.keys if self.keys.num_columns else None, "partials": self.partials.state()}
 
     @classmethod
-    def restored(cls, query: Spec, state: dict[str, Any]) -> Whole:
+    def restored(cls, query: Spec, state: dict[str, Any]) -> KeyPartials:
         aggregates = [aggregate for _, aggregate in query.aggregates]
         keys = pa.table({}) if state["keys"] is None else restored_keys(query.by, state["keys"])
         found = cls(keys, Partials.restored(aggregates, state["partials"], range(len(aggregates))))
@@ -72,7 +72,7 @@ class Whole:
         return found
 
 
-def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[Whole]) -> list[Ints]:
+def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[KeyPartials]) -> list[Ints]:
     """For each whole the numbers of its keys among ``keys``, which are distinct; those that are not among
     them have numbers from ``len(keys)`` on, the same key the same."""
     if not by:
@@ -80,7 +80,7 @@ def numbered(by: tuple[str, ...], keys: pa.Table, others: Sequence[Whole]) -> li
     return shared_keys(by, [keys, *(other.keys for other in others)])[1][1:]
 
 
-def distinct_keys(by: tuple[str, ...], wholes: Sequence[Whole]) -> tuple[pa.Table, Ints]:
+def distinct_keys(by: tuple[str, ...], wholes: Sequence[KeyPartials]) -> tuple[pa.Table, Ints]:
     """The keys of all wholes, each once, and their numbers for each whole, one after the other."""
     if not by:
         return pa.table({}), np.zeros(sum(map(len, wholes)), np.int64)
@@ -88,11 +88,11 @@ def distinct_keys(by: tuple[str, ...], wholes: Sequence[Whole]) -> tuple[pa.Tabl
     return keys, np.concatenate(numbers)
 
 
-def combined(by: tuple[str, ...], wholes: Sequence[Whole]) -> Whole:
+def combined(by: tuple[str, ...], wholes: Sequence[KeyPartials]) -> KeyPartials:
     """Wholes of neighbours, in order of time, as one."""
     keys, codes = distinct_keys(by, wholes)
     _, partials = fused(codes, [whole.partials for whole in wholes])
-    return Whole(keys, partials)
+    return KeyPartials(keys, partials)
 
 
 def fused(codes: Ints, parts: Sequence[Partials]) -> tuple[Ints, Partials]:

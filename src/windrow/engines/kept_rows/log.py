@@ -30,7 +30,7 @@ import pyarrow as pa
 from windrow.arrays import Ints, Mask
 from windrow.engines.kept_rows.chunk import Chunk, cut, fewest_rows
 from windrow.engines.kept_rows.key_counts import KeyCounts
-from windrow.engines.kept_rows.key_partials import Whole, combined
+from windrow.engines.kept_rows.key_partials import KeyPartials, combined
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.spec import Spec
 from windrow.state.checks import check_column, require, whole
@@ -38,7 +38,7 @@ from windrow.state.checks import check_column, require, whole
 __all__ = ["FANOUT", "Fold", "RowLog", "needed_of", "packed_masks", "unpacked_masks"]
 
 #: folds rows by key
-Fold = Callable[[Held], Whole]
+Fold = Callable[[Held], KeyPartials]
 #: chunks, or wholes of one level, that a whole of the next level stands for
 FANOUT = 4
 #: chunks that the rows of one step become, where they are enough: edges of windows lie in chunks, and whole
@@ -218,19 +218,21 @@ class RowLog:
             begin += FANOUT**level
             yield begin - 1, level
 
-    def whole(self, query: Spec, number: int, level: int, fold: Fold | None = None) -> Whole:
+    def whole(self, query: Spec, number: int, level: int, fold: Fold | None = None) -> KeyPartials:
         """The chunks up to one, as many as the level says, folded by key; ``fold``: how rows are, where that
         is not as rolling does."""
         chunk = self.chunks[number - self.first]
 
-        def make() -> Whole:
+        def make() -> KeyPartials:
             if not level:
-                return Whole.of(query, chunk.rows, self.added_after) if fold is None else fold(chunk.rows)
+                return (
+                    KeyPartials.of(query, chunk.rows, self.added_after) if fold is None else fold(chunk.rows)
+                )
             step = FANOUT ** (level - 1)
             below = [self.whole(query, number - k * step, level - 1, fold) for k in reversed(range(FANOUT))]
             return combined(query.by, below)
 
-        found: Whole = chunk.whole(level, make)
+        found: KeyPartials = chunk.whole(level, make)
         place = number - self.first
         held = sum(each.count for each in self.chunks[place + 1 - FANOUT**level : place + 1])
         rows = int(found.counts.sum())

@@ -33,8 +33,8 @@ import pyarrow as pa
 from windrow.arrays import END_OF_TIME, Ints, Mask
 from windrow.engines.kept_rows.chunk import Chunk
 from windrow.engines.kept_rows.columns import HeldColumns
-from windrow.engines.kept_rows.context import Naming, Taken, take
-from windrow.engines.kept_rows.key_partials import Whole
+from windrow.engines.kept_rows.context import Naming, RowsWithContext, take
+from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.log import RowLog, packed_masks, unpacked_masks
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.engines.kept_rows.waiting import Waiting
@@ -124,12 +124,12 @@ class OrderedRows:
         places = arrived if order is None else arrived[order]
         return held if (places[1:] > places[:-1]).all() else held.take(places)
 
-    def _with_context(self, context: Held | None, new: Held | None) -> Taken:
+    def _with_context(self, context: Held | None, new: Held | None) -> RowsWithContext:
         needed = None if new is None else new.select(self._columns)
         query = replace(self._query, order=())
         return take(query, context, needed, self._naming, self._log.added_after)
 
-    def _rolled(self, taken: Taken, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
+    def _rolled(self, taken: RowsWithContext, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
         """The new rows at the positions ``chosen`` with their results, in order of time."""
         places = taken.places(chosen) - taken.context
         order = pa.array(np.argsort(places))
@@ -172,7 +172,7 @@ class OrderedRows:
             came_out = rows.times >= self._earliest(rows, touched)
             self._pending = earlier.with_rows(replace(rows, revisions=rows.revisions + came_out))
 
-    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[Taken, list[Any]]:
+    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[RowsWithContext, list[Any]]:
         """The results of those of new rows that a mask names."""
         raise NotImplementedError
 
@@ -303,8 +303,8 @@ class OrderedRows:
         columns = replace(self._stored_columns, names=names, has_others=others)
         return partial(Held.restored, time=self._query.time, columns=columns)
 
-    def reads_whole(self) -> Callable[[dict[str, Any]], Whole]:
-        return partial(Whole.restored, self._query)
+    def reads_whole(self) -> Callable[[dict[str, Any]], KeyPartials]:
+        return partial(KeyPartials.restored, self._query)
 
     @property
     def folds(self) -> bool:
@@ -315,6 +315,6 @@ class OrderedRows:
         """How many wholes go with the chunk of that number, in a log of the context."""
         return log.levels(number)
 
-    def whole(self, log: RowLog, number: int, level: int) -> Whole:
+    def whole(self, log: RowLog, number: int, level: int) -> KeyPartials:
         """One of them."""
         return log.whole(self._query, number, level)

@@ -21,13 +21,22 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.engines.kept_rows.chunk import Chunk
-from windrow.engines.kept_rows.key_partials import Whole, numbered
+from windrow.engines.kept_rows.key_partials import KeyPartials, numbered
 from windrow.engines.kept_rows.log import FANOUT, Fold, RowLog
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.rows.keys import shared_keys
 from windrow.spec import Spec
 
-__all__ = ["Asked", "Reach", "Span", "Walk", "everything", "reach_by_rows", "reach_by_time", "rows_between"]
+__all__ = [
+    "Read",
+    "Span",
+    "Walk",
+    "WantedKeys",
+    "everything",
+    "reach_by_rows",
+    "reach_by_time",
+    "rows_between",
+]
 
 #: chunks in memory are read as wholes if they have so many times as many rows as there are beside them
 PAYS = 2
@@ -46,13 +55,13 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Reach:
+class Read:
     """Rows of logs, in order: those before the middle, and those behind it."""
 
     before: tuple[Held, ...] = ()
     behind: tuple[Held, ...] = ()
     #: the middle, in order; the masks say of which keys (None: of all)
-    middle: tuple[tuple[Whole, Mask | None], ...] = ()
+    middle: tuple[tuple[KeyPartials, Mask | None], ...] = ()
 
     @property
     def edge(self) -> int:
@@ -66,7 +75,7 @@ class Reach:
         return joined(parts) if parts else None
 
     @classmethod
-    def of_all(cls, parts: Sequence[Reach]) -> Reach:
+    def of_all(cls, parts: Sequence[Read]) -> Read:
         """Of several logs, which have different keys or come one after the other."""
         return cls(
             tuple(rows for part in parts for rows in part.before),
@@ -75,19 +84,19 @@ class Reach:
         )
 
 
-def everything(log: RowLog) -> Reach:
+def everything(log: RowLog) -> Read:
     """All rows, one by one."""
     return _reach(log.rows(), _tail(log), [])
 
 
-def _reach(edge: list[Held], rest: list[Held], middle: list[tuple[Whole, Mask | None]]) -> Reach:
-    return Reach(tuple(edge), tuple(rest), tuple(middle))
+def _reach(edge: list[Held], rest: list[Held], middle: list[tuple[KeyPartials, Mask | None]]) -> Read:
+    return Read(tuple(edge), tuple(rest), tuple(middle))
 
 
 # -- by time -------------------------------------------------------------------------------------------------
 
 
-def reach_by_time(query: Spec, span: Span, log: RowLog, others: int) -> Reach:
+def reach_by_time(query: Spec, span: Span, log: RowLog, others: int) -> Read:
     """For windows over the rows of a log; so many ``others`` are read besides."""
     first, last = _touched(log, span.first_front, span.last_stop)
     inner = min(last, max(first, bisect_left(log.chunks, span.last_front, key=_first)))
@@ -146,12 +155,12 @@ def _pays(chunks: Sequence[Chunk], others: int) -> bool:
 # -- by rows -------------------------------------------------------------------------------------------------
 
 
-def reach_by_rows(query: Spec, count: int, log: RowLog, new: Held, lately: Held | None = None) -> Reach:
+def reach_by_rows(query: Spec, count: int, log: RowLog, new: Held, lately: Held | None = None) -> Read:
     """For new rows, all after those of the log, and their last ``count`` rows by key; ``lately``: rows
     between these, which are not in the log."""
     if not log.chunks:
         return _reach([], _tail(log), [])
-    asked = Asked.of(query, new)
+    asked = WantedKeys.of(query, new)
     if count <= FEW_ROWS and asked.count > len(log.chunks) // 4:
         return everything(log)
     behind = asked.counts_in(log.tail) + asked.counts_in(lately)
@@ -166,7 +175,7 @@ def _tail(log: RowLog) -> list[Held]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WantedKeys:
     """The keys of new rows: ``keys``, each once."""
 
     query: Spec
@@ -174,7 +183,7 @@ class Asked:
     count: int
 
     @classmethod
-    def of(cls, query: Spec, new: Held) -> Asked:
+    def of(cls, query: Spec, new: Held) -> WantedKeys:
         keys, (numbers,) = shared_keys(query.by, [new.table])
         return cls(query, keys, int(numbers.max()) + 1)
 
@@ -197,14 +206,20 @@ class Walk:
     are taken while what they have lies within as many as are in all."""
 
     def __init__(
-        self, asked: Asked, log: RowLog, behind: Ints, in_all: Ints, in_some: Ints, fold: Fold | None = None
+        self,
+        asked: WantedKeys,
+        log: RowLog,
+        behind: Ints,
+        in_all: Ints,
+        in_some: Ints,
+        fold: Fold | None = None,
     ) -> None:
         self._asked, self._log, self._fold = asked, log, fold
         #: rows of each key that are behind what has been looked at
         self._behind, self._in_all, self._in_some = behind, in_all, in_some
         #: chunks at the edge, by place, and which of their rows are asked for
         self.edge: list[tuple[int, Ints]] = []
-        self.middle: list[tuple[Whole, Mask | None]] = []
+        self.middle: list[tuple[KeyPartials, Mask | None]] = []
 
     def run(self, last: int | None = None) -> None:
         """Up to the chunk before a place (None: all)."""

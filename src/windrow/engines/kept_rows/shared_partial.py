@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints
-from windrow.engines.kept_rows.context import Taken
+from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.kept_rows.key_partials import fused, numbered
-from windrow.engines.kept_rows.reading import Reach
+from windrow.engines.kept_rows.reading import Read
 from windrow.partials.partials import Partials
 from windrow.spec import Spec
 
-__all__ = ["Middle", "by_key", "middle_of"]
+__all__ = ["SharedPartial", "by_key", "middle_of"]
 
 
 @dataclass(frozen=True)
-class Middle:
+class SharedPartial:
     """Partials of rows and of the middle, by key and time."""
 
     partials: Partials
@@ -42,7 +42,7 @@ class Middle:
         return self.partials.results(fronts + before, stops + before + has[keys], "sliding")
 
 
-def middle_of(query: Spec, taken: Taken, reach: Reach, keys: pa.Table, runs: Ints) -> Middle:
+def middle_of(query: Spec, taken: RowsWithContext, reach: Read, keys: pa.Table, runs: Ints) -> SharedPartial:
     """The rows of a frame with the middle of a reach between them. ``keys``: those of the frame, and perhaps
     more behind them, whose runs, as ``runs`` says, are empty."""
     frame, count = taken.frame, len(runs) - 1
@@ -55,10 +55,10 @@ def middle_of(query: Spec, taken: Taken, reach: Reach, keys: pa.Table, runs: Int
     places = np.insert(np.arange(len(frame)), seams[codes], len(frame) + np.arange(len(codes)))
     held = np.zeros(count, np.int64)
     held[codes] = middle.rows
-    return Middle(Partials.concat([single, middle]).take(places), held, seams)
+    return SharedPartial(Partials.concat([single, middle]).take(places), held, seams)
 
 
-def by_key(query: Spec, keys: pa.Table, count: int, reach: Reach) -> tuple[Ints, Partials]:
+def by_key(query: Spec, keys: pa.Table, count: int, reach: Read) -> tuple[Ints, Partials]:
     """The numbers of the keys that are in the middle, sorted, and one partial for each."""
     wholes = [whole for whole, _ in reach.middle]
     codes, parts = [], []

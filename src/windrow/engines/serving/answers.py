@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.engines.frames.asof import with_seen
 from windrow.engines.frames.retention import Retention
-from windrow.engines.serving.asked import Asked
+from windrow.engines.serving.lookup_range import LookupRange
 from windrow.engines.serving.step import EventLog, judged_at, plain_schema
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
@@ -55,7 +55,7 @@ def answered_from(
     rows, times = _timed(plan, state, labels, at_time) if timed is None else timed
     if not len(times):
         return with_seen(query, schema.empty_table(), labels, at_time, at_by)
-    asked = Asked.of(query, schema, rows, times, at_by)
+    asked = LookupRange.of(query, schema, rows, times, at_by)
     events = log.seen(asked, schema)
     if len(asked) == 1:  # all events are of that key: none has to be compared
         query, at_by = replace(query, by=()), ()

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
 from windrow.engines.frames.retention import Retention
-from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.event_block import EventBlock, in_types, joined_blocks
+from windrow.engines.serving.lookup_range import LookupRange
 from windrow.rows.columns import plain_array
 from windrow.rows.key_bytes import key_bytes
 from windrow.rows.keys import encoded_keys
@@ -103,7 +103,7 @@ class HeldEvents:
         blocks = (every,) if len(every) else ()
         return HeldEvents(self.query, blocks, len(every), 0, numbers)
 
-    def seen(self, asked: Asked, schema: pa.Schema) -> pa.Table:
+    def seen(self, asked: LookupRange, schema: pa.Schema) -> pa.Table:
         """The events that are asked for; those of equal key and time as they came."""
         numbers = np.fromiter((self._numbers.get(key, -1) for key in asked.keys), np.int64, len(asked))
         known = np.flatnonzero(numbers >= 0)

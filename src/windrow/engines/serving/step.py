@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
 from windrow.engines.frames.retention import Retention
-from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.held_events import plain_table
+from windrow.engines.serving.lookup_range import LookupRange
 from windrow.engines.stream.far_ahead import warn_of_jump
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.push import Rows, read_rows
@@ -52,7 +52,7 @@ class EventLog(Protocol):
     def tidied(self: _Log, schema: pa.Schema, watermark: int) -> _Log:
         """Without what no label from the watermark on can see."""
 
-    def seen(self, asked: Asked, schema: pa.Schema) -> pa.Table:
+    def seen(self, asked: LookupRange, schema: pa.Schema) -> pa.Table:
         """The events that are asked for."""
 
 

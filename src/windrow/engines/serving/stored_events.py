@@ -27,10 +27,10 @@ import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
 from windrow.engines.frames.retention import Retention
-from windrow.engines.serving.asked import Asked
 from windrow.engines.serving.event_block import in_types
 from windrow.engines.serving.event_records import Record, Records
 from windrow.engines.serving.held_events import keyed
+from windrow.engines.serving.lookup_range import LookupRange
 from windrow.engines.stream.persistence.saved_operator import Loaded, StoreEntries
 from windrow.spec import Spec
 from windrow.state.store import Guard, Item
@@ -117,7 +117,7 @@ class StoredEvents:
 
     # -- events out ------------------------------------------------------------------------------------------
 
-    def seen(self, asked: Asked, schema: pa.Schema) -> pa.Table:
+    def seen(self, asked: LookupRange, schema: pa.Schema) -> pa.Table:
         self.entries.fence.check_step()
         self._records.follow(schema)
         tables = []

@@ -20,7 +20,7 @@ from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.catalyst import spark_finishes, spark_folds
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import plain_reason_over
-from windrow.partials.kept.families import FAMILIES
+from windrow.partials.value_aggregates.families import FAMILIES
 from windrow.rows.columns import needed_columns, plain_type
 from windrow.spec import Frames, Spec
 from windrow.swag import choose

@@ -16,9 +16,9 @@ import pyarrow as pa
 from windrow.compile.native import NativeMonoid, native
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import native_inputs
-from windrow.partials.kept import family_of
 from windrow.partials.partials import needs_order
 from windrow.partials.picked import picked_input, timed
+from windrow.partials.value_aggregates import family_of
 from windrow.rows.columns import plain_type
 from windrow.spec import Spec
 

@@ -15,12 +15,12 @@ from windrow.slicing.batch import Batch
 from windrow.slicing.slices import HeldSlices
 from windrow.values import made_at_once, with_fields
 
-__all__ = ["Taken", "corrected", "late_before", "take_slices"]
+__all__ = ["Judged", "corrected", "late_before", "take_slices"]
 
 
 @made_at_once
 @dataclass(frozen=True)
-class Taken:
+class Judged:
     """The state after a batch of slices, late pairs counted; which slices some window took (None: all), and
     which are in one at all, by the reason that they would be late for."""
 
@@ -38,13 +38,13 @@ def late_before(plan: Plan, state: State) -> int:
 _NOTHING: Mask = np.zeros(1, np.bool_)
 
 
-def take_slices(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
+def take_slices(plan: Plan, state: State, batch: Batch, earliest: int) -> Judged:
     """Slices that are sorted by key and time, with the numbers of the operator's keys; no row is before
     ``earliest``."""
     return naming_keys(state.keys, state.axis, lambda: _taken(plan, state, batch, earliest))
 
 
-def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
+def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Judged:
     before, late_pairs = state.watermark, dict[str, int]()
     if state.time is not None and earliest >= before and state.time.kinds.windows.are_everywhere:
         # each slice is in some window, and all windows that hold it are open
@@ -64,7 +64,7 @@ def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
         counts = state.counts.with_late_pairs(late_pairs)
         state = state if counts is state.counts else with_fields(state, counts=counts)
         due = NOTHING_DUE if timed is None else Due(timed=timed)
-        return Taken(state, due, taken, (in_time, nothing))
+        return Judged(state, due, taken, (in_time, nothing))
     parts, touched, closed = [], {}, 0
     for part in state.sessions:
         changed, joined = part.added(batch, before)
@@ -77,7 +77,7 @@ def _taken(plan: Plan, state: State, batch: Batch, earliest: int) -> Taken:
     counts = state.counts.with_late_pairs(late_pairs | {"session_closed": closed})
     state = with_fields(state, sessions=tuple(parts), counts=counts)
     due = Due(timed=timed, sessions=touched)
-    return Taken(state, due, taken, (in_time, nothing | bool(parts)))
+    return Judged(state, due, taken, (in_time, nothing | bool(parts)))
 
 
 def _some(slices: HeldSlices, chosen: Mask | None) -> HeldSlices:

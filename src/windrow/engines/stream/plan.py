@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
-from windrow.engines.data_windows.operator import KeyedRows
+from windrow.engines.data_windows.operator import DataWindowRows
 from windrow.engines.frames.framed_part import FramedRows
 from windrow.engines.frames.rolling_part import RollingRows
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
@@ -244,4 +244,4 @@ class Plan:
             return FramedRows(self.query, window, counts_revisions=counts)
         if is_rolling and window.policy is None:
             return RollingRows(self.query, window, counts_revisions=counts)
-        return KeyedRows(self.query, name, window, counts_revisions=counts)
+        return DataWindowRows(self.query, name, window, counts_revisions=counts)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.advance import NOTHING_DUE, Due
-from windrow.engines.stream.assign import Taken, late_before, take_slices
+from windrow.engines.stream.assign import Judged, late_before, take_slices
 from windrow.engines.stream.far_ahead import too_far_ahead
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS, LateRows
@@ -169,7 +169,7 @@ class _Taking:
             self._spread(batch, found)
         return found.due
 
-    def _spread(self, batch: Batch, found: Taken) -> None:
+    def _spread(self, batch: Batch, found: Judged) -> None:
         """What became of slices becomes of their rows."""
         assert found.taken is not None
         assert batch.rows_of is not None

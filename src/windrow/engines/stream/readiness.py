@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from windrow.arrays import START_OF_TIME
-from windrow.compile.entry import is_compiling
+from windrow.compile.compile_when_it_pays import is_compiling
 from windrow.compile.general import SMALL
 from windrow.compile.native import NotOnDisk, only_loading
 from windrow.engines.stream.state import State

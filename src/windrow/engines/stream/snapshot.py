@@ -35,9 +35,9 @@ from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.blocks import Block
 from windrow.slicing.empty_windows import Fillings
-from windrow.slicing.found import Found
 from windrow.slicing.ledger import Ledger
 from windrow.slicing.slices import HeldSlices
+from windrow.slicing.window_lists import Found
 from windrow.state.checks import making_sense, require, whole
 from windrow.state.codec import pack, unpack
 from windrow.windows.timeline.zones import zone_name

@@ -10,7 +10,7 @@ from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.slicing.finder.kernels import find_due, found_in_pieces
 from windrow.slicing.finder.kind_columns import Kinds
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.threads import even_pieces, in_threads
 
 __all__ = ["find_due_in_pieces", "most_due", "stretches"]

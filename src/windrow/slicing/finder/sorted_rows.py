@@ -16,7 +16,7 @@ import numpy as np
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.slicing.finder.time_windows import TimeWindows
-from windrow.slicing.found import Ranges
+from windrow.slicing.window_lists import Ranges
 from windrow.threads import even_pieces, in_threads
 from windrow.windows import Session, TimeWindow
 

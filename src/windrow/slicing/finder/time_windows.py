@@ -32,9 +32,9 @@ from windrow.slicing.finder.kernels import (
 )
 from windrow.slicing.finder.kind_columns import KindColumns, Kinds
 from windrow.slicing.finder.listed import windows_over
-from windrow.slicing.found import Found, Ranges
 from windrow.slicing.limits import add_windows, check_windows, most_windows, windows_left
 from windrow.slicing.slices import HeldSlices, runs_of
+from windrow.slicing.window_lists import Found, Ranges
 from windrow.threads import are_several
 from windrow.values import with_fields
 from windrow.windows import TimeWindow

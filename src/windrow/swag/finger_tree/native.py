@@ -18,8 +18,8 @@ import numpy as np
 
 from windrow.compile.access import Function, cast, is_null, row, store
 from windrow.compile.columns import Columns, native_columns
-from windrow.compile.forms import Source
 from windrow.compile.general import mask_or_none
+from windrow.compile.interpreted import Source
 from windrow.compile.native import NativeMonoid, build, native, step_of
 from windrow.monoids.base import Monoid
 from windrow.swag.finger_tree.bulk import Batch

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.compile.entry import Entry
+from windrow.compile.compile_when_it_pays import Entry
 from windrow.compile.native import NativeMonoid, build, warn_plain
 from windrow.swag.fifo import FifoSwag
 

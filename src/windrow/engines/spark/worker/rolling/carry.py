@@ -24,12 +24,12 @@ from windrow.engines.spark.worker.rolling.tails import ArrowTail
 from windrow.errors import Raised
 from windrow.monoids.base import Aggregate
 from windrow.partials.inputs import is_extreme_moment, native_form, native_inputs, skipped_values, skipping
-from windrow.partials.kept import Family, family_of
-from windrow.partials.kept.rows import kept_values
 from windrow.partials.over_ranges import integers_fit
 from windrow.partials.picked import picked_input
 from windrow.partials.result_types import type_over
 from windrow.partials.results import array_of, as_moments, check_fits, result_array
+from windrow.partials.value_aggregates import Family, family_of
+from windrow.partials.value_aggregates.rows import kept_values
 from windrow.swag.native.drivers import slide_ranges
 from windrow.swag.plain_ranges import PlainRanges
 from windrow.swag.queue import ChunkedArrayQueue

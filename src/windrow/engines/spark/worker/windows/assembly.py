@@ -24,9 +24,9 @@ from windrow.rows.key_values import canonical_array
 from windrow.rows.keys import KeyRuns
 from windrow.rows.times import TimeAxis
 from windrow.slicing.finder.sorted_rows import session_ranges, time_ranges
-from windrow.slicing.found import Ranges
 from windrow.slicing.limits import one_step
 from windrow.slicing.slices import HeldSlices, KeyedSlices, concat, runs_of
+from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Window, decided_by_gaps, decided_by_time
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
-from windrow.partials.kept import Bag
-from windrow.partials.kept.column import KeptColumn
+from windrow.partials.value_aggregates import Bag
+from windrow.partials.value_aggregates.column import KeptColumn
 
 __all__ = ["kept_column", "kept_fields", "stored_values"]
 

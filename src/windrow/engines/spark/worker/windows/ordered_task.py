@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME
-from windrow.engines.data_windows.operator import KeyedRows
+from windrow.engines.data_windows.operator import DataWindowRows
 from windrow.engines.spark.worker.chunks import CHUNK_ROWS, chunked, conformed_table
 from windrow.engines.spark.worker.query_bytes import unpacked
 from windrow.engines.spark.worker.sorted_rows import RowReader, SortedRows, named_by_time
@@ -94,7 +94,7 @@ class _SortedSlices:
 def _maker(query: Spec, name: str, window: Window) -> Callable[[], _Part]:
     if decided_by_gaps(window):
         return lambda: LimitedSessions(query, name, window)
-    return lambda: KeyedRows(query, name, window, naming=lambda f, _: named_by_time(f, query.time))
+    return lambda: DataWindowRows(query, name, window, naming=lambda f, _: named_by_time(f, query.time))
 
 
 class _ByKey:

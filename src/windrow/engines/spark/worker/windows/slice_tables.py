@@ -22,12 +22,12 @@ from windrow.compile.native import NativeMonoid
 from windrow.engines.spark.plan import kept_type, native_form
 from windrow.engines.spark.worker.windows.kept_values import kept_column, kept_fields, stored_values
 from windrow.monoids.base import Aggregate
+from windrow.partials.added_aggregates import Unseen, counted_rows
 from windrow.partials.columns import Column, NativeColumn, PickColumn, PlainColumn
 from windrow.partials.inputs import is_extreme_moment
-from windrow.partials.kept.column import KeptColumn
 from windrow.partials.partials import Partials
 from windrow.partials.picked import picked_input
-from windrow.partials.unseen import Unseen, counted_rows
+from windrow.partials.value_aggregates.column import KeptColumn
 from windrow.rows.columns import plain_type
 from windrow.rows.keys import KeyRuns
 from windrow.slicing.slices import HeldSlices, KeyedSlices

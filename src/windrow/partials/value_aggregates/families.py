@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.monoids.base import Monoid
-from windrow.partials.kept.base import Family
-from windrow.partials.kept.counters import Counters
-from windrow.partials.kept.distinct import Counted, Distinct
-from windrow.partials.kept.extremes import Extremes
-from windrow.partials.kept.lists import Joined, Listed
-from windrow.partials.kept.mode import MostFrequent
-from windrow.partials.kept.ranks import Ranks
-from windrow.partials.kept.sketches import Bits, Registers
+from windrow.partials.value_aggregates.base import Family
+from windrow.partials.value_aggregates.counters import Counters
+from windrow.partials.value_aggregates.distinct import Counted, Distinct
+from windrow.partials.value_aggregates.extremes import Extremes
+from windrow.partials.value_aggregates.lists import Joined, Listed
+from windrow.partials.value_aggregates.mode import MostFrequent
+from windrow.partials.value_aggregates.ranks import Ranks
+from windrow.partials.value_aggregates.sketches import Bits, Registers
 
 __all__ = ["FAMILIES", "Family", "family_of"]
 

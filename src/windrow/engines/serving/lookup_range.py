@@ -18,11 +18,11 @@ from windrow.slicing.finder.relative import bounds_at
 from windrow.spec import Spec
 from windrow.windows.relative import Bound
 
-__all__ = ["Asked"]
+__all__ = ["LookupRange"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class LookupRange:
     """Keys, each once, and the first and last moment that is asked of each; both are included."""
 
     keys: list[bytes]
@@ -35,7 +35,7 @@ class Asked:
     @classmethod
     def of(
         cls, query: Spec, schema: pa.Schema, labels: pa.Table, times: Ints, at_by: tuple[str, ...]
-    ) -> Asked:
+    ) -> LookupRange:
         """For labels all of which have a time; ``schema``: that of the events."""
         columns = [
             keys_like(schema.field(by).type, by, labels.column(at), at)

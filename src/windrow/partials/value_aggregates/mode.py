@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
-from windrow.partials.kept.bags import Bag, codes_of, without_repeats
-from windrow.partials.kept.base import Family
-from windrow.partials.kept.distinct import is_encodable
-from windrow.partials.kept.slide import slide_in_pieces
+from windrow.partials.value_aggregates.bags import Bag, codes_of, without_repeats
+from windrow.partials.value_aggregates.base import Family
+from windrow.partials.value_aggregates.distinct import is_encodable
+from windrow.partials.value_aggregates.slide import slide_in_pieces
 
 __all__ = ["MostFrequent"]
 

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from windrow.cli.errors import JobError
 
-__all__ = ["Places", "placed"]
+__all__ = ["LineNumbers", "placed"]
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*=""")
 
 
 @dataclass
-class Places:
+class LineNumbers:
     """Lines of tables and keys.
 
-    >>> places = Places.of(
+    >>> places = LineNumbers.of(
     ...     "jobs/a.toml", '[source]\\nformat = "csv"\\n[[window]]\\n[[window]]\\nkind = "rows"\\n'
     ... )
     >>> places.at("source", "format")
@@ -35,7 +35,7 @@ class Places:
     lines: dict[tuple[str, int, str], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, file: str, text: str) -> Places:
+    def of(cls, file: str, text: str) -> LineNumbers:
         found = cls(file)
         table, number = "", 0
         seen: dict[str, int] = {}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from windrow.compile import turns
-from windrow.compile.turns import turn
+from windrow.compile import compile_lock
+from windrow.compile.compile_lock import turn
 
 #: calls a kernel, and says when it waits for a turn, and whether it compiled it
 PROGRAM = """
@@ -19,7 +19,7 @@ import numpy as np
 import sys
 import windrow as wr
 from numba.core import compiler
-from windrow.compile import turns
+from windrow.compile import compile_lock
 from windrow.rows import sorting
 compiled, waits = [], []
 original = compiler.compile_extra
@@ -32,8 +32,8 @@ def pause(seconds):
         print("waits", flush=True)
     waits.append(seconds)
     pause_for(seconds)
-pause_for, turns.time.sleep = turns.time.sleep, pause
-turns.PATIENCE = 3600.0
+pause_for, compile_lock.time.sleep = compile_lock.time.sleep, pause
+compile_lock.PATIENCE = 3600.0
 result = eval(sys.argv[1])
 print(result, sys.argv[2] in str(compiled), flush=True)
 """
@@ -73,7 +73,7 @@ def test_a_process_that_had_to_wait_for_a_kernel_loads_it(
 
 
 def test_a_holder_that_was_killed_holds_up_nobody(tmp_path: Path) -> None:
-    code = "from windrow.compile.turns import turn; from pathlib import Path; import sys, time\n"
+    code = "from windrow.compile.compile_lock import turn; from pathlib import Path; import sys, time\n"
     code += "with turn(Path(sys.argv[1])): print('in', flush=True); time.sleep(3600)"
     holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert said(holder) == "in"
@@ -86,7 +86,7 @@ def test_a_holder_that_was_killed_holds_up_nobody(tmp_path: Path) -> None:
 
 
 def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE", 0.0)
+    monkeypatch.setattr(compile_lock, "PATIENCE", 0.0)
     monkeypatch.setattr("fcntl.lockf", refused)
     with turn(tmp_path):
         pass

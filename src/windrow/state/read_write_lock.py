@@ -6,14 +6,14 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-__all__ = ["Gate"]
+__all__ = ["ReadWriteLock"]
 
 
-class Gate:
+class ReadWriteLock:
     """``shared`` is for many threads at a time; ``alone`` waits until they are out, and lets none in.
     Neither may be entered again from inside, and only one thread at a time may ask for ``alone``.
 
-    >>> gate = Gate()
+    >>> gate = ReadWriteLock()
     >>> with gate.shared():
     ...     pass
     >>> with gate.alone():

@@ -13,11 +13,11 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.monoids.base import Aggregate
 from windrow.partials.column import Column
-from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.base import Family
-from windrow.partials.kept.families import FAMILIES
-from windrow.partials.kept.rows import sharing_key
 from windrow.partials.plain_column import PlainColumn
+from windrow.partials.value_aggregates.bags import Bag
+from windrow.partials.value_aggregates.base import Family
+from windrow.partials.value_aggregates.families import FAMILIES
+from windrow.partials.value_aggregates.rows import sharing_key
 from windrow.state.checks import check_column, require
 
 __all__ = ["KeptColumn", "joined", "kept_column", "with_shared_bags"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
-from windrow.partials.kept.bags import Bag
+from windrow.partials.value_aggregates.bags import Bag
 from windrow.state.checks import require
 
 __all__ = ["Covering", "Family"]

@@ -16,9 +16,9 @@ from windrow.arrays import Ints
 from windrow.compile.cache import kernel
 from windrow.monoids.base import Monoid
 from windrow.monoids.sketches import first_probe
-from windrow.partials.kept.bags import Bag, shortened, without_repeats
-from windrow.partials.kept.sketches import RowSketch, copy_row, fill_cells, numbered_cells, probes
-from windrow.partials.kept.slide import slide_in_pieces
+from windrow.partials.value_aggregates.bags import Bag, shortened, without_repeats
+from windrow.partials.value_aggregates.sketches import RowSketch, copy_row, fill_cells, numbered_cells, probes
+from windrow.partials.value_aggregates.slide import slide_in_pieces
 
 __all__ = ["Counters"]
 

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.compile.cache import kernel
-from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.column import KeptColumn
+from windrow.partials.value_aggregates.bags import Bag
+from windrow.partials.value_aggregates.column import KeptColumn
 
 __all__ = ["without_covered"]
 

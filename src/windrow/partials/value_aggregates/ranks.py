@@ -25,11 +25,11 @@ from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
 from windrow.monoids.base import Monoid
 from windrow.monoids.quantiles import dropped_digits, mixed, rounded
-from windrow.partials.kept.bags import Bag, without_repeats
-from windrow.partials.kept.base import Family
-from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
-from windrow.partials.kept.slide import in_groups, slide
 from windrow.partials.range_pieces import range_pieces, widest_range
+from windrow.partials.value_aggregates.bags import Bag, without_repeats
+from windrow.partials.value_aggregates.base import Family
+from windrow.partials.value_aggregates.bits import discard, empty_bits, following, include, preceding
+from windrow.partials.value_aggregates.slide import in_groups, slide
 from windrow.rows.sorting import order_of_floats
 from windrow.state.checks import require
 from windrow.threads import in_threads

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
-from windrow.partials.kept.bags import Bag, codes_of, without_repeats
-from windrow.partials.kept.base import Covering, Family
-from windrow.partials.kept.bits import lowest_bit
-from windrow.partials.kept.lists import lists_of
-from windrow.partials.kept.slide import slide_in_pieces
+from windrow.partials.value_aggregates.bags import Bag, codes_of, without_repeats
+from windrow.partials.value_aggregates.base import Covering, Family
+from windrow.partials.value_aggregates.bits import lowest_bit
+from windrow.partials.value_aggregates.lists import lists_of
+from windrow.partials.value_aggregates.slide import slide_in_pieces
 
 __all__ = ["Counted", "Distinct", "is_encodable"]
 

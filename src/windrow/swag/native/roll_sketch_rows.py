@@ -13,10 +13,10 @@ import numpy as np
 from windrow.compile.columns import shaped_like
 from windrow.compile.native import build
 from windrow.compile.pieces import call_whole, pieces
-from windrow.compile.wide import WideForm, codes_of, wide_form
+from windrow.compile.sketch_rows import WideForm, codes_of, wide_form
 from windrow.swag.fifo import FifoSwag, NativeWindow
 from windrow.swag.native.roll import account_for_nulls, keep_taken, power_of_two, skips_by_count
-from windrow.swag.native.wide import EXTRA_ROWS, roll_rows
+from windrow.swag.native.sketch_rows import EXTRA_ROWS, roll_rows
 from windrow.swag.queue import ChunkedArrayQueue
 
 __all__ = ["roll_wide"]

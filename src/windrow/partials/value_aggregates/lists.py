@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
-from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.base import Family
+from windrow.partials.value_aggregates.bags import Bag
+from windrow.partials.value_aggregates.base import Family
 from windrow.rows.pieces import take_array
 
 __all__ = ["Joined", "Listed", "lists_of", "lists_over", "places_in"]

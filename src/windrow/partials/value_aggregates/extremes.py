@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 
 from windrow.arrays import Ints
 from windrow.monoids.base import Monoid
-from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.base import Family
-from windrow.partials.kept.bits import discard, empty_bits, following, include, preceding
-from windrow.partials.kept.distinct import is_encodable
-from windrow.partials.kept.lists import lists_of
-from windrow.partials.kept.slide import in_groups, slide
+from windrow.partials.value_aggregates.bags import Bag
+from windrow.partials.value_aggregates.base import Family
+from windrow.partials.value_aggregates.bits import discard, empty_bits, following, include, preceding
+from windrow.partials.value_aggregates.distinct import is_encodable
+from windrow.partials.value_aggregates.lists import lists_of
+from windrow.partials.value_aggregates.slide import in_groups, slide
 from windrow.rows.sorting import order_of_floats, order_of_integers
 
 __all__ = ["Extremes"]

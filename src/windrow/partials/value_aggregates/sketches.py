@@ -1,5 +1,5 @@
 """Sketches in queries: HyperLogLog (``approx_distinct``) and Bloom filters, over the cells that values fall
-into; Count-Min (:mod:`windrow.partials.kept.counters`) is one of them.
+into; Count-Min (:mod:`windrow.partials.value_aggregates.counters`) is one of them.
 
 A value is kept as its *cells*: of a Bloom filter a few bits, of HyperLogLog its code, from which a register
 with a rank follow. A slice keeps each cell once, so that a small slice is small and no slice is much larger
@@ -31,10 +31,10 @@ from windrow.monoids.sketches import (
     register_and_rank,
     sketch_header,
 )
-from windrow.partials.kept.bags import Bag, codes_of, hash_codes, without_repeats
-from windrow.partials.kept.base import Covering, Family
-from windrow.partials.kept.distinct import is_encodable
-from windrow.partials.kept.slide import slide_in_pieces
+from windrow.partials.value_aggregates.bags import Bag, codes_of, hash_codes, without_repeats
+from windrow.partials.value_aggregates.base import Covering, Family
+from windrow.partials.value_aggregates.distinct import is_encodable
+from windrow.partials.value_aggregates.slide import slide_in_pieces
 from windrow.state.checks import require
 from windrow.threads import even_pieces, in_threads
 

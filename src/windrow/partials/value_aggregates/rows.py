@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.monoids.base import Aggregate, Monoid
-from windrow.partials.kept.bags import Bag
-from windrow.partials.kept.families import FAMILIES, family_of
 from windrow.partials.ranges import Over
+from windrow.partials.value_aggregates.bags import Bag
+from windrow.partials.value_aggregates.families import FAMILIES, family_of
 from windrow.rows.frame import Frame
 
 __all__ = ["kept_of_frame", "kept_results", "kept_values", "sharing_key"]

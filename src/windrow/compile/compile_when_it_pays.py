@@ -3,7 +3,7 @@
 An entry rents before it buys: it is interpreted while all that this has taken so far, and what the call at
 hand is expected to take, is less than what a compiled form costs. So the first result of a small table takes
 as long as its rows, a long stream of small pushes gets native code soon, and a large table gets it at once.
-Results are the same in either form (:mod:`windrow.compile.forms`).
+Results are the same in either form (:mod:`windrow.compile.interpreted`).
 
 ``WINDROW_COMPILE=always`` compiles at the first call, and ``never`` at none that can be interpreted; those
 are windrow's own kernels. Functions of users are always compiled: plain Python would take them differently

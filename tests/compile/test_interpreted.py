@@ -16,8 +16,8 @@ import pytest
 import windrow as wr
 from support.aggregates import CASES
 from support.both_forms import assert_same, checking
-from windrow.compile import entry
-from windrow.compile.entry import Entry
+from windrow.compile import compile_when_it_pays
+from windrow.compile.compile_when_it_pays import Entry
 from windrow.compile.layout import Layout, NotCompilable, _infer, layout_of, native_identity
 from windrow.compile.native import jit_for
 
@@ -174,7 +174,9 @@ def test_many_rows_are_compiled_at_once() -> None:
 @pytest.mark.usefixtures("auto")
 def test_few_rows_are_interpreted_until_that_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     forms, now = Counted(), itertools.count()
-    monkeypatch.setattr(entry, "perf_counter", lambda: next(now) * entry.COMPILE / 4)
+    monkeypatch.setattr(
+        compile_when_it_pays, "perf_counter", lambda: next(now) * compile_when_it_pays.COMPILE / 4
+    )
     called = Entry(forms)
     for _ in range(7):
         called(np.zeros(10))
@@ -185,7 +187,9 @@ def test_few_rows_are_interpreted_until_that_has_cost_as_much(monkeypatch: pytes
 def test_kernels_that_lie_on_disk_are_loaded_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     forms, now = Counted(is_known=True), itertools.count()
     monkeypatch.setitem(sys.modules, "numba", np)
-    monkeypatch.setattr(entry, "perf_counter", lambda: next(now) * entry.LOAD / 2)
+    monkeypatch.setattr(
+        compile_when_it_pays, "perf_counter", lambda: next(now) * compile_when_it_pays.LOAD / 2
+    )
     called = Entry(forms)
     for _ in range(5):
         called(np.zeros(10))
