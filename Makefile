@@ -52,8 +52,8 @@ demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, an
 test: $(READY) ## Run the tests and doctests that a change to anything needs (PYTEST_ARGS="-k daba" to choose)
 	$(PYTEST) -n 4 -m "not rest" $(PYTEST_ARGS)
 
-test-fast: $(READY) ## Run the tests that need no Spark, no Redis and no killed processes, with the fewest random examples
-	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (rest or spark or redis or chaos)" $(PYTEST_ARGS)
+test-fast: $(READY) ## Run the tests that need no Spark, Redis or killed processes and do not take seconds, with the fewest random examples
+	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (rest or slow or spark or redis or chaos)" $(PYTEST_ARGS)
 
 test-rest: $(READY) chromium ## Run what make test leaves out, and other random examples with kernels compiled
 	WINDROW_COMPILE=always $(PYTEST) -n 5 --hypothesis-profile=rest $(if $(CI),--hypothesis-seed=1) -m "rest or random" $(PYTEST_ARGS)

@@ -19,7 +19,7 @@ from support import both_forms
 from support.budget import SHARES, examples
 from support.redis_server import redis_program
 from support.scopes import SHARED, scope_of
-from support.tiers import is_rest
+from support.tiers import REST, SLOW, is_listed
 
 ROOT = Path(__file__).resolve().parent
 
@@ -59,8 +59,10 @@ CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what ``make test`` and ``make test-fast`` leave out."""
     for item in items:
-        if is_rest(item.nodeid):
+        if is_listed(item.nodeid, REST):
             item.add_marker("rest")
+        if is_listed(item.nodeid, SLOW):
+            item.add_marker("slow")
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("random")
         fixtures = set(getattr(item, "fixturenames", ()))

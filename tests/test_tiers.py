@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.tiers import REST, is_rest
+from support.tiers import REST, SLOW, is_listed
 
 ROOT = Path(__file__).parents[1]
 TEST = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
@@ -15,10 +15,11 @@ TEST = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
 CASES = re.compile(r"_cases\.py$")
 
 
-def test_what_can_wait_exists() -> None:
-    for place in REST:
+@pytest.mark.parametrize("places", [REST, SLOW], ids=["rest", "slow"])
+def test_what_can_wait_exists(places: dict[str, str]) -> None:
+    for place in places:
         path, _, name = place.partition("::")
-        assert (ROOT / path).exists(), f"tests/rest.txt names {path}, which does not exist"
+        assert (ROOT / path).exists(), f"{path} is listed, and does not exist"
         assert not name or f"def {name}(" in (ROOT / path).read_text()
 
 
@@ -38,7 +39,7 @@ def test_cases_are_run_by_name() -> None:
 
 
 def test_kills_and_clusters_can_wait() -> None:
-    assert is_rest("tests/engines/spark/test_kafka.py::test_verify[local]")
-    assert is_rest("experiments/tests/test_mta.py::test_any")
-    assert not is_rest("tests/engines/spark/test_streaming.py::test_windows")
-    assert not is_rest("tests/engines/stream/persistence/test_operator_kills.py::test_any")
+    assert is_listed("tests/engines/spark/test_kafka.py::test_verify[local]", REST)
+    assert is_listed("experiments/tests/test_mta.py::test_any", REST)
+    assert not is_listed("tests/engines/spark/test_streaming.py::test_windows", REST)
+    assert not is_listed("tests/engines/stream/persistence/test_operator_kills.py::test_any", REST)

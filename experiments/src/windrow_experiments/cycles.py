@@ -158,7 +158,7 @@ def native_latency(
 
 
 def _sketch_driver(jit: Any, operations: Any, lift_into: Any) -> Any:
-    """Drive rows of a matrix as :func:`windrow.swag.native.sketch_rows.roll_rows` does. The total is a row."""
+    """Drive rows of a matrix as :func:`windrow.swag.native.sketch_rows.roll_rows` does.."""
     insert, evict, query = operations.insert, operations.evict, operations.query
 
     @jit

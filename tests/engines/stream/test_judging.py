@@ -243,3 +243,17 @@ def test_rows_are_judged_by_what_two_pushes_back_led_to() -> None:
         operator.push_parts(pa.table({"t": [t]}) for t in times)
         assert operator.metrics.rows_late == late
     assert late == 3
+
+
+def test_a_session_that_ends_at_the_watermark_has_fired_and_takes_no_row() -> None:
+    """A late row joins no session whose end the watermark has reached, to the tick."""
+    operator = (
+        wr.query(time="t", allowed_lateness=1, late="emit").window(wr.Session(6)).agg(n=wr.count()).open()
+    )
+    operator.push(pa.table({"t": [8, 8, 2]}))
+    fired = [row for time in (2, 5, 8, 14) for row in operator.advance(time).to_pylist()]
+    assert [(row["window_start"], row["window_end"], row["n"]) for row in fired] == [(2, 14, 3)]
+    operator.push(pa.table({"t": [15, 12]}))
+    assert operator.late_rows().to_pylist() == [{"t": 12, "late_by": 2, "late_reason": "session_closed"}]
+    rest = operator.finish().to_pylist()
+    assert [(row["window_start"], row["window_end"], row["n"]) for row in rest] == [(15, 21, 1)]
