@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from windrow.html_text import html_table
 from windrow.monoids.base import Aggregate
 from windrow.windows import Policy, Session, TimeWindow, Window, decided_by_gaps, decided_by_time
-from windrow.windows.relative import Bound, RelativeFrame, TimeFrame
+from windrow.windows.relative import Bound, RelativeFrame, RowFrame, TimeFrame
 from windrow.windows.timeline.durations import Duration
 
 if TYPE_CHECKING:
@@ -62,6 +62,15 @@ class Rolling:
         return None if self.size is None else self.size.kind == "integer"
 
     @property
+    def each_frame(self) -> list[RelativeFrame]:
+        """What a row sees, for each size; a policy has no frame."""
+        if self.frames is not None:
+            return [frame for _, frame in self.frames.named]
+        if self.size is not None:
+            return [_plain_frame(self.size)]
+        return [] if self.rows is None else [RowFrame(1 - self.rows, 1)]
+
+    @property
     def follows_zone(self) -> bool:
         """Whether it counts days, weeks or months and names no time zone."""
         over = self.frames or self.size
@@ -74,8 +83,9 @@ class Rolling:
         if self.frames is not None:
             return replace(self, frames=self.frames.in_zone(zone))
         assert self.size is not None
-        frame = TimeFrame(Bound((replace(self.size, amount=-self.size.amount),), False), Bound((), True))
-        return Rolling(frames=Frames((("", frame),), self.sees, False).in_zone(zone), store=self.store)
+        return Rolling(
+            frames=Frames((("", _plain_frame(self.size)),), self.sees, False).in_zone(zone), store=self.store
+        )
 
     @property
     def arguments(self) -> str:
@@ -89,6 +99,11 @@ class Rolling:
             return self.frames.arguments
         over = self.policy if self.policy is not None else f"rows={self.rows}"
         return str(over) if self.size is None else self.size.argument
+
+
+def _plain_frame(size: Duration) -> TimeFrame:
+    """(t - size, t]."""
+    return TimeFrame(Bound((replace(size, amount=-size.amount),), False), Bound((), True))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""FramedRows: what is held for frames, when a result comes out, and what raises."""
+"""RollingRows with frames: what is held for frames, when a result comes out, and what raises."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from support.small_chunks import small_chunks
-from windrow.engines.frames.framed_part import FramedRows
+from windrow.engines.frames.rolling_part import RollingRows
 from windrow.engines.kept_rows.row_table import Held
 from windrow.errors import AggregateError, CorruptState
 from windrow.state.codec import pack
@@ -26,12 +26,12 @@ BY_KEY = wr.query(time="ts", by="key")
 ROWS = pa.table({"ts": [1, 2, 3, 5, 8], "key": list("aabaa"), "s": list("vwxyz"), "other": [1, 2, 3, 4, 5]})
 
 
-def opened(query: wr.Query, **options: Any) -> FramedRows:
+def opened(query: wr.Query, **options: Any) -> RollingRows:
     assert query.rolling_over is not None
-    return FramedRows(query, query.rolling_over, **options)
+    return RollingRows(query, query.rolling_over, **options)
 
 
-def pushed(query: wr.Query, table: pa.Table = ROWS) -> FramedRows:
+def pushed(query: wr.Query, table: pa.Table = ROWS) -> RollingRows:
     rows = opened(query)
     rows.push(table, np.arange(table.num_rows))
     return rows

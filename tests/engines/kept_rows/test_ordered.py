@@ -16,7 +16,6 @@ import windrow as wr
 from support.budget import examples
 from support.small_chunks import small_chunks
 from windrow.engines.data_windows.operator import DataWindowRows
-from windrow.engines.frames.framed_part import FramedRows
 from windrow.engines.frames.rolling_part import RollingRows
 from windrow.engines.kept_rows.ordered_rows import REVISION
 from windrow.engines.kept_rows.waiting import Waiting
@@ -60,8 +59,6 @@ def window_queries(draw: st.DrawFn, clock: Any, kind: str) -> wr.Query:
 
 
 def opened(query: wr.Query, **options: Any) -> RollingRows:
-    if query.frames is not None:
-        return FramedRows(query, query.rolling_over, **options)
     if query.rolling_over is not None:
         if query.rolling_over.policy is not None:
             return DataWindowRows(query, "", query.rolling_over, **options)

@@ -47,6 +47,7 @@ from windrow.engines.kept_rows.key_counts import KeyCounts
 from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.row_table import Held, joined
+from windrow.engines.result_tables import with_results
 from windrow.rows.columns import plain_array
 from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
@@ -139,7 +140,9 @@ class DataWindowRows(GroupedRows):
             assert new is not None
             assert decided is not None
             columns, kept = policy_columns(taken, decided, taken.news)
-            result: pa.Table | None = self._rolled(taken, new, taken.news, columns)
+            columns = _in_order_of_rows(taken, taken.news, columns)
+            table = with_results(self._query, new.table, columns)
+            result: pa.Table | None = self._with_revisions(new, table)
         else:
             asked = (self._query, self._name, self._strategy, taken, closing, self._since)
             result, kept = completed_windows(*asked, decided)
@@ -287,11 +290,13 @@ class DataWindowRows(GroupedRows):
         rows = taken.rows.take(taken.last_rows(0, 1))
         return quiet, rows.where(is_among(by, rows.table, new.where(quiet).table))
 
-    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[RowsWithContext, list[Any]]:
+    def _seen(self, points: Held, new: Held | None) -> list[Any]:
+        assert new is not None
         logs = {**self._groups.of_keys(self._query.by, new.table), BEHIND: self._log}
         taken, found, _ = self._by_policy(logs, new)
+        wanted = np.isin(new.arrivals, points.arrivals)
         chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
-        return taken, policy_columns(taken, found, chosen)[0]
+        return _in_order_of_rows(taken, chosen, policy_columns(taken, found, chosen)[0])
 
     # -- state -----------------------------------------------------------------------------------------------
 
@@ -316,3 +321,9 @@ class DataWindowRows(GroupedRows):
                 self._know(log.counts.keys, log.counts, None)
             elif log.lasts is not None:
                 self._know(log.lasts.table, None, log.lasts)
+
+
+def _in_order_of_rows(taken: RowsWithContext, chosen: Ints, columns: list[Any]) -> list[Any]:
+    """Columns of the new rows at some positions, in order of time."""
+    order = pa.array(np.argsort(taken.places(chosen)))
+    return [column.take(order) for column in columns]

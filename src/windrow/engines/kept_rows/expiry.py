@@ -58,12 +58,12 @@ class LastRows:
         return without_dead_chunks(self.query, self.count, log).without_tail()
 
 
-def after_time(log: RowLog, tail: Held | None, bound: int) -> RowLog:
-    """With another tail, without chunks that end by a time."""
-    log = log.without_first(bisect_right(log.chunks, bound, key=lambda chunk: chunk.last))
-    if tail is not None and not log.chunks:
-        tail = tail.where(tail.times > bound)
-    return log.with_tail(tail)
+def after_time(log: RowLog, bound: int) -> RowLog:
+    """Without chunks that end by a time; of a log without others, without rows up to it."""
+    log, tail = AfterTime(bound).log(log), log.tail
+    if tail is None or log.chunks:
+        return log
+    return log.with_tail(tail.where(tail.times > bound))
 
 
 def without_dead_chunks(query: Spec, count: int, log: RowLog) -> RowLog:

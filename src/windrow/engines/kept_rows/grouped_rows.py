@@ -12,25 +12,44 @@ Cost: the log has at most so many rows as a full chunk, or _SHARE times as many 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from windrow.engines.kept_rows.chunk import fewest_rows
 from windrow.engines.kept_rows.context import Naming
 from windrow.engines.kept_rows.expiry import Trim
-from windrow.engines.kept_rows.groups import KeyGroups, check_count, wanted_groups
+from windrow.engines.kept_rows.groups import KeyGroups, check_count, is_among, wanted_groups
 from windrow.engines.kept_rows.key_counts import KeyCounts
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
+from windrow.engines.kept_rows.reading import Read, everything
+from windrow.engines.kept_rows.row_table import Held
 from windrow.spec import Rolling, Spec
 from windrow.windows import Window
 
-__all__ = ["GroupedRows"]
+__all__ = ["GroupedRows", "KeyLogs"]
 
 #: rows join groups once there are so many times as many as a step has brought
 _SHARE = 8
 #: so many chunks are made of as many rows as a full one has, while they are in no group
 _PARTS = 4
+
+
+@dataclass(frozen=True)
+class KeyLogs:
+    """The logs that have rows of some keys: those of their groups, or, where there are none, the only one."""
+
+    logs: tuple[RowLog, ...]
+    #: behind groups, the rows of these keys that are in none yet; None: there are no groups
+    lately: Held | None = None
+
+    def read(self, read: Callable[[RowLog], Read]) -> Read:
+        """What is read of each log; groups of a few hundred rows are read row by row."""
+        if self.lately is None:
+            return read(self.logs[0])
+        found = [read(log) if log.has_full_chunk else everything(log) for log in self.logs]
+        return Read.of_all([*found, Read(behind=(self.lately,))])
 
 
 class GroupedRows(OrderedRows):
@@ -50,6 +69,17 @@ class GroupedRows(OrderedRows):
         self._groups = KeyGroups()
         #: how many rows were taken since they were last made chunks
         self._brought = 0
+
+    def _logs_of(self, rows: Held) -> KeyLogs:
+        """The logs that have rows of the keys of some rows."""
+        log, by = self._log, self._query.by
+        if not self._groups.logs:
+            return KeyLogs((log,))
+        groups = self._groups.of_keys(by, rows.table).values()
+        lately = log.all()
+        lately = rows.slice(0, 0).select(self._columns) if lately is None else lately
+        lately = lately.where(is_among(by, lately.table, rows.table))
+        return KeyLogs(tuple(replace(each, added_after=log.added_after) for each in groups), lately)
 
     # -- rows join groups ------------------------------------------------------------------------------------
 

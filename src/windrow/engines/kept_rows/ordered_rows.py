@@ -6,8 +6,7 @@ they share windows with (the *context*), and go through what serves finite table
 taken now come out. Then the context is cut to what later rows will need:
 
 ==================  ======================================================================
-rolling             see :mod:`windrow.engines.frames.rolling_part`
-rolling frames      the same, for the widest frame (:mod:`windrow.engines.frames.framed_part`)
+rolling             what frames still see (:mod:`windrow.engines.frames.rolling_part`)
 others              what windows still need, key by key (:mod:`windrow.engines.data_windows.operator`)
 ==================  ======================================================================
 
@@ -129,14 +128,6 @@ class OrderedRows:
         query = replace(self._query, order=())
         return take(query, context, needed, self._naming, self._log.added_after)
 
-    def _rolled(self, taken: RowsWithContext, new: Held, chosen: Ints, columns: list[Any]) -> pa.Table:
-        """The new rows at the positions ``chosen`` with their results, in order of time."""
-        places = taken.places(chosen) - taken.context
-        order = pa.array(np.argsort(places))
-        rows = new if len(places) == len(new) else new.take(np.sort(places))
-        table = with_results(self._query, rows.table, [column.take(order) for column in columns])
-        return self._with_revisions(rows, table)
-
     def _with_revisions(self, rows: Held, table: pa.Table) -> pa.Table:
         """Results of rows, with how often each came out before, where that is counted."""
         return table.append_column(REVISION, pa.array(rows.revisions)) if self._counts_revisions else table
@@ -144,37 +135,53 @@ class OrderedRows:
     # -- results in advance ----------------------------------------------------------------------------------
 
     def speculate(self, touched: pa.Table) -> pa.Table | None:
-        """Rolling results of pending rows, as if they were due: of the keys of ``touched`` rows, from the
-        earliest time of each on. How often the result of a row comes out is counted."""
-        over = self._window
-        assert isinstance(over, Rolling), "windows that data decide come out once"
-        waiting = self._pending.all() if touched.num_rows else None
+        """Rolling results that are not out, as if all rows had come: of the keys of ``touched`` rows, those
+        that these rows may have changed. How often the result of a row comes out is counted."""
+        assert isinstance(self._window, Rolling), "windows that data decide come out once"
+        waiting = self.waiting.all() if touched.num_rows else None
         if waiting is None:
             return None
-        pending = self._in_order(waiting)
-        since = self._earliest(pending, touched)
-        new = pending.where(since < _NEVER)
-        wanted = new.times >= since[since < _NEVER]
-        if not wanted.any():
+        rows = self._in_order(waiting)
+        points = rows.where(self._changed_by(rows, touched))
+        if not len(points):
             return None
-        taken, columns = self._speculated(over, new, wanted)
-        chosen = taken.news[wanted[taken.places(taken.news) - taken.context]]
-        result = self._rolled(taken, new, chosen, columns)
-        self._count_revisions(touched)
-        return result
+        new = self._pending.all()
+        if new is not None:
+            new = self._in_order(new.where(self._earliest(new, touched) < _NEVER))
+        table = with_results(self._query, points.table, self._seen(points, new))
+        self._recount(touched)
+        return self._with_revisions(points, table)
 
-    def _count_revisions(self, touched: pa.Table) -> None:
-        """The results of rows of touched keys came out, from the earliest time of each on."""
-        _, times, _ = read_times(touched.column(self._query.time), self._query.time)
-        later, earlier = self._pending.since(int(times.min()))
-        rows = later.all()
-        if rows is not None:
-            came_out = rows.times >= self._earliest(rows, touched)
-            self._pending = earlier.with_rows(replace(rows, revisions=rows.revisions + came_out))
-
-    def _speculated(self, over: Rolling, new: Held, wanted: Any) -> tuple[RowsWithContext, list[Any]]:
-        """The results of those of new rows that a mask names."""
+    def _seen(self, points: Held, new: Held | None) -> list[Any]:
+        """The results of points, among rows that were taken and new ones behind them."""
         raise NotImplementedError
+
+    def _changed_by(self, rows: Held, touched: pa.Table) -> Mask:
+        """Which results may have changed since touched rows came."""
+        since = self._earliest(rows, touched)
+        return (since < _NEVER) & self._changed(rows, since)
+
+    def _changed(self, rows: Held, since: Ints) -> Mask:
+        """Which results may have changed, where rows of their keys came from these times on."""
+        return rows.times >= since
+
+    def _changed_from(self, time: int) -> int:
+        """Results of rows before this have not changed, where others came from a time on."""
+        return time
+
+    def _recount(self, touched: pa.Table) -> None:
+        """Results that touched rows may have changed came out."""
+        self._pending = self._recounted(self._pending, touched)
+
+    def _recounted(self, waiting: Waiting, touched: pa.Table) -> Waiting:
+        """The same rows, with the results that have come out counted; chunks without such rows stay."""
+        _, times, _ = read_times(touched.column(self._query.time), self._query.time)
+        later, earlier = waiting.since(self._changed_from(int(times.min())))
+        rows = later.all()
+        if rows is None:
+            return waiting
+        changed = self._changed_by(rows, touched)
+        return earlier.with_rows(replace(rows, revisions=rows.revisions + changed))
 
     def _earliest(self, pending: Held, touched: pa.Table) -> Ints:
         """For each pending row the earliest touched time of its key."""

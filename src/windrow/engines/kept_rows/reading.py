@@ -33,9 +33,9 @@ __all__ = [
     "Walk",
     "WantedKeys",
     "everything",
+    "reach_between",
     "reach_by_rows",
     "reach_by_time",
-    "rows_between",
 ]
 
 #: chunks in memory are read as wholes if they have so many times as many rows as there are beside them
@@ -68,6 +68,11 @@ class Read:
         """How many rows lie before the middle."""
         return sum(map(len, self.before))
 
+    @property
+    def count(self) -> int:
+        """How many rows there are beside the middle."""
+        return self.edge + sum(map(len, self.behind))
+
     @cached_property
     def rows(self) -> Held | None:
         """The rows as one; None: there are none."""
@@ -96,7 +101,7 @@ def _reach(edge: list[Held], rest: list[Held], middle: list[tuple[KeyPartials, M
 # -- by time -------------------------------------------------------------------------------------------------
 
 
-def reach_by_time(query: Spec, span: Span, log: RowLog, others: int) -> Read:
+def reach_by_time(query: Spec, span: Span, others: int, log: RowLog) -> Read:
     """For windows over the rows of a log; so many ``others`` are read besides."""
     first, last = _touched(log, span.first_front, span.last_stop)
     inner = min(last, max(first, bisect_left(log.chunks, span.last_front, key=_first)))
@@ -110,11 +115,11 @@ def reach_by_time(query: Spec, span: Span, log: RowLog, others: int) -> Read:
     return _reach(edge, [*near, *tail], [(log.whole(query, *node), None) for node in nodes])
 
 
-def rows_between(log: RowLog, front: int, stop: int) -> Held | None:
-    """The rows of a log with times in [front, stop), one by one; None: there are none."""
+def reach_between(log: RowLog, front: int, stop: int) -> Read:
+    """The rows of a log with times in [front, stop), one by one."""
     first, last = _touched(log, front, stop)
     span = Span(front, front, stop, stop)
-    return _reach([], [*_within(log.chunks[first:last], span), *_tail_within(log, span)], []).rows
+    return _reach([], [*_within(log.chunks[first:last], span), *_tail_within(log, span)], [])
 
 
 def _touched(log: RowLog, front: int, stop: int) -> tuple[int, int]:

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.engines.data_windows.operator import DataWindowRows
-from windrow.engines.frames.framed_part import FramedRows
 from windrow.engines.frames.rolling_part import RollingRows
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
@@ -240,8 +239,6 @@ class Plan:
     def ordered_part(self, name: str, window: Any) -> OrderedRows:
         is_rolling = not isinstance(window, Window)
         counts = is_rolling and self.counts_revisions
-        if is_rolling and window.frames is not None:
-            return FramedRows(self.query, window, counts_revisions=counts)
         if is_rolling and window.policy is None:
             return RollingRows(self.query, window, counts_revisions=counts)
         return DataWindowRows(self.query, name, window, counts_revisions=counts)

@@ -13,7 +13,7 @@ import pytest
 import windrow as wr
 from support.packed_stream import DictEntries, PackedStream
 from support.small_chunks import small_chunks
-from windrow.engines.frames import rolling_part
+from windrow.engines.frames.answers import Points
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.step import COUNTED, step
 from windrow.engines.spark.worker.streaming.wire import write_rows
@@ -166,13 +166,13 @@ def test_windows_by_policy_over_many_chunks_are_those_of_the_local_engine(keys: 
 
 def test_the_middle_is_read_as_partials_and_not_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    original = rolling_part.rolling_columns
+    original = Points.results
 
-    def spied(query: Any, over: Any, taken: Any, chosen: Any, reach: Any) -> Any:
-        seen.append((len(reach.middle), 0 if reach.rows is None else len(reach.rows)))
-        return original(query, over, taken, chosen, reach)
+    def spied(points: Points, query: Any, frame: Any, reach: Any) -> Any:
+        seen.append((len(reach.middle), reach.count))
+        return original(points, query, frame, reach)
 
-    monkeypatch.setattr("windrow.engines.frames.rolling_part.rolling_columns", spied)
+    monkeypatch.setattr(Points, "results", spied)
     query = wr.query(time="t", watermark=0).rolling(2000).agg(text=wr.concat("s"))
     rows = rows_of(4000, 1, 0, seed=5)
     with small_chunks(16, 64):
