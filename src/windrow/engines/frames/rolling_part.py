@@ -30,6 +30,7 @@ frames that end with the row or right before it; for others, one pass over all r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -184,12 +185,10 @@ class RollingRows(GroupedRows):
         logs = self._logs_of(points)
         reads = [self._read(logs, frame, points, new) for frame in self._frames]
         if any(read.middle for read in reads):
-            try:
+            # where it raises: over the rows themselves it works, or raises again and can name the row
+            with suppress(AggregateError, TypeError):
                 return self._over(reads, points, new)
-            except (AggregateError, TypeError):
-                # over the rows themselves it works, or raises again and can name the row
-                return self._over([self._rows_seen(logs, points)], points, new)
-        if len(reads) == 1 or not self._is_by_time:
+        elif len(reads) == 1 or not self._is_by_time:
             return self._over([max(reads, key=lambda read: read.count)], points, new)
         return self._over([self._rows_seen(logs, points)], points, new)
 
