@@ -18,6 +18,7 @@ import pyarrow as pa
 from windrow.compile.cache import kernel
 from windrow.monoids.hashing import encode, encode_array
 from windrow.rows.columns import plain_array
+from windrow.rows.key_values import canonical_value
 
 __all__ = ["Codes", "stable_codes"]
 
@@ -50,7 +51,7 @@ def _codes(column: Any) -> Codes:
     elif pa.types.is_primitive(kind) and not pa.types.is_interval(kind):
         codes = _integers(array).view(np.uint64)
     else:
-        codes = np.array([encode(repr(value)) for value in array.to_pylist()], np.uint64)
+        codes = np.array([encode(repr(canonical_value(value))) for value in array.to_pylist()], np.uint64)
     if array.null_count:
         codes = np.where(np.asarray(array.is_null()), _NULL, codes)
     return codes

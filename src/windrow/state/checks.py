@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.errors import CorruptState, StateError
+from windrow.errors import ChangedQuery, CorruptState, StateError
 
 __all__ = ["check_column", "check_numbers", "check_sorted", "making_sense", "require", "whole"]
 
@@ -98,7 +98,7 @@ def making_sense(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (StateError, MemoryError):
+    except (StateError, ChangedQuery, MemoryError):
         raise
     except Exception as error:
         raise CorruptState(f"{what} makes no sense: {type(error).__name__}: {error}") from error

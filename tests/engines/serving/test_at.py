@@ -18,8 +18,11 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.budget import examples
+from windrow.engines.frames import event_rows
 from windrow.engines.frames.asof import with_seen
-from windrow.engines.serving import event_records, held_events
+from windrow.engines.serving import event_records
+from windrow.engines.stream.plan import EVENTS as PART
+from windrow.engines.stream.snapshot import pack_snapshot, unpack_snapshot
 from windrow.errors import ChangedQuery, RejectedRows
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results
@@ -36,7 +39,7 @@ COLUMNS: Any = {"at_time": "at", "at_by": "who"}
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are joined, looked through and sealed as if rows were many."""
-    monkeypatch.setattr(held_events, "_FEW", 4)
+    monkeypatch.setattr(event_rows, "_FEW", 4)
     monkeypatch.setattr(event_records, "_MOST_ROWS", 3)
 
 
@@ -124,15 +127,15 @@ def test_a_month_back_on_the_last_days_of_months(kind: str) -> None:
     query = wr.query(time="ts", watermark="0s").asof("1mo").agg(s=wr.concat("s"))
     begin = datetime(2023, 2, 26)
     events = pa.table(
-        {"ts": [begin + timedelta(hours=5 * k) for k in range(220)], "s": [f"{k}." for k in range(220)]}
+        {"ts": [begin + timedelta(hours=5 * k) for k in range(500)], "s": [f"{k}." for k in range(500)]}
     )
     op = opened(query, kind)
-    for start in range(0, 220, 5):
+    for start in range(0, 500, 5):
         op.push(events.slice(start, 5))
         now = pa.table({"ts": [op.metrics.watermark, op.metrics.watermark + timedelta(hours=2)]})
         assert_same_labels(op.at(now), query.run(events.slice(0, start + 5), at=now))
     op.advance(op.metrics.watermark + timedelta(hours=1))
-    assert op.metrics.rows_held < 210
+    assert op.metrics.rows_held < 400
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "duckdb"])
@@ -252,7 +255,7 @@ def test_advance_drops_what_no_label_can_see() -> None:
     op.push(EVENTS)
     assert op.metrics.rows_held == 6
     assert op.advance(14).num_rows == 0
-    assert (op.metrics.rows_held, op.metrics.keys) == (2, 3)
+    assert (op.metrics.rows_held, op.metrics.keys) == (2, 2)
     op.advance(100)
     assert (op.metrics.rows_held, op.metrics.keys) == (0, 0)
     assert op.at(pa.table({"ts": [120], "user": ["a"]}))["n"].to_pylist() == [0]
@@ -271,6 +274,16 @@ def test_a_snapshot_is_of_one_query_and_one_set_of_columns() -> None:
         start.asof(5, "all").agg(total=wr.sum("v"), n=wr.count(), x=wr.sum("w")).restore(state)
     with pytest.raises(ChangedQuery):
         start.rolling(5).agg(total=wr.sum("v"), n=wr.count()).restore(state)
+
+
+def test_a_snapshot_that_has_its_events_beside_the_state_is_read() -> None:
+    """As it was before they were part of it."""
+    op = QUERY.open()
+    op.push(EVENTS)
+    value = unpack_snapshot(op.snapshot())
+    part = value["state"]["ordered"].pop(PART)
+    restored = QUERY.restore(pack_snapshot(value | {"asof": part["context"]["table"]}))
+    assert restored.at(LABELS, **COLUMNS).equals(op.at(LABELS, **COLUMNS))
 
 
 def test_what_at_cannot_answer() -> None:
@@ -300,7 +313,7 @@ def test_a_look_up_takes_no_rows_of_other_keys_or_times(monkeypatch: pytest.Monk
         looked_at.append(events.num_rows)
         return with_seen(query, events, *rest)
 
-    monkeypatch.setattr("windrow.engines.serving.answers.with_seen", counting)
+    monkeypatch.setattr("windrow.engines.frames.event_rows.with_seen", counting)
     op = wr.query(time="ts", by="user").asof(100).agg(total=wr.sum("v")).open()
     for start in range(0, 5_000, 500):
         times = np.arange(start, start + 500)

@@ -24,6 +24,7 @@ from windrow.windows.timeline.durations import Duration
 __all__ = [
     "are_complete",
     "complete_before",
+    "ends_before",
     "may_see",
     "needed_from",
     "rows_ahead",
@@ -43,11 +44,12 @@ def complete_before(frames: Sequence[RelativeFrame], up_to: int) -> int:
     for frame in _by_time(frames):
         if frame.upper is None:
             return START_OF_TIME
-        found = min(found, _complete_before(frame.upper, up_to))
+        found = min(found, ends_before(frame.upper, up_to))
     return found
 
 
-def _complete_before(upper: Bound, up_to: int) -> int:
+def ends_before(upper: Bound, up_to: int) -> int:
+    """Points from this time on have a frame with such an end that is not complete."""
     back = Bound(
         tuple(Duration(-each.amount, each.kind) for each in reversed(upper.offsets)), True, upper.timezone
     )

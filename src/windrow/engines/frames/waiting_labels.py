@@ -7,18 +7,17 @@ comes is late, and gets no answer.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.arrays import START_OF_TIME, Ints, Mask
+from windrow.engines.frames.bounds import ends_before
 from windrow.engines.frames.retention import Retention
 from windrow.rows.times import read_times
 from windrow.slicing.finder.relative import bounds_at
 from windrow.spec import Spec
 
-__all__ = ["check_ends", "due_labels", "earliest_label", "late_labels"]
+__all__ = ["are_due", "check_ends", "due_before", "late_labels"]
 
 
 def check_ends(query: Spec) -> None:
@@ -33,27 +32,22 @@ def check_ends(query: Spec) -> None:
 
 def late_labels(query: Spec, labels: pa.Table, at_time: str, watermark: int) -> Mask:
     """Which labels look at events that are not kept any more."""
-    times, missing = _times(labels, at_time)
-    return Retention.of(query).too_old(times, watermark) & ~missing
+    _, times, missing = read_times(labels.column(at_time), at_time)
+    old = Retention.of(query).too_old(times, watermark)
+    return old if missing is None else old & ~missing
 
 
-def due_labels(query: Spec, labels: pa.Table, at_time: str, watermark: int) -> Mask:
-    """Which labels see nothing any more that may still come."""
-    times, missing = _times(labels, at_time)
+def due_before(query: Spec, watermark: int) -> int:
+    """Labels from this time on are not due; of those before, :func:`are_due` says it."""
+    uppers = [frame.upper for frame in Retention.of(query).frames if frame.upper is not None]
+    return min(ends_before(upper, watermark) for upper in uppers)
+
+
+def are_due(query: Spec, times: Ints, watermark: int) -> Mask:
+    """Which labels, by their times, see nothing any more that may still come."""
     found = np.full(len(times), watermark > START_OF_TIME)
     for frame in Retention.of(query).frames:
         if frame.upper is not None:
             ends = bounds_at(frame.upper, times)
             found &= ends < watermark if frame.upper.is_closed else ends <= watermark
-    return found | missing
-
-
-def earliest_label(labels: pa.Table, at_time: str) -> int:
-    """The earliest time of labels; the end of time if none has one."""
-    times, missing = _times(labels, at_time)
-    return int(times[~missing].min(initial=END_OF_TIME))
-
-
-def _times(labels: pa.Table, at_time: str) -> tuple[Ints, Any]:
-    _, times, missing = read_times(labels.column(at_time), at_time)
-    return times, np.zeros(len(times), np.bool_) if missing is None else missing
+    return found

@@ -6,7 +6,7 @@ writes its rows into it, and no group. Once the log is long, beside what a step 
 groups; or all rows go back into one log, where steps have become so large that they read most groups.
 
 Invariant: rows of a key that are in the log come after those in its group.
-Cost: the log has at most so many rows as a full chunk, or _SHARE times as many as a step brought.
+Cost: the log has at most so many rows as a full chunk, or ``share`` times as many as a step brought.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.kept_rows.reading import Read, everything
 from windrow.engines.kept_rows.row_table import Held
-from windrow.spec import Rolling, Spec
+from windrow.spec import Frames, Rolling, Spec
 from windrow.windows import Window
 
 __all__ = ["GroupedRows", "KeyLogs"]
 
-#: rows join groups once there are so many times as many as a step has brought
-_SHARE = 8
 #: so many chunks are made of as many rows as a full one has, while they are in no group
 _PARTS = 4
 
@@ -55,10 +53,13 @@ class KeyLogs:
 class GroupedRows(OrderedRows):
     """See the module; what is looked at of the rows is up to others."""
 
+    #: rows join groups once there are so many times as many as a step has brought
+    share = 8
+
     def __init__(
         self,
         query: Spec,
-        window: Window | Rolling,
+        window: Window | Rolling | Frames,
         *,
         counts_revisions: bool = False,
         naming: Naming | None = None,
@@ -89,7 +90,7 @@ class GroupedRows(OrderedRows):
         clone._brought = 0
         if not self._groups.logs:
             count = self._first_groups()
-        elif self._log.needed_rows <= max(fewest_rows(), _SHARE * self._brought):
+        elif self._log.needed_rows <= max(fewest_rows(), self.share * self._brought):
             clone._log = _in_parts(self._log)
             return clone
         elif self._wants_one_log():
@@ -187,7 +188,7 @@ class GroupedRows(OrderedRows):
         count = check_count(groups["count"])
         self._groups = KeyGroups(count, groups["logs"], counts, lasts)
         self._log = log
-        self._log.check_invariants()
+        self._log.check_invariants(self.is_in_order)
 
 
 def _in_parts(log: RowLog) -> RowLog:

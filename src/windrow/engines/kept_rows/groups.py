@@ -39,7 +39,15 @@ from windrow.rows.keys import shared_keys
 from windrow.rows.stable_codes import Codes, stable_codes
 from windrow.state.checks import whole
 
-__all__ = ["KeyGroups", "check_count", "group_numbers", "groups_for", "is_among", "wanted_groups"]
+__all__ = [
+    "KeyGroups",
+    "check_count",
+    "group_numbers",
+    "groups_for",
+    "is_among",
+    "places_of",
+    "wanted_groups",
+]
 
 #: a chunk is joined with what comes behind it if it has at most so many times as many rows
 _FACTOR = 4
@@ -67,11 +75,11 @@ class KeyGroups:
         """The logs of the groups that the keys of a table are in, by number."""
         return self.logs.find(np.unique(group_numbers(by, table, self.count)).tolist())
 
-    def without_rows_up_to(self, bound: int) -> KeyGroups:
-        """Without chunks that end by a time; pages without such chunks are not read."""
+    def without_rows_up_to(self, bound: int, over: Trim | None = None) -> KeyGroups:
+        """Without chunks that end by a time, or as ``over`` says; pages without such chunks are not read."""
         if self.logs.totals.earliest > bound:
             return self
-        over = AfterTime(bound)
+        over = AfterTime(bound) if over is None else over
         return replace(
             self, logs=self.logs.with_logs({n: over.log(log) for n, log in self.logs.items(ends_by=bound)})
         )
@@ -206,7 +214,7 @@ class _Sorter:
             begin -= 1
             count += needed_of(log.chunks[begin], log.masks[begin])
         counts = None if log.counts is None else log.counts.with_rows(self._by, rows.table)
-        rows = joined([*log.rows(begin), rows])
+        rows = joined([*log.rows(begin), rows]).by_time()
         if self._trim is not None and not begin:
             rows = self._trim.rows(rows)
         new = tuple(cut(rows, len(rows) // fewest_rows())) if len(rows) else ()
@@ -233,8 +241,13 @@ def group_numbers(by: tuple[str, ...], table: pa.Table, count: int) -> Ints:
     if count == 1 or not by:
         return np.zeros(table.num_rows, np.int64)
     keys, (numbers,) = shared_keys(by, [table])
+    return places_of(stable_codes(keys).view(np.int64), count)[numbers]
+
+
+def places_of(codes: Ints, count: int) -> Ints:
+    """The groups of keys with these codes, among so many."""
     # mixed once more: the keys of a bucket have something of their codes in common
-    return _places(encode_array(stable_codes(keys).view(np.int64)), count)[numbers]
+    return _places(encode_array(codes), count)
 
 
 def _places(codes: Codes, count: int) -> Ints:

@@ -79,7 +79,7 @@ class RowLog:
         """The number of the next chunk."""
         return self.first + len(self.chunks)
 
-    def check_invariants(self) -> None:
+    def check_invariants(self, is_in_order: bool = True) -> None:
         """Of a log that comes from outside; chunks that are not loaded are checked when they are."""
         whole("number of the first chunk", self.first, 0, 2**62)
         require(len(self.masks) == len(self.chunks), f"{len(self.masks)} masks for {len(self.chunks)} chunks")
@@ -87,7 +87,7 @@ class RowLog:
         if self.tail is not None and len(self.tail):
             self.tail.check_invariants()
             edges.append(int(self.tail.times[0]))
-        require(edges == sorted(edges), "chunks of rows that are not in order of time")
+        require(not is_in_order or edges == sorted(edges), "chunks of rows that are not in order of time")
         for number, chunk in enumerate(self.chunks, self.first):
             require(chunk.levels <= self.levels(number), f"chunk {number}: more levels than it ends")
 
@@ -115,6 +115,18 @@ class RowLog:
     def with_rows(self, rows: Held) -> RowLog:
         """With more rows behind the others."""
         return self.with_tail(rows if self.tail is None else joined([self.tail, rows]))
+
+    def with_merged(self, rows: Held) -> RowLog:
+        """With rows of any time in a chunk behind the others, joined with those before it that are in memory
+        and not much longer: so a row is copied O(log rows) times, and there are O(log rows) chunks."""
+        begin, parts = len(self.chunks), [rows]
+        while begin and self.chunks[begin - 1].is_loaded:
+            before = self.chunks[begin - 1]
+            if before.count > FANOUT * sum(map(len, parts)):
+                break
+            begin, parts = begin - 1, [before.rows, *parts]
+        chunks = (*self.chunks[:begin], Chunk(joined(parts).by_time()))
+        return replace(self, chunks=chunks, masks=(*self.masks[:begin], None))
 
     def without_first(self, count: int) -> RowLog:
         """Without the first chunks."""

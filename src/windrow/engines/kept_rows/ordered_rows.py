@@ -41,8 +41,9 @@ from windrow.engines.result_tables import with_results
 from windrow.rows.columns import require_columns
 from windrow.rows.frame import build_frame
 from windrow.rows.times import read_times
-from windrow.spec import Rolling, Spec
+from windrow.spec import Frames, Rolling, Spec
 from windrow.state.checks import require, whole
+from windrow.state.store import Item
 from windrow.windows import Window
 
 __all__ = ["REVISION", "OrderedRows"]
@@ -57,10 +58,13 @@ _NEVER = np.iinfo(np.int64).max
 class OrderedRows:
     """One window of a query, or its rolling; the operator calls it with rows that are not late."""
 
+    #: whether each chunk of the context comes after those before it
+    is_in_order = True
+
     def __init__(
         self,
         query: Spec,
-        window: Window | Rolling,
+        window: Window | Rolling | Frames,
         *,
         counts_revisions: bool = False,
         naming: Naming | None = None,
@@ -70,7 +74,7 @@ class OrderedRows:
         self._counts_revisions = counts_revisions
         self._naming = naming
         read = [column for _, aggregate in query.aggregates for column in aggregate.reads]
-        if not isinstance(window, Rolling):
+        if isinstance(window, Window):
             read += window.columns
         #: what context rows need
         self._columns = list(dict.fromkeys([query.time, *query.by, *read]))
@@ -92,6 +96,15 @@ class OrderedRows:
             return
         assert held.times.min() >= self._passed, "a late row"
         self._pending = self._pending.with_rows(held)
+
+    def in_time(self, times: Ints, before: int) -> Mask:
+        """Which rows are not late, by their times, where rows are due before another."""
+        return times >= before
+
+    @property
+    def late_reason(self) -> str:
+        """Why rows are late that are."""
+        return "order_passed"
 
     def inside(self, table: pa.Table) -> Mask | None:
         """Which rows may be in a window at all; None: all."""
@@ -197,6 +210,14 @@ class OrderedRows:
 
     # -- state -----------------------------------------------------------------------------------------------
 
+    def items(self) -> tuple[list[Item], list[bytes]]:
+        """What to store, and to delete, beside the entries of the operator that this is part of."""
+        return [], []
+
+    def settled(self) -> Self:
+        """Another, of which all is stored."""
+        return self
+
     @property
     def rows(self) -> int:
         """How many rows are held."""
@@ -288,7 +309,7 @@ class OrderedRows:
 
     def _set_log(self, log: RowLog, state: dict[str, Any]) -> None:
         """The context, from a state."""
-        log.check_invariants()
+        log.check_invariants(self.is_in_order)
         self._log = log.with_tail(log.tail)
 
     def _set_waiting(self, waiting: Waiting) -> None:

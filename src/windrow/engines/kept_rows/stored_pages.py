@@ -96,7 +96,7 @@ def listed_pages(level: int, place: int, value: Mapping[str, Any]) -> Iterator[t
 
 
 def logs_of(
-    place: int, value: Mapping[str, Any], chunks: Sequence[Chunk], by: tuple[str, ...]
+    place: int, value: Mapping[str, Any], chunks: Sequence[Chunk], by: tuple[str, ...], is_in_order: bool
 ) -> dict[int, RowLog]:
     """The logs of a page that has these chunks."""
     groups = value["groups"]
@@ -109,7 +109,7 @@ def logs_of(
         number = int(groups[begin])
         first = whole("number of the first chunk", value["firsts"].get(number, 0), 0, 2**62)
         log = RowLog(tuple(chunks[begin:end]), first, None, masks[begin:end])
-        log.check_invariants()
+        log.check_invariants(is_in_order)
         counts = value["counts"].get(number)
         known = None if counts is None else KeyCounts.restored(by, counts, log.needed_rows)
         found[number] = RowLog(log.chunks, first, None, log.masks, counts=known)

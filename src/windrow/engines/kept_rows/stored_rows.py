@@ -135,7 +135,7 @@ class StoredRows:
         if not level:
             chunks = list(self._listed(part, 0, value["chunks"], is_same))
             self._check_number(highest_number([{"chunks": [value["chunks"]]}]))
-            return logs_of(place, value, chunks, part.by)
+            return logs_of(place, value, chunks, part.by, part.is_in_order)
         found: dict[int, Page | RowLog] = {}
         for at, number, totals in listed_pages(level, place, value):
             self._check_number(number)

@@ -16,14 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.engines.frames.event_rows import in_types
 from windrow.engines.frames.retention import Retention
-from windrow.engines.serving.event_block import in_types
 from windrow.engines.stream.persistence.saved_operator import StoreEntries
 from windrow.errors import CorruptState, UnstorableValue
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import TimeAxis, read_moments
 from windrow.state.checks import check_column, check_numbers, making_sense, require, whole
 from windrow.state.codec import checksum_of, pack, unpack
+from windrow.state.store import Item
 
 __all__ = ["Record", "Records"]
 
@@ -129,7 +130,7 @@ class Records:
         self._records, self._blocks = entries.place + b"e", entries.place + b"f"
         self._shared = entries.place + b"s"
         self._schemas: list[pa.Schema] = []
-        self._stored = (0, 0)
+        #: how many are stored
         self.events, self.keys = 0, 0
 
     # -- what records share ----------------------------------------------------------------------------------
@@ -143,23 +144,11 @@ class Records:
                 self._schemas = [table.schema for table in stored["schemas"]]
                 self.events = whole("number of events", stored["events"], 0, 2**62)
                 self.keys = whole("number of keys", stored["keys"], 0, 2**62)
-            self.settle()
 
-    def count(self, events: int, keys: int) -> None:
-        """So many more events and keys, or fewer."""
-        self.events, self.keys = self.events + events, self.keys + keys
-
-    def settle(self) -> None:
-        """What was counted is stored."""
-        self._stored = (self.events, self.keys)
-
-    def undo(self) -> None:
-        self.events, self.keys = self._stored
-
-    def shared(self) -> tuple[bytes, bytes]:
-        """The item to store."""
+    def shared(self, events: int, keys: int) -> Item:
+        """The item to store with so many events and keys."""
         schemas = [schema.empty_table() for schema in self._schemas]
-        value = {"schemas": schemas, "events": self.events, "keys": self.keys}
+        value = {"schemas": schemas, "events": events, "keys": keys}
         return self._shared, pack(_SHARED, value, self._shared)
 
     def follow(self, schema: pa.Schema) -> None:
@@ -208,17 +197,17 @@ class Records:
     def block_place(self, key: bytes, number: int) -> bytes:
         return self._blocks + len(key).to_bytes(4, "big") + key + number.to_bytes(8, "big")
 
-    def with_sealed(self, key: bytes, record: Record, puts: dict[bytes, bytes]) -> Record:
-        """The record with its events in a block, if they are many."""
+    def with_sealed(self, key: bytes, record: Record) -> tuple[Record, list[Item]]:
+        """The record with its events in a block, if they are many; and the block to store."""
         times = record.times
         if len(times) <= _MOST_ROWS:
-            return record
+            return record, []
         place = self.block_place(key, record.following)
-        puts[place] = data = pack(_BLOCK, list(self._rows_out(record.rows)), place)
+        data = pack(_BLOCK, list(self._rows_out(record.rows)), place)
         added = (record.following, len(times), int(times.min()), int(times.max()), checksum_of(data))
         pairs = zip(_BLOCKS, added, strict=True)
         columns = {name: np.append(getattr(record, name), value) for name, value in pairs}
-        return Record(following=record.following + 1, **columns)
+        return Record(following=record.following + 1, **columns), [(place, data)]
 
     def read_blocks(self, wanted: Sequence[tuple[bytes, int, int]]) -> list[pa.Table]:
         """The events of blocks, by key, number and checksum. One round trip."""

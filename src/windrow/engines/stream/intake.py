@@ -61,7 +61,10 @@ class Columns:
         if query.is_rolling:  # rolling gives all columns back
             require_columns(table, table.column_names)
             return cls(table.schema)
-        return cls(pa.schema([table.schema.field(name) for name in names]))
+        schema = pa.schema([table.schema.field(name) for name in names])
+        if query.asof_over is None:
+            return cls(schema)
+        return cls(pa.schema([(field.name, plain_type(field.type)) for field in schema]))
 
     def for_query(self, query: Spec) -> Columns:
         """The columns that a query reads which has changed; the types of new ones are not known yet."""
@@ -69,6 +72,8 @@ class Columns:
         if query.is_rolling:
             names = list(dict.fromkeys([*self.schema.names, *names]))
         known = {field.name: field for field in self.schema}
+        if query.asof_over is not None:
+            known = {name: pa.field(name, plain_type(field.type)) for name, field in known.items()}
         return Columns(pa.schema([known.get(name, pa.field(name, pa.null())) for name in names]))
 
     def with_types_of(self, table: pa.Table) -> Columns:

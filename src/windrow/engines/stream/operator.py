@@ -97,7 +97,7 @@ class Operator(EventInput):
         #: whether kernels are loaded that later pushes need
         self._is_ready = False
         self._judge = judge
-        self._plan = Plan.of(query)
+        self._plan = self._plan_of(query, saved)
         self._state = State(Keys(query.by), None, (), {})
         #: where the state is stored after every step; None: nowhere
         self._saved = saved
@@ -112,6 +112,9 @@ class Operator(EventInput):
         self._now = now
         #: those that had rows
         self._pushes = 0
+
+    def _plan_of(self, query: Spec, saved: SavedOperator | None) -> Plan:
+        return Plan.of(query)
 
     @classmethod
     def restored(

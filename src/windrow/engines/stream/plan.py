@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
 from windrow.engines.data_windows.operator import DataWindowRows
+from windrow.engines.frames.event_rows import EventRows
 from windrow.engines.frames.rolling_part import RollingRows
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
@@ -29,11 +30,11 @@ from windrow.slicing.time_manager import TimePart
 from windrow.spec import Spec
 from windrow.windows import Session, Window, decided_by_gaps, decided_by_time
 
-__all__ = ["ROLLING", "Plan"]
+__all__ = ["EVENTS", "ROLLING", "Plan"]
 
 
-#: the number of rolling, which is not a window
-ROLLING = -1
+#: the number of rolling, which is not a window; and that of the events of an as-of query
+ROLLING, EVENTS = -1, -2
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Plan:
     #: whose days, weeks and months windows have that named no zone; None: there are no such windows, or no
     #: rows yet; "": UTC's, of whatever zone tables say they are
     zone: str | None = None
+    #: makes what holds the events of an as-of query, and perhaps labels that wait for them
+    make_events: Callable[[Spec, pa.Schema], EventRows] = EventRows
 
     @classmethod
     def of(cls, query: Spec) -> Plan:
@@ -224,6 +227,9 @@ class Plan:
         }
         if self.query.rolling_over is not None:
             ordered[ROLLING] = self.ordered_part("", self.query.rolling_over)
+        if self.query.asof_over is not None:
+            assert state.columns is not None
+            ordered[EVENTS] = self.make_events(self.query, state.columns.schema)
         return replace(
             state,
             time=TimePart.empty(self.query, kinds, self.moments) if kinds else None,

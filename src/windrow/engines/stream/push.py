@@ -16,7 +16,7 @@ from windrow.engines.stream.far_ahead import too_far_ahead
 from windrow.engines.stream.intake import with_time
 from windrow.engines.stream.late import REASONS, LateRows
 from windrow.engines.stream.overflow import with_rows_reach
-from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.plan import EVENTS, Plan
 from windrow.engines.stream.rejected import LeftOut, RejectedTables
 from windrow.engines.stream.state import Counts, State
 from windrow.partials.raising import raising_rows
@@ -136,6 +136,8 @@ class _Taking:
         self.taken: Mask | None = None
         #: whether a row is in a window of each sort at all, in the order of the reasons; None: not asked
         self.inside: list[Mask] | None = None
+        #: the reasons as they are counted
+        self.names = [*REASONS]
 
     def result(self) -> tuple[State, Due]:
         due = NOTHING_DUE
@@ -185,19 +187,21 @@ class _Taking:
 
     def _into_ordered(self) -> pa.Table:
         rows, (taken, reasons) = self.rows, self._ask_each()
-        in_time = rows.times >= late_before(self.plan, self.state)
+        before = late_before(self.plan, self.state)
         parts, late_pairs = {}, 0
         for number, part in self.state.ordered.items():
-            inside = part.inside(rows.table)
+            in_time, inside = part.in_time(rows.times, before), part.inside(rows.table)
             inside = np.ones(len(rows), np.bool_) if inside is None else inside
             wanted = in_time & inside
             parts[number] = _pushed_copy(part, rows.table, rows.arrivals, wanted)
             taken |= wanted
             reasons[2] |= inside
-            late_pairs += int((inside & ~in_time).sum())
+            late = int((inside & ~in_time).sum())
+            late_pairs += 0 if number == EVENTS else late  # labels see them, not windows
+            self.names[2] = part.late_reason
         counts = self.state.counts.with_late_pairs({"order_passed": late_pairs})
         self.state = with_fields(self.state, ordered=parts, counts=counts)
-        if late_pairs:
+        if not in_time.all():
             self.state = self.state.with_late_times(rows.times[~in_time])
         return filter_rows(rows.table, in_time)
 
@@ -216,7 +220,9 @@ class _Taking:
         taken, reasons = self._ask_each()
         inside = reasons[0] | reasons[1] | reasons[2]
         late, outside = np.flatnonzero(inside & ~taken), np.flatnonzero(~inside & ~taken)
-        named = [REASONS[k] for k in np.argmax(np.stack([mask[late] for mask in reasons]), axis=0).tolist()]
+        named = [
+            self.names[k] for k in np.argmax(np.stack([mask[late] for mask in reasons]), axis=0).tolist()
+        ]
         counts = counts.with_rejected({"no_window": len(outside)}).with_late(named)
         self.state = with_fields(
             self.state, counts=counts, late=self._late(late, named), rejected=self._rejected(outside)

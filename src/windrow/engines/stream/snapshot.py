@@ -12,12 +12,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
+
 from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.kept_rows.columns import check_key_types
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
-from windrow.engines.stream.plan import Plan
+from windrow.engines.stream.plan import EVENTS, Plan
 from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.state import Counts, State
 from windrow.engines.stream.stored_query import (
@@ -56,6 +59,8 @@ __all__ = [
 ]
 
 _KIND = "operator"
+#: where snapshots had the events of as-of queries before they were part of the state
+_EVENTS_BESIDE = "asof"
 #: no operator has had more windows added to it
 _MOST_NUMBERS = 1 << 20
 
@@ -213,6 +218,11 @@ def restored_value(plan: Plan, stored: dict[str, Any], elsewhere: Elsewhere | No
     for name, window in query.windows:
         if name not in known:
             old, state = with_window(old, state, name, window)
+    if stored.get(_EVENTS_BESIDE) is not None:
+        with making_sense("the snapshot"):
+            events = stored[_EVENTS_BESIDE]
+            require(isinstance(events, pa.Table), "events: not a table")
+            state.ordered[EVENTS].push(events, np.arange(events.num_rows))
     return old, state
 
 
@@ -265,10 +275,7 @@ class _Reader:
                 sessions=tuple(
                     self._session(p, stored["sessions"][p.number], state.watermark) for p in state.sessions
                 ),
-                ordered={
-                    k: self._rows(rows, self._with_added(stored["ordered"][k], state.counts.rows_in), state)
-                    for k, rows in state.ordered.items()
-                },
+                ordered={k: self._rows(rows, stored, k, state) for k, rows in state.ordered.items()},
             )
 
     def _begun(self, stored: dict[str, Any]) -> State:
@@ -344,8 +351,11 @@ class _Reader:
         new = {name: rows_in for (name, a), place in pairs if place is None and not held.issuperset(a.reads)}
         return stored | {"added": bounds | new}
 
-    def _rows(self, part: OrderedRows, stored: dict[str, Any], state: State) -> OrderedRows:
+    def _rows(self, part: OrderedRows, every: dict[str, Any], number: int, state: State) -> OrderedRows:
         assert state.columns is not None
+        if number == EVENTS and number not in every["ordered"]:
+            return part  # which was kept beside the state
+        stored = self._with_added(every["ordered"][number], state.counts.rows_in)
         part.expect(state.columns.schema, stored["added"], self._unread)
         if self._elsewhere is None:
             part.restore(stored)

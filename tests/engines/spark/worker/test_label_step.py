@@ -6,18 +6,23 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import windrow as wr
 from support.packed_stream import BUCKETS, DictEntries
+from support.small_chunks import small_chunks
+from windrow.engines.frames import event_rows
 from windrow.engines.frames.waiting_labels import check_ends
-from windrow.engines.serving import held_events
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.worker.streaming.label_step import Labels, label_step, pack_labels
 from windrow.engines.spark.worker.streaming.pack_task import REJECTED, pack_batches
 from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place
+from windrow.engines.stream.persistence.bound_entries import read_header
+from windrow.engines.stream.plan import EVENTS as EVENTS_PART
 from windrow.errors import ChangedQuery, CorruptState
+from windrow.state.codec import pack
 from windrow.testing import assert_same_results, no_leak
 
 EVENTS = pa.schema([("ts", pa.int64()), ("user", pa.int32()), ("s", pa.string())])
@@ -83,7 +88,7 @@ def test_each_label_comes_out_once_with_what_a_table_gives(
     query: wr.Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of events that are not late; each as soon as nothing it may see can come."""
-    monkeypatch.setattr(held_events, "_FEW", 4)
+    monkeypatch.setattr(event_rows, "_FEW", 4)
     query = query.agg(s=wr.concat("s"), n=wr.count())
     choose, stream, mark = random.Random(5), LabelStream(query), 0
     kept, asked, found, late = [], [], [], 0
@@ -156,15 +161,75 @@ def test_state_is_bounded() -> None:
     assert max(sizes[30:]) <= max(sizes[:30])
 
 
-def test_an_index_or_a_block_that_was_put_back_is_an_error() -> None:
-    stream, choose = LabelStream(START.asof(5).agg(n=wr.count())), random.Random(1)
-    stream.batch(events_of(1, choose), labels_of(1, choose), 0)
-    before = {bucket: dict(entries.blocks) for bucket, entries in stream.entries.items()}
-    stream.batch(events_of(2, choose), labels_of(2, choose), 0)
-    for bucket, blocks in before.items():
-        stream.entries[bucket].blocks = blocks
-    with pytest.raises(CorruptState, match="are of different steps"):
-        stream.batch(events_of(3, choose), labels_of(3, choose), 0)
+def test_entries_of_another_step_are_an_error() -> None:
+    stream, choose = LabelStream(START.asof(50).agg(n=wr.count())), random.Random(1)
+    with small_chunks(2, 8):
+        for step in range(9):
+            stream.batch(events_of(step, choose), labels_of(step, choose), 0)
+        for entries in stream.entries.values():
+            names = [name for name in entries.blocks if not name.endswith("p")]
+            assert len(names) > 2
+            entries.blocks |= {
+                name: entries.blocks[other] for name, other in zip(names, [*names[1:], names[0]], strict=True)
+            }
+        with pytest.raises(CorruptState):
+            stream.batch(EVENTS.empty_table(), LABELS.empty_table(), 10_000)
+
+
+def test_events_and_labels_that_were_kept_beside_the_state_are_taken_into_it() -> None:
+    """As they were before they were part of it: events in blocks, and an index that has the labels, too."""
+    query = START.asof(5, 9, lag=1).agg(s=wr.concat("s"), n=wr.count())
+    one, two = LabelStream(query), LabelStream(query)
+    choose = random.Random(3)
+    for step in range(6):
+        events, labels = events_of(step, choose), labels_of(step, choose)
+        for stream in (one, two):
+            stream.batch(events, labels, max(2 * step - 6, 0))
+    for entries in two.entries.values():
+        keep_beside(entries)
+    events, labels = events_of(7, choose), labels_of(7, choose)
+    assert_same_results(two.batch(events, labels, 10), one.batch(events, labels, 10))
+    nothing = EVENTS.empty_table(), LABELS.empty_table()
+    found = two.batch(*nothing, 10_000)
+    assert_same_results(found, one.batch(*nothing, 10_000))
+    assert found
+    assert not any(name.startswith("c ") for entries in two.entries.values() for name in entries.blocks)
+
+
+def keep_beside(entries: DictEntries) -> None:
+    header = read_header(entries.head or b"", entries.place)
+    part = header["state"]["ordered"].pop(EVENTS_PART)
+    tables = [part["context"]["table"].select(["user", "ts", "s"])] if part["context"] is not None else []
+    waiting = LABELS.empty_table() if part["pending"] is None else part["pending"]["table"]
+    index = {"numbers": list(range(len(tables))), "sums": [0] * len(tables), "labels": waiting}
+    values = {"c index": ("index of events", index)}
+    values |= {f"c events {number}": ("events", table) for number, table in enumerate(tables)}
+    for name, (kind, value) in values.items():
+        entries.blocks[name] = pack(kind, value, entries.place + b"\0" + name.encode())
+    entries.head = pack("header", header, entries.place + b"\0header")
+    entries.guard = None
+
+
+@pytest.mark.parametrize("keys", [200, 2_000])
+def test_labels_read_the_groups_of_their_keys(keys: int) -> None:
+    """However many others are held."""
+    stream, reads = LabelStream(START.asof(10**6).agg(n=wr.count())), []
+    with small_chunks(64, 1_024):
+        for begin in range(1, 6 * keys, keys):
+            users = np.arange(keys) % keys
+            times = np.full(keys, begin)
+            events = pa.table({"ts": times, "user": users, "s": ["x"] * keys}, EVENTS)
+            stream.batch(events, LABELS.empty_table(), begin - 1)
+        for step in range(6):
+            labels = pa.table(
+                {"id": range(5), "at": [6 * keys + step] * 5, "who": range(step, step + 5)}, LABELS
+            )
+            before = dict(stream.counts)
+            found = stream.batch(EVENTS.empty_table(), labels, 6 * keys + step + 1)
+            assert [row["n"] for row in found] == [6] * 5
+            reads.append(stream.counts["state_bytes_read"] - before["state_bytes_read"])
+    # of each key a page and a group, pages above these, and headers
+    assert max(reads) < 20_000
 
 
 def test_labels_of_other_columns_are_refused() -> None:

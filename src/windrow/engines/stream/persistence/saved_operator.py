@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from windrow.engines.stream.persistence.fence import Fence
 from windrow.engines.stream.persistence.stored_state import StoredState
@@ -38,9 +38,6 @@ _DELETED_AT_ONCE = 1024
 _OPERATORS = b"q"
 #: what the keys of events of as-of queries have behind the operator's name
 _EVENTS = (b"e", b"f", b"s")
-
-#: writes items, deletes keys, if guards hold, all at once
-Write = Callable[[Sequence[Item], Sequence[bytes], Sequence[Guard]], None]
 
 
 def _prefix(name: str) -> bytes:
@@ -111,13 +108,13 @@ class StoreEntries:
     def delete_block(self, name: str) -> None:
         self._replaced.append(self._blocks + name.encode())
 
-    def commit(self, write: Write | None = None) -> None:
-        """All of the step in one atomic write; ``write`` may add to it. A store that fails and has done the
-        write all the same has not failed."""
+    def commit(self, more: Sequence[Item] = (), less: Sequence[bytes] = ()) -> None:
+        """All of the step in one atomic write, with ``more`` items, and without ``less``. A store that fails
+        and has done the write all the same has not failed."""
         if self._puts or self._garbage:
-            puts, garbage, store = list(self._puts.items()), self._garbage, write or self._write
+            puts, garbage = [*self._puts.items(), *more], [*self._garbage, *less]
             following = self._puts.get(self.fence.key, self.fence.known)
-            self.fence.pass_with(lambda guards: store(puts, garbage, guards), following)
+            self.fence.pass_with(lambda guards: self._write(puts, garbage, guards), following)
         self._garbage = self._replaced
         self._puts, self._replaced, self._begun, self._bytes = {}, [], [], 0
 
@@ -217,14 +214,6 @@ class Loaded:
             self.forget(name)
 
 
-class StoredBeside(Protocol):
-    """What is stored with every step, in the same write, and is changed in place."""
-
-    def write(self, puts: Sequence[Item], deletes: Sequence[bytes], guards: Sequence[Guard]) -> None: ...
-
-    def settle(self) -> None: ...
-
-
 class SavedOperator:
     """The state of an operator in a store: loaded once, saved after every step."""
 
@@ -239,12 +228,7 @@ class SavedOperator:
         self.name = name
         self.entries = StoreEntries(store, name, sync=sync)
         self.loaded = Loaded(cache_bytes)
-        self._beside: StoredBeside | None = None
         self._state = StoredState(self.entries, self.loaded)
-
-    def store_beside(self, beside: StoredBeside) -> None:
-        """From now on, store this with every step."""
-        self._beside = beside
 
     def open(self, plan: Plan) -> tuple[Plan, State] | None:
         """What is stored under the name, once no one else can write; a query that is refused changes
@@ -275,29 +259,30 @@ class SavedOperator:
         """Raise if the operator may take no more steps."""
         self.entries.fence.check()
 
-    def _check_step(self) -> None:
-        self.check()
-        if self._beside is not None:  # which is changed in place
-            self.entries.fence.check_step()
-
     def save(self, plan: Plan, state: State) -> State:
         """Store a step; the state to go on with. What raises has changed nothing that matters."""
-        self._check_step()
+        self.check()
         self.entries.begin()
         self._state.save(plan, state)
-        self.entries.commit(None if self._beside is None else self._beside.write)
+        self.entries.commit(*_items(state))
         state = self._state.settle(state)
         self.loaded.only(self._state.names)
-        if self._beside is not None:
-            self._beside.settle()
         return state
 
     def finish(self) -> None:
         """Nothing more comes: the entries are deleted, the header first."""
-        self._check_step()
+        self.check()
         self.entries.delete_header()
         self.loaded.only(set())
-        if self._beside is not None:
-            self._beside.settle()
         with contextlib.suppress(Exception):  # the next to open the name deletes what is left
             self.entries.delete_rest()
+
+
+def _items(state: State) -> tuple[list[Item], list[bytes]]:
+    """What parts of a state store and delete beside its entries."""
+    puts: list[Item] = []
+    gone: list[bytes] = []
+    for part in state.ordered.values():
+        more, less = part.items()
+        puts, gone = puts + more, gone + less
+    return puts, gone

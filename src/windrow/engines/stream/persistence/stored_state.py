@@ -373,7 +373,7 @@ class StoredState:
         self._stored, self._written, self._orphans = self._saved, self._header, set()
         self._rows.settle()
         self._sums = {name: self._sums[name] for name in self.names}
-        state = replace(state, ordered=self._ordered)
+        state = replace(state, ordered={number: rows.settled() for number, rows in self._ordered.items()})
         if state.time is None:
             return state
         blocks = {number: entry.block for number, entry in self._stored.items()}

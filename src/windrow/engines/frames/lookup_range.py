@@ -6,13 +6,15 @@ It may hold more than the labels see, never less: which events a label sees is d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
+from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
+from windrow.engines.frames.key_index import codes_of
 from windrow.engines.frames.retention import Retention
-from windrow.rows.key_bytes import key_bytes
+from windrow.rows.keys import shared_keys
 from windrow.rows.points import keys_like
 from windrow.slicing.finder.relative import bounds_at
 from windrow.spec import Spec
@@ -25,7 +27,9 @@ __all__ = ["LookupRange"]
 class LookupRange:
     """Keys, each once, and the first and last moment that is asked of each; both are included."""
 
-    keys: list[bytes]
+    #: in the types of the events
+    keys: pa.Table
+    codes: Ints
     lows: Ints
     highs: Ints
     #: with ``rows``, so many events before this moment are enough
@@ -37,23 +41,50 @@ class LookupRange:
         cls, query: Spec, schema: pa.Schema, labels: pa.Table, times: Ints, at_by: tuple[str, ...]
     ) -> LookupRange:
         """For labels all of which have a time; ``schema``: that of the events."""
-        columns = [
-            keys_like(schema.field(by).type, by, labels.column(at), at)
-            for by, at in zip(query.by, at_by, strict=True)
-        ]
-        keys = key_bytes(columns, labels.num_rows)
-        retention = Retention.of(query)
+        kinds = {by: schema.field(by).type for by in query.by}
+        pairs = zip(query.by, at_by, strict=True)
+        columns = {
+            by: _in_type(keys_like(kinds[by], by, labels.column(at), at), kinds[by]) for by, at in pairs
+        }
+        keys, retention = pa.table(columns), Retention.of(query)
         lows, highs, nears = _stretches(retention, times)
-        if len(keys) == 1:
-            return cls(keys, lows, highs, nears, retention.rows)
-        numbers: dict[bytes, int] = {}
-        places = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.int64, len(keys))
-        first, near = (_by_key(np.minimum, places, each, END_OF_TIME) for each in (lows, nears))
-        last = _by_key(np.maximum, places, highs, START_OF_TIME)
-        return cls(list(numbers), first, last, near, retention.rows)
+        if len(times) > 1:
+            keys, (places,) = shared_keys(query.by, [keys if query.by else labels])
+            lows, nears = (_by_key(np.minimum, places, each, END_OF_TIME) for each in (lows, nears))
+            highs = _by_key(np.maximum, places, highs, START_OF_TIME)
+        codes = codes_of(query.by, keys) if query.by else np.zeros(1, np.int64)
+        return cls(keys, codes, lows, highs, nears, retention.rows)
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.codes)
+
+    def where(self, wanted: Mask) -> LookupRange:
+        """What is asked of some keys."""
+        if wanted.all():
+            return self
+        keys, some = self.keys.filter(pa.array(wanted)), np.flatnonzero(wanted)
+        return LookupRange(
+            keys, self.codes[some], self.lows[some], self.highs[some], self.nears[some], self.rows
+        )
+
+
+def _in_type(column: Any, kind: Any) -> Any:
+    """Keys of labels in the type of events' keys; one that no event can have may be any other."""
+    if column.type == kind:
+        return column
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column))
+    try:
+        return column.cast(kind, safe=False)
+    except pa.ArrowException:
+        return pa.array([_value_in(each, kind) for each in column], kind)
+
+
+def _value_in(value: Any, kind: Any) -> Any:
+    try:
+        return value.cast(kind).as_py()
+    except pa.ArrowException:
+        return None
 
 
 def _by_key(extreme: np.ufunc, places: Ints, values: Ints, without: int) -> Ints:
