@@ -171,7 +171,10 @@ def shared_key_type(kind: Any, other: Any) -> Any:
 
 def keys_like(kind: Any, name: str, keys: Any, at_name: str) -> Any:
     """Keys of labels in a type whose values can be compared with keys of events of type ``kind``."""
-    return _of_one_type(plain_array(pa.chunked_array([], kind)), name, plain_array(keys), at_name)[1]
+    keys = plain_array(keys)
+    if keys.type == kind:
+        return keys
+    return _of_one_type(plain_array(pa.chunked_array([], kind)), name, keys, at_name)[1]
 
 
 def _incomparable(kind: Any, name: str, other: Any, at_name: str, reason: object) -> TypeError:

@@ -24,6 +24,7 @@ __all__ = ["Codes", "stable_codes"]
 
 Codes = npt.NDArray[np.uint64]
 
+_INT64 = pa.int64()
 _BASIS = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _NULL = np.uint64(encode(None))
@@ -59,6 +60,8 @@ def _codes(column: Any) -> Codes:
 
 def _integers(array: Any) -> npt.NDArray[np.int64]:
     """Integers, truth values, dates, times and durations as the integers that they are stored as."""
+    if array.type == _INT64 and not array.null_count:
+        return np.asarray(array)
     if not pa.types.is_boolean(array.type) and array.type.bit_width == 32:
         array = array.view(pa.int32())
     elif array.type.bit_width == 64:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import windrow as wr
 from support.budget import examples
 from windrow.engines.frames import event_rows
-from windrow.engines.frames.asof import with_seen
+from windrow.engines.frames.asof import with_seen_of
 from windrow.engines.serving import event_records
 from windrow.engines.stream.plan import EVENTS as PART
 from windrow.engines.stream.snapshot import pack_snapshot, unpack_snapshot
@@ -311,9 +311,9 @@ def test_a_look_up_takes_no_rows_of_other_keys_or_times(monkeypatch: pytest.Monk
 
     def counting(query: Any, events: pa.Table, *rest: Any) -> Any:
         looked_at.append(events.num_rows)
-        return with_seen(query, events, *rest)
+        return with_seen_of(query, events, *rest)
 
-    monkeypatch.setattr("windrow.engines.frames.event_rows.with_seen", counting)
+    monkeypatch.setattr("windrow.engines.frames.event_rows.with_seen_of", counting)
     op = wr.query(time="ts", by="user").asof(100).agg(total=wr.sum("v")).open()
     for start in range(0, 5_000, 500):
         times = np.arange(start, start + 500)

@@ -29,7 +29,7 @@ from windrow.rows.times import check_time_kind, in_zone_of
 from windrow.slicing.finder.relative import SeenRows
 from windrow.spec import Spec
 
-__all__ = ["run_asof", "with_seen"]
+__all__ = ["run_asof", "with_seen", "with_seen_of"]
 
 
 def run_asof(query: Spec, data: Any, at: Any, at_time: str, at_by: tuple[str, ...]) -> Any:
@@ -46,6 +46,13 @@ def with_seen(
     require_columns(events, [c for _, a in query.aggregates for c in a.reads])
     check_inputs(query, events.schema)
     check_columns([at_time, *at_by], labels.column_names, "the table of labels")
+    return with_seen_of(query, events, labels, at_time, at_by)
+
+
+def with_seen_of(
+    query: Spec, events: pa.Table, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
+) -> pa.Table:
+    """The same for columns that were checked."""
     check_label_names(query, labels.column_names)
     frame = build_frame(query, events)
     check_time_kind(query, frame.axis)

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints, Mask
-from windrow.engines.frames.asof import with_seen
+from windrow.engines.frames.asof import with_seen_of
 from windrow.engines.frames.key_index import KeyIndex, codes_of
 from windrow.engines.frames.lookup_range import LookupRange
 from windrow.engines.frames.retention import Retention
@@ -83,6 +83,8 @@ class EventRows(GroupedRows):
         self._schema = schema
         self._labels = labels
         self._retention = Retention.of(query)
+        #: the same for events of one key
+        self._of_one_key = replace(query, by=())
         #: how many events there were when all were looked through, and came since
         self._settled = 0
         self._came = 0
@@ -111,19 +113,19 @@ class EventRows(GroupedRows):
 
     # -- events out ------------------------------------------------------------------------------------------
 
-    def answer(self, labels: pa.Table, at_time: str, at_by: tuple[str, ...]) -> pa.Table:
-        """The labels with what each sees of the events."""
-        _, times, missing = read_times(labels.column(at_time), at_time)
+    def answer(self, labels: pa.Table, at_time: str, at_by: tuple[str, ...], read: Any = None) -> pa.Table:
+        """The labels with what each sees of the events; ``read``: their times, where these are known."""
+        _, times, missing = read_times(labels.column(at_time), at_time) if read is None else read
         rows = labels
         if missing is not None:
             rows, times = filter_rows(labels, ~missing), times[~missing]
         if not len(times):
-            return with_seen(self._query, self._schema.empty_table(), labels, at_time, at_by)
+            return with_seen_of(self._query, self._schema.empty_table(), labels, at_time, at_by)
         asked = LookupRange.of(self._query, self._schema, rows, times, at_by)
         (events, are_theirs), query = self._asked_for(asked), self._query
         if len(asked) == 1 and (are_theirs or _are_of_key(events, asked.keys)):  # none has to be compared
-            query, at_by = replace(query, by=()), ()
-        return with_seen(query, events, labels, at_time, at_by)
+            query, at_by = self._of_one_key, ()
+        return with_seen_of(query, events, labels, at_time, at_by)
 
     def _asked_for(self, asked: LookupRange) -> tuple[pa.Table, bool]:
         """The events that are asked for, those of equal key and time as they came; and whether none of other

@@ -6,6 +6,7 @@ It may hold more than the labels see, never less: which events a label sees is d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def _stretches(retention: Retention, times: Ints) -> tuple[Ints, Ints, Ints]:
     """The first and the last moment that a point at each time may see; and the near end of frames of rows."""
     lows = [_ends(frame.lower, times, START_OF_TIME) for frame in retention.frames]
     highs = [_ends(frame.upper, times, END_OF_TIME) for frame in retention.frames]
-    return np.min(lows, axis=0), np.max(highs, axis=0), np.min(highs, axis=0)
+    return reduce(np.minimum, lows), reduce(np.maximum, highs), reduce(np.minimum, highs)
 
 
 def _ends(bound: Bound | None, times: Ints, without: int) -> Ints:

@@ -89,8 +89,9 @@ class AsOfOperator(Operator):
         query, events = self.query, self._held_events
         if events is None:
             return with_seen(query, _no_events(query, labels, at_time, at_by), labels, at_time, at_by)
-        _check_ages(self._plan, self._state, labels, at_time, at_by)
-        return events.answer(labels, at_time, at_by)
+        read = read_times(labels.column(at_time), at_time)
+        _check_ages(self._plan, self._state, labels, read, at_time, at_by)
+        return events.answer(labels, at_time, at_by, read)
 
     def _accepted(self, plan: Plan, state: State, due: Due, is_last: bool = False) -> pa.Table:
         self._take(plan, state, is_last)
@@ -119,10 +120,12 @@ class AsOfOperator(Operator):
         raise TypeError(f"{next(iter(named), 'a window')!r} cannot be added: an as-of query has no windows")
 
 
-def _check_ages(plan: Plan, state: State, labels: pa.Table, at_time: str, at_by: tuple[str, ...]) -> None:
+def _check_ages(
+    plan: Plan, state: State, labels: pa.Table, read: Any, at_time: str, at_by: tuple[str, ...]
+) -> None:
     """Refuse labels that may see events which are not kept any more."""
     assert state.axis is not None
-    axis, times, missing = read_times(labels.column(at_time), at_time)
+    axis, times, missing = read
     check_axes(state.axis, plan.query.time, axis, at_time)
     old = Retention.of(plan.query).too_old(times, state.late_before(plan.allowed))
     old = old if missing is None else old & ~missing
