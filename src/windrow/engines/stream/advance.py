@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME
+from windrow.engines.stream.corrections import count_windows, speculated
 from windrow.engines.stream.errors import naming_keys
-from windrow.engines.stream.plan import ROLLING, Plan
+from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.state import State
 from windrow.slicing.fired import Piece
 from windrow.slicing.slices import HeldSlices
 from windrow.values import with_fields
 
-__all__ = ["NOTHING_DUE", "Due", "advanced", "counted", "passed", "without_dead_keys"]
+__all__ = ["NOTHING_DUE", "Due", "advanced", "passed", "without_dead_keys"]
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,17 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
     if state.time is not None and (watermark > before or plan.query.empty == "emit"):
         part, found = state.time.fired(before, watermark)
         if part is not state.time or found:
-            state, pieces = counted(with_fields(state, time=part), found), [*pieces, *found]
+            state, pieces = count_windows(with_fields(state, time=part), found), [*pieces, *found]
     sessions = []
     for each in state.sessions:
         changed, found = each.fired(touched.sessions.get(each.number), watermark)
         sessions.append(changed)
-        state, pieces = counted(state, found), [*pieces, *found]
+        state, pieces = count_windows(state, found), [*pieces, *found]
     if sessions:
         state = with_fields(state, sessions=tuple(sessions))
     state, tables = _ordered(plan, state)
     if plan.query.emit == "update" and watermark < END_OF_TIME:
-        state, more, tables = _speculated(plan, state, touched, tables)
+        state, more, tables = speculated(plan, state, touched, tables)
         pieces += more
     return state, Due(tuple(pieces), tuple(tables)) if pieces or tables else NOTHING_DUE
 
@@ -82,21 +83,6 @@ def passed(plan: Plan, state: State, watermark: int) -> State:
     return naming_keys(state.keys, state.axis, lambda: _ordered(plan, state)[0])
 
 
-def counted(state: State, pieces: Sequence[Piece]) -> State:
-    """With the windows of these pieces counted."""
-    counts = state.counts
-    for piece in pieces:
-        if piece.results is None:
-            counts = with_fields(counts, windows_retracted=counts.windows_retracted + len(piece))
-        elif piece.is_final:
-            counts = with_fields(
-                counts,
-                windows_fired=counts.windows_fired + len(piece) - piece.corrected,
-                windows_corrected=counts.windows_corrected + piece.corrected,
-            )
-    return with_fields(state, counts=counts)
-
-
 def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool]]]:
     """Rows that the watermark, and what is allowed, have passed are taken."""
     if not state.ordered or state.watermark == START_OF_TIME:
@@ -110,24 +96,7 @@ def _ordered(plan: Plan, state: State) -> tuple[State, list[tuple[pa.Table, bool
         if found is not None:
             tables.append((found, True))
             fired += found.num_rows
-    counts = with_fields(state.counts, windows_fired=state.counts.windows_fired + fired)
-    return with_fields(state, ordered=parts, counts=counts), tables
-
-
-def _speculated(
-    plan: Plan, state: State, touched: Due, tables: list[tuple[pa.Table, bool]]
-) -> tuple[State, list[Piece], list[tuple[pa.Table, bool]]]:
-    pieces: list[Piece] = []
-    if state.time is not None and touched.timed is not None:
-        part, pieces = state.time.speculations(touched.timed, state.watermark)
-        state = with_fields(state, time=part)
-    if ROLLING in state.ordered and touched.rows is not None and touched.rows.num_rows:
-        rolling = state.ordered[ROLLING].copied()
-        found = rolling.speculate(touched.rows)
-        state = with_fields(state, ordered=state.ordered | {ROLLING: rolling})
-        if found is not None:
-            tables = [*tables, (found, False)]
-    return state, pieces, tables
+    return with_fields(state, ordered=parts, counts=state.counts.plus(windows_fired=fired)), tables
 
 
 def without_dead_keys(state: State) -> State:

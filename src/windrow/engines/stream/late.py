@@ -1,20 +1,44 @@
-"""Late rows: which a batch had, why, when they were, and the rows themselves for ``late="emit"``."""
+"""Late rows: all counting of them, why they are late, when they were, and the rows themselves for
+``late="emit"``.
+
+A row is counted once: as aggregated if some window took it, else as late, by the first reason that applies,
+or as rejected if it is in no window at all. A pair of a row and a window is counted wherever a window lacks a
+row that came too late for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.arrays import Ints
+from windrow.arrays import START_OF_TIME, Ints, Mask
 from windrow.engines.stream.waiting_tables import WaitingTables
+from windrow.partials.rejected import with_reasons
+from windrow.rows.selection import take_rows
 from windrow.rows.times import TimeAxis
+from windrow.slicing.slices import HeldSlices
+from windrow.spec import Spec
 from windrow.state.checks import require
+from windrow.values import with_fields
 
-__all__ = ["MOST_TIMES", "NO_TIMES", "REASONS", "LateRows", "sampled_times"]
+if TYPE_CHECKING:
+    from windrow.engines.stream.state import State
+
+__all__ = [
+    "MOST_TIMES",
+    "NO_TIMES",
+    "REASONS",
+    "LateRows",
+    "count_labels",
+    "count_pairs",
+    "count_rows",
+    "count_slices",
+]
 
 
 #: why a row is late, by what took none of it: windows that time decides, sessions, rows in order
@@ -24,13 +48,13 @@ MOST_TIMES = 32
 NO_TIMES: Ints = np.zeros(0, np.int64)
 
 
-def sampled_times(*times: Ints) -> Ints:
+def _sampled_times(*times: Ints) -> Ints:
     """Times in order, each once; of very many a few that are spread evenly over them, with the first and the
     last.
 
-    >>> sampled_times(np.array([7, 3]), np.array([3])).tolist()
+    >>> _sampled_times(np.array([7, 3]), np.array([3])).tolist()
     [3, 7]
-    >>> many = sampled_times(np.arange(1_000))
+    >>> many = _sampled_times(np.arange(1_000))
     >>> len(many), many[[0, -1]].tolist()
     (32, [0, 999])
     """
@@ -38,6 +62,79 @@ def sampled_times(*times: Ints) -> Ints:
     if len(found) <= MOST_TIMES:
         return found
     return found[np.linspace(0, len(found) - 1, MOST_TIMES).round().astype(np.int64)]
+
+
+# -- counting ------------------------------------------------------------------------------------------------
+
+
+def count_rows(
+    query: Spec,
+    state: State,
+    rows: Any,
+    taken: Mask | None,
+    inside: Sequence[Mask],
+    reasons: Sequence[str] = REASONS,
+) -> State:
+    """Count rows of a push: which some window took (None: all), and which are in a window at all, by the
+    reason that they are late for if it did not take them."""
+    aggregated = len(rows) if taken is None else int(taken.sum())
+    counts = state.counts.plus(rows_aggregated=aggregated)
+    if taken is None or aggregated == len(rows):
+        return with_fields(state, counts=counts)
+    is_inside = np.logical_or.reduce(inside)
+    late, outside = np.flatnonzero(is_inside & ~taken), np.flatnonzero(~is_inside & ~taken)
+    first = np.argmax(np.stack([mask[late] for mask in inside]), axis=0)
+    why = [reasons[k] for k in first.tolist()]
+    counts = counts.plus(late=Counter(why), rejected={"no_window": len(outside)} if len(outside) else {})
+    kept_late, kept_rejected = state.late, state.rejected
+    if query.late == "emit" and len(late):
+        assert state.axis is not None
+        late_by = state.watermark - rows.times[late]
+        kept_late = kept_late.with_rows(take_rows(rows.table, late), state.axis, late_by, why)
+    if query.on_error == "reject" and len(outside):
+        kept_rejected = kept_rejected.with_tables([with_reasons(take_rows(rows.table, outside), "no_window")])
+    return with_fields(state, counts=counts, late=kept_late, rejected=kept_rejected)
+
+
+def count_slices(
+    state: State, slices: HeldSlices, earliest: int, taken: Mask, inside: Sequence[Mask]
+) -> State:
+    """Count the rows of slices in the same way; none is before ``earliest``."""
+    rows, left, late = slices.partials.rows, ~taken, dict[str, int]()
+    for reason, mask in zip(REASONS, inside, strict=False):
+        if number := int(rows[left & mask].sum()):
+            late[reason] = number
+        left = left & ~mask
+    outside = int(rows[left].sum())
+    counts = state.counts.plus(
+        rows_in=int(rows.sum()),
+        rows_aggregated=int(rows[taken].sum()),
+        late=late,
+        rejected={"no_window": outside} if outside else {},
+    )
+    largest = max(state.largest, int(slices.lasts.max(initial=START_OF_TIME)))
+    return with_fields(state, counts=counts, earliest=min(state.earliest, earliest), largest=largest)
+
+
+def count_labels(state: State, is_late: Mask) -> State:
+    """Count labels of a stream, and which of them came too late for the events that they ask for."""
+    late = int(is_late.sum())
+    counts = state.counts.plus(
+        rows_in=len(is_late), rows_aggregated=len(is_late) - late, late={"late_label": late} if late else {}
+    )
+    return with_fields(state, counts=counts)
+
+
+def count_pairs(state: State, pairs: Mapping[str, int], *times: Ints) -> State:
+    """Count pairs of a row and a window that lacks it, by reason; ``times``: when such rows were."""
+    if any(pairs.values()):
+        state = with_fields(state, counts=state.counts.plus(late_pairs=pairs))
+    if any(map(len, times)):
+        return with_fields(state, late_times=_sampled_times(state.late_times, *times))
+    return state
+
+
+# -- the rows themselves -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

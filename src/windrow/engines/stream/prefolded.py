@@ -7,7 +7,6 @@ row (sessions, corrections) every moment stays a slice."""
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +14,9 @@ import numpy as np
 
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.stream.advance import Due
-from windrow.engines.stream.assign import corrected, late_before, take_slices
-from windrow.engines.stream.late import REASONS
+from windrow.engines.stream.assign import late_before, take_slices
+from windrow.engines.stream.corrections import corrected
+from windrow.engines.stream.late import count_slices
 from windrow.engines.stream.overflow import with_slices_reach
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.snapshot import read_slices, slices_state
@@ -106,7 +106,7 @@ def taken_folded(plan: Plan, state: State, parts: Sequence[KeyedSlices]) -> tupl
     earliest = min((_earliest(part) for part in parts), default=END_OF_TIME)
     found = take_slices(plan, with_fields(state, keys=keys), batch, earliest)
     taken = np.ones(len(slices), np.bool_) if found.taken is None else found.taken
-    state = _counted(found.state, slices, earliest, taken, found.inside)
+    state = count_slices(found.state, slices, earliest, taken, found.inside)
     return corrected(plan, with_slices_reach(plan, state, slices, found.due), found.due)
 
 
@@ -134,30 +134,3 @@ def _merged(slices: HeldSlices, first: Ints, second: Ints) -> Ints:
 
 def _earliest(part: KeyedSlices) -> int:
     return int(part.slices.firsts.min(initial=END_OF_TIME)) if part.earliest is None else part.earliest
-
-
-def _counted(state: State, slices: HeldSlices, earliest: int, taken: Any, inside: tuple[Any, Any]) -> State:
-    """With the rows of slices counted: taken, late, or in no window."""
-    rows = slices.partials.rows
-    counts = state.counts
-    late: Counter[str] = Counter(counts.late)
-    left = ~taken
-    for reason, mask in zip(REASONS, inside, strict=False):
-        number = int(rows[left & mask].sum())
-        left = left & ~mask
-        if number:
-            late[reason] += number
-    outside = int(rows[left].sum())
-    rejected = Counter(counts.rejected) + Counter({"no_window": outside} if outside else {})
-    return with_fields(
-        state,
-        earliest=min(state.earliest, earliest),
-        largest=max(state.largest, int(slices.lasts.max(initial=START_OF_TIME))),
-        counts=with_fields(
-            counts,
-            rows_in=counts.rows_in + int(rows.sum()),
-            rows_aggregated=counts.rows_aggregated + int(rows[taken].sum()),
-            late=dict(late),
-            rejected=dict(rejected),
-        ),
-    )

@@ -14,19 +14,18 @@ from windrow.engines.stream.advance import NOTHING_DUE, Due
 from windrow.engines.stream.assign import Judged, late_before, take_slices
 from windrow.engines.stream.far_ahead import too_far_ahead
 from windrow.engines.stream.intake import with_time
-from windrow.engines.stream.late import REASONS, LateRows
+from windrow.engines.stream.late import REASONS, count_pairs, count_rows
 from windrow.engines.stream.overflow import with_rows_reach
 from windrow.engines.stream.plan import EVENTS, Plan
-from windrow.engines.stream.rejected import LeftOut, RejectedTables
-from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.rejected import LeftOut
+from windrow.engines.stream.state import State
 from windrow.partials.raising import raising_rows
-from windrow.partials.rejected import with_reasons
 from windrow.partials.result_types import check_inputs
 from windrow.result_names import check_table_names
 from windrow.rows.columns import NOWHERE
 from windrow.rows.frame import build_frame
 from windrow.rows.keys import Keys
-from windrow.rows.selection import filter_rows, take_rows
+from windrow.rows.selection import filter_rows
 from windrow.rows.times import Moments, read_moments
 from windrow.slicing.batch import Batch, fold_batch
 from windrow.slicing.few_rows import FewRows
@@ -99,8 +98,7 @@ def read_rows(
     if raising is not None:
         left.add_raising(rows.table, raising)
         rows = rows.where(raising.others(len(rows)))
-    counts = with_fields(state.counts, rows_in=state.counts.rows_in + table.num_rows)
-    counts = counts.with_rejected(left.counts) if left.counts else counts
+    counts = state.counts.plus(rows_in=table.num_rows, rejected=left.counts)
     largest, earliest = max(state.largest, moments.high), min(state.earliest, moments.low)
     if left.tables:
         state = with_fields(state, rejected=state.rejected.with_tables(left.tables))
@@ -147,7 +145,8 @@ class _Taking:
             self._ask_each()
         if self.state.ordered:
             due = with_fields(due, rows=self._into_ordered())
-        self._count()
+        inside = () if self.inside is None else self.inside
+        self.state = count_rows(self.plan.query, self.state, self.rows, self.taken, inside, self.names)
         return self.state, due
 
     def _ask_each(self) -> tuple[Mask, list[Mask]]:
@@ -199,48 +198,9 @@ class _Taking:
             late = int((inside & ~in_time).sum())
             late_pairs += 0 if number == EVENTS else late  # labels see them, not windows
             self.names[2] = part.late_reason
-        counts = self.state.counts.with_late_pairs({"order_passed": late_pairs})
-        self.state = with_fields(self.state, ordered=parts, counts=counts)
-        if not in_time.all():
-            self.state = self.state.with_late_times(rows.times[~in_time])
+        state = with_fields(self.state, ordered=parts)
+        self.state = count_pairs(state, {"order_passed": late_pairs}, rows.times[~in_time])
         return filter_rows(rows.table, in_time)
-
-    # -- late rows -------------------------------------------------------------------------------------------
-
-    def _count(self) -> None:
-        counts = self.state.counts
-        aggregated = len(self.rows) if self.taken is None else int(self.taken.sum())
-        counts = with_fields(counts, rows_aggregated=counts.rows_aggregated + aggregated)
-        self.state = with_fields(self.state, counts=counts)
-        if aggregated < len(self.rows):
-            self._count_others(counts)
-
-    def _count_others(self, counts: Counts) -> None:
-        """Rows that nothing took: late ones, and those that are in no window."""
-        taken, reasons = self._ask_each()
-        inside = reasons[0] | reasons[1] | reasons[2]
-        late, outside = np.flatnonzero(inside & ~taken), np.flatnonzero(~inside & ~taken)
-        named = [
-            self.names[k] for k in np.argmax(np.stack([mask[late] for mask in reasons]), axis=0).tolist()
-        ]
-        counts = counts.with_rejected({"no_window": len(outside)}).with_late(named)
-        self.state = with_fields(
-            self.state, counts=counts, late=self._late(late, named), rejected=self._rejected(outside)
-        )
-
-    def _late(self, late: Ints, reasons: list[str]) -> LateRows:
-        kept = self.state.late
-        if self.plan.query.late != "emit" or not len(late):
-            return kept
-        assert self.state.axis is not None
-        rows, behind = take_rows(self.rows.table, late), self.state.watermark - self.rows.times[late]
-        return kept.with_rows(rows, self.state.axis, behind, reasons)
-
-    def _rejected(self, outside: Ints) -> RejectedTables:
-        kept = self.state.rejected
-        if self.plan.query.on_error != "reject" or not len(outside):
-            return kept
-        return kept.with_tables([with_reasons(take_rows(self.rows.table, outside), "no_window")])
 
 
 def _folded(plan: Plan, state: State, rows: Rows) -> tuple[Keys, Batch]:

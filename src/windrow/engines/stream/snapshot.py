@@ -20,9 +20,10 @@ from windrow.engines.kept_rows.columns import check_key_types
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
 from windrow.engines.stream.late import LateRows
+from windrow.engines.stream.metrics import Counts
 from windrow.engines.stream.plan import EVENTS, Plan
 from windrow.engines.stream.rejected import RejectedTables
-from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.state import State
 from windrow.engines.stream.stored_query import (
     allowed_before,
     check_kept_columns,

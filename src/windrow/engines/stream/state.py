@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,51 +11,16 @@ import pyarrow as pa
 from windrow.arrays import END_OF_TIME, START_OF_TIME, Ints
 from windrow.engines.kept_rows.ordered_rows import OrderedRows
 from windrow.engines.stream.intake import Columns
-from windrow.engines.stream.late import NO_TIMES, LateRows, sampled_times
+from windrow.engines.stream.late import NO_TIMES, LateRows
+from windrow.engines.stream.metrics import Counts
 from windrow.engines.stream.rejected import RejectedTables
 from windrow.rows.keys import Keys
 from windrow.rows.times import TimeAxis
 from windrow.slicing.session_manager import SessionPart
 from windrow.slicing.time_manager import TimePart
-from windrow.state.checks import require, whole
-from windrow.values import with_fields
+from windrow.state.checks import require
 
-__all__ = ["Counts", "State"]
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What was counted since the operator was opened."""
-
-    rows_in: int = 0
-    rows_aggregated: int = 0
-    late: dict[str, int] = field(default_factory=dict[str, int])
-    late_pairs: dict[str, int] = field(default_factory=dict[str, int])
-    rejected: dict[str, int] = field(default_factory=dict[str, int])
-    windows_fired: int = 0
-    windows_corrected: int = 0
-    windows_retracted: int = 0
-
-    def check_invariants(self) -> None:
-        for name, counted in vars(self).items():
-            each = counted if name in ("late", "late_pairs", "rejected") else {name: counted}
-            require(type(each) is dict and all(type(why) is str for why in each), f"count {name} is not one")
-            for why, count in each.items():
-                whole(f"count {why}", count, 0, 2**62)
-
-    def with_late_pairs(self, more: Mapping[str, int]) -> Counts:
-        if not any(more.values()):
-            return self
-        return with_fields(self, late_pairs=dict(Counter(self.late_pairs) + Counter(more)))
-
-    def with_late(self, reasons: Sequence[str]) -> Counts:
-        """With a late row for each of these reasons."""
-        return with_fields(self, late=dict(Counter(self.late) + Counter(reasons))) if reasons else self
-
-    def with_rejected(self, more: Mapping[str, int]) -> Counts:
-        if not any(more.values()):
-            return self
-        return with_fields(self, rejected=dict(Counter(self.rejected) + Counter(more)))
+__all__ = ["State"]
 
 
 @dataclass(frozen=True)
@@ -106,9 +70,6 @@ class State:
         if self.watermark == START_OF_TIME:
             return START_OF_TIME
         return max(self.watermark - allowed, min(self.forgotten_until, self.watermark))
-
-    def with_late_times(self, times: Ints) -> State:
-        return with_fields(self, late_times=sampled_times(self.late_times, times)) if len(times) else self
 
     @property
     def slices(self) -> int:

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.stream.advance import NOTHING_DUE, Due, advanced
-from windrow.engines.stream.assign import corrected, late_before
+from windrow.engines.stream.assign import late_before
+from windrow.engines.stream.corrections import corrected
 from windrow.engines.stream.far_ahead import is_far_ahead, warn_of_jump
 from windrow.engines.stream.late import NO_TIMES
 from windrow.engines.stream.plan import Plan

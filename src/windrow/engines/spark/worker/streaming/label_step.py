@@ -26,6 +26,7 @@ from windrow.engines.spark.worker.streaming.pack_task import packed_rows, rows_b
 from windrow.engines.spark.worker.streaming.step import Stepped, counted_since, kept_by, with_rejected
 from windrow.engines.spark.worker.streaming.wire import begin, read_rows
 from windrow.engines.stream.advance import advanced
+from windrow.engines.stream.late import count_labels
 from windrow.engines.stream.plan import EVENTS, Plan
 from windrow.engines.stream.state import State
 from windrow.engines.stream.step import take_table
@@ -36,12 +37,10 @@ from windrow.rows.times import read_times
 from windrow.state.checks import making_sense
 from windrow.state.codec import unpack
 
-__all__ = ["LATE_LABEL", "Labels", "label_step", "pack_labels"]
+__all__ = ["Labels", "label_step", "pack_labels"]
 
 #: what the blobs of labels begin with; those of events are Arrow's streams, which do not
 _MARK = b"L"
-#: why a label is late
-LATE_LABEL = "late_label"
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,7 @@ def label_step(
         results = [_events(state).answer(untimed, labels.time, labels.by)] if untimed.num_rows else []
         state, due = advanced(plan, state, watermark)
     results += [table for table, _ in due.tables]
-    fired = state.counts.windows_fired + untimed.num_rows
-    state = replace(state, counts=replace(state.counts, windows_fired=fired))
+    state = replace(state, counts=state.counts.plus(windows_fired=untimed.num_rows))
     bucket.save(plan, state)
     moved = (bucket.bytes_read, bucket.bytes_written)
     counted, times = (*counted_since(before, state.counts), *moved, state.nbytes), state.late_times.tolist()
@@ -144,18 +142,12 @@ def _with_labels(
     if not asked.num_rows:
         return state, asked
     is_late = late_labels(plan.query, asked, labels.time, state.late_before(plan.allowed))
-    late, counts = int(is_late.sum()), state.counts
-    first = counts.rows_in
-    counts = replace(
-        counts.with_late([LATE_LABEL] * late),
-        rows_in=first + asked.num_rows,
-        rows_aggregated=counts.rows_aggregated + asked.num_rows - late,
-    )
-    kept = filter_rows(asked, ~is_late) if late else asked
+    first, state = state.counts.rows_in, count_labels(state, is_late)
+    kept = filter_rows(asked, ~is_late) if is_late.any() else asked
     _, _, missing = read_times(kept.column(labels.time), labels.time)
     untimed = kept.slice(0, 0) if missing is None else filter_rows(kept, missing)
     timed = kept if missing is None else filter_rows(kept, ~missing)
     part = _events(state).copied()
     if timed.num_rows:
         part.ask(timed, np.arange(first, first + timed.num_rows))
-    return replace(state, counts=counts, ordered={EVENTS: part}), untimed
+    return replace(state, ordered={EVENTS: part}), untimed

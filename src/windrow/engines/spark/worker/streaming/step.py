@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME
@@ -20,12 +18,13 @@ from windrow.engines.spark.worker.streaming.wire import begin, read_folded, read
 from windrow.engines.stream.advance import Due, advanced, without_dead_keys
 from windrow.engines.stream.history import check_cut
 from windrow.engines.stream.late import REASONS, LateRows
+from windrow.engines.stream.metrics import Counts
 from windrow.engines.stream.persistence.stored_state import Entries, StoredState
 from windrow.engines.stream.plan import Plan
 from windrow.engines.stream.prefolded import taken_folded
 from windrow.engines.stream.rejected import RejectedTables
 from windrow.engines.stream.results import ResultTypes, result_table
-from windrow.engines.stream.state import Counts, State
+from windrow.engines.stream.state import State
 from windrow.engines.stream.step import take_table
 from windrow.engines.stream.watermark import watermark_of
 from windrow.result_names import LATE, REJECTED
@@ -163,27 +162,16 @@ def take_blobs(plan: Plan, state: State, blobs: Sequence[bytes]) -> tuple[Plan, 
 
 
 def with_rejected(state: State, rejected: Counter[str]) -> State:
-    """With rows counted that were left behind on the way here."""
-    counts = state.counts
-    total = dict(Counter(counts.rejected) + rejected)
-    return replace(state, counts=replace(counts, rows_in=counts.rows_in + rejected.total(), rejected=total))
+    """Count rows that were left behind on the way here."""
+    return replace(state, counts=state.counts.plus(rows_in=rejected.total(), rejected=rejected))
 
 
 def counted_since(before: Counts, after: Counts) -> tuple[int, ...]:
     """What a step counted, in the order of ``COUNTED``, without what it read, wrote and holds."""
-
-    def numbers(counts: Counts) -> Any:
-        return np.array(
-            [
-                counts.rows_in,
-                counts.rows_aggregated,
-                sum(counts.late.values()),
-                sum(counts.rejected.values()),
-                counts.windows_fired,
-                counts.windows_corrected,
-                counts.windows_retracted,
-                *(counts.late_pairs.get(reason, 0) for reason in REASONS),
-            ]
-        )
-
-    return tuple((numbers(after) - numbers(before)).tolist())
+    pairs = {f"late_pairs_{reason}": reason for reason in REASONS}
+    return tuple(
+        after.late_pairs.get(pairs[name], 0) - before.late_pairs.get(pairs[name], 0)
+        if name in pairs
+        else getattr(after, name) - getattr(before, name)
+        for name in COUNTED[:-3]
+    )
