@@ -17,13 +17,13 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from engines.spark.sorted_batches import batches, sorted_table
+from engines.spark.partitions import batches, shuffled_table
 from support.both_forms import checking
 from windrow import threads
 from windrow.compile.cache import Kernel
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.worker.rolling.task import roll_batches
+from windrow.engines.spark.worker.local_task import roll_batches
 from windrow.rows import integer_codes
 from windrow.rows.integer_codes import numbered_in_range
 from windrow.rows.keys import encoded_keys
@@ -163,7 +163,7 @@ def spark_tasks() -> None:
         rolling = query.agg(**SIMPLE)
         rows = table(300, 9)
         kinds = [result_type(aggregate, rows.schema) for _, aggregate in rolling.aggregates]
-        list(roll_batches(packed(rolling), kinds, batches(sorted_table(rolling, rows), [97]), rows=1))
+        list(roll_batches(packed(rolling), kinds, batches(shuffled_table(rolling, rows), [97]), 1 << 30))
 
 
 def cells_by_sorting() -> None:

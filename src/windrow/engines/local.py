@@ -28,7 +28,7 @@ from windrow.rows.times import check_time_kind, concat_results, in_zone_of
 from windrow.slicing.limits import one_step
 from windrow.spec import Spec
 
-__all__ = ["rejected_rows", "run"]
+__all__ = ["rejected_rows", "rolled", "run", "windowed"]
 
 
 def run(query: Spec, data: Any) -> Any:
@@ -45,7 +45,7 @@ def run(query: Spec, data: Any) -> Any:
     if raising is not None:
         raising.warn(table.num_rows)
     with one_step():
-        return back(_rolled(query, frame) if query.is_rolling else _windowed(query, frame))
+        return back(rolled(query, frame) if query.is_rolling else windowed(query, frame))
 
 
 def rejected_rows(query: Spec, data: Any) -> Any:
@@ -59,7 +59,7 @@ def _raising(query: Spec, table: pa.Table) -> RaisingRows | None:
     return raising_rows(query.aggregates, table) if query.on_error == "reject" else None
 
 
-def _windowed(query: Spec, frame: Frame) -> pa.Table:
+def windowed(query: Spec, frame: Frame) -> pa.Table:
     """Results by window as named in the query, then by key as keys first appear, then by time."""
     found = find_windows(query, frame)
     return concat_results(
@@ -67,7 +67,7 @@ def _windowed(query: Spec, frame: Frame) -> pa.Table:
     )
 
 
-def _rolled(query: Spec, frame: Frame) -> pa.Table:
+def rolled(query: Spec, frame: Frame) -> pa.Table:
     """The input with a result column per aggregate, rows where they were."""
     over = query.rolling_over
     assert over is not None

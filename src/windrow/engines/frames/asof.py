@@ -10,6 +10,7 @@ gives; one without a time has null.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,17 @@ def with_seen(
 
 
 def with_seen_of(
-    query: Spec, events: pa.Table, labels: pa.Table, at_time: str, at_by: tuple[str, ...]
+    query: Spec,
+    events: pa.Table,
+    labels: pa.Table,
+    at_time: str,
+    at_by: tuple[str, ...],
+    naming: Callable[[Frame], Frame] | None = None,
 ) -> pa.Table:
-    """The same for columns that were checked."""
+    """The same for columns that were checked; ``naming``: names events in another way than by row."""
     check_label_names(query, labels.column_names)
     frame = build_frame(query, events)
+    frame = frame if naming is None else naming(frame)
     check_time_kind(query, frame.axis)
     points = read_points(frame, query.time, labels, at_time, at_by)
     frame.warn_of_rejected(query.time)

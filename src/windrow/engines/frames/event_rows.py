@@ -160,10 +160,10 @@ class EventRows(GroupedRows):
     def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
         result = None
         if self._labels is not None:
-            asked, rest = self._pending.split(due_before(self._query, up_to))
+            asked, rest = self._pending.split(None if closing else due_before(self._query, up_to))
             labels = joined(asked) if asked else None
             if labels is not None:
-                due = are_due(self._query, labels.times, up_to)
+                due = are_due(self._query, labels.times, up_to) | closing
                 rest = rest if due.all() else rest.with_rows(labels.where(~due))
                 table = labels.where(due).table
                 result = self.answer(table, self._labels.time, self._labels.by) if due.any() else None

@@ -39,8 +39,8 @@ def late_labels(query: Spec, labels: pa.Table, at_time: str, watermark: int) -> 
 
 def due_before(query: Spec, watermark: int) -> int:
     """Labels from this time on are not due; of those before, :func:`are_due` says it."""
-    uppers = [frame.upper for frame in Retention.of(query).frames if frame.upper is not None]
-    return min(ends_before(upper, watermark) for upper in uppers)
+    uppers = [frame.upper for frame in Retention.of(query).frames]
+    return min(START_OF_TIME if upper is None else ends_before(upper, watermark) for upper in uppers)
 
 
 def are_due(query: Spec, times: Ints, watermark: int) -> Mask:

@@ -1,8 +1,7 @@
 """As-of queries on Spark: labels and events, both DataFrames, as one.
 
 Plan: of the events the columns that aggregates read, of the labels all; both in one DataFrame, rows of a key
-to one partition, sorted by key and time (:mod:`windrow.engines.spark.places`: nearly), then one pass over
-sorted Arrow batches (:mod:`windrow.engines.spark.worker.rolling.frames_task`), whatever the number of sizes.
+to one partition, and each partition to the local engine (:mod:`windrow.engines.spark.worker.local_task`).
 Labels come back with their columns as they were. Cost: one shuffle of each table, one crossing to Python.
 Events that no label can see are left out before the shuffle where that is known
 (:mod:`windrow.engines.spark.pruning`), and hot keys are cut in time as for rolling.
@@ -17,24 +16,30 @@ from typing import TYPE_CHECKING, Any
 from windrow.engines.spark.compat import is_streaming
 from windrow.engines.spark.detect import is_spark_frame
 from windrow.engines.spark.frames import (
-    arranged,
     arrow_schema,
     column,
     mapped,
     microseconds,
     numbered,
     result_fields,
+    shuffled,
+    task_memory,
     ties_matter,
 )
-from windrow.engines.spark.places import placed
 from windrow.engines.spark.pruning import seen_events
 from windrow.engines.spark.rolling.reach import Segments
 from windrow.engines.spark.rolling.skew import splits
 from windrow.engines.spark.run import check
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.worker.rolling.frames_task import CLOCK, LABEL, LabelColumns, answer_batches
-from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
+from windrow.engines.spark.worker.local_task import (
+    CLOCK,
+    CONTEXT,
+    LABEL,
+    SEGMENT,
+    AskedLabels,
+    answer_batches,
+)
 from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import check_columns
 from windrow.result_names import check_label_names
@@ -60,19 +65,16 @@ def run_asof(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[s
 
         return run_labels(query, events, labels, at_time, at_by)
     schema = arrow_schema(events, needed_columns(query))
-    kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
-    payload, asking = packed(query), LabelColumns(labels.columns, schema.field(query.time).type)
+    kinds = [result_type(aggregate, schema) for _, aggregate in query.result_columns]
+    payload, asking = packed(query), AskedLabels(labels.columns, schema.field(query.time).type)
     rows, keys = _rows(query, events, labels, at_time, at_by)
+    budget = task_memory(events.sparkSession)
 
     def task(batches: Iterable[Any]) -> Iterator[Any]:
-        return answer_batches(payload, keys, kinds, batches, labels=asking)
+        return answer_batches(payload, keys, kinds, batches, asking, budget)
 
-    if query.order:  # values of any type, which Spark compares
-        arrangement = replace(query, time=CLOCK)
-        sorted_rows = arranged(arrangement, rows, list(map(column, keys)), ties_matter(query, schema))
-    else:
-        sorted_rows = placed(query, rows, keys, CLOCK, is_integer=TimeAxis(asking.time_type).is_integer)
-    return mapped(sorted_rows, task, StructType([*labels.schema.fields, *result_fields(query, schema)]))
+    fields = StructType([*labels.schema.fields, *result_fields(query, schema)])
+    return mapped(shuffled(rows, list(map(column, keys)), ties=False), task, fields)
 
 
 def _check(query: Spec, events: Any, labels: Any, at_time: str, at_by: tuple[str, ...]) -> None:

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.engines.spark.compat import arrow_type
+from windrow.engines.spark.compat import arrow_type, setting
 from windrow.engines.spark.shipping import shipped
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.worker.lifetime import Task
-from windrow.engines.spark.worker.rolling.placed_rows import ARRIVAL
+from windrow.engines.spark.worker.local_task import ARRIVAL
 from windrow.partials.partials import needs_order
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructField, StructType
 
 __all__ = [
-    "arranged",
     "arrow_schema",
     "column",
     "literal",
@@ -29,8 +28,15 @@ __all__ = [
     "numbered",
     "quoted",
     "result_fields",
+    "shuffled",
+    "task_memory",
     "ties_matter",
 ]
+
+#: how many bytes of rows a task holds in memory
+TASK_MEMORY = "spark.windrow.taskMemory"
+_TASK_MEMORY = 512 << 20
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def column(name: str) -> Column:
@@ -101,16 +107,37 @@ def numbered(frame: DataFrame) -> DataFrame:
     return frame.withColumn(ARRIVAL, functions.monotonically_increasing_id())
 
 
-def arranged(query: Spec, frame: DataFrame, keys: Sequence[Column], ties: bool) -> DataFrame:
-    """Rows of a key in one partition, sorted by key, time and order; equal ones as they came."""
-    wanted = [name for name in frame.columns if name != ARRIVAL]
+def shuffled(frame: DataFrame, keys: Sequence[Column], ties: bool) -> DataFrame:
+    """Rows of a key in one partition, in no order; ``ties``: with numbers that tell in which they came."""
     if ties and ARRIVAL not in frame.columns:
         frame = numbered(frame)
-    spread = frame.repartition(*keys) if keys else frame.coalesce(1)
-    order = [column(name).asc_nulls_last() for name in query.order]
-    last = [column(ARRIVAL)] if ties else []
-    rows = spread.sortWithinPartitions(*keys, column(query.time), *order, *last)
-    return rows.select(*map(column, wanted)) if ties else rows
+    return frame.repartition(*keys) if keys else frame.coalesce(1)
+
+
+def task_memory(session: SparkSession) -> int:
+    """How many bytes of rows a task holds before it puts them on disk.
+
+    By default a quarter of what Python has for a core (``spark.executor.pyspark.memory``), where that is set:
+    Arrow and results need as much again, and more."""
+    given = setting(session, TASK_MEMORY)
+    if given is not None:
+        return _bytes_of(given)
+    python = setting(session, "spark.executor.pyspark.memory")
+    if python is None:
+        return _TASK_MEMORY
+    return max(_bytes_of(f"{python}m" if python.isdigit() else python) // 4, 1)
+
+
+def _bytes_of(given: str) -> int:
+    """Bytes as Spark writes them: 256m, 1g; plain numbers are bytes.
+
+    >>> _bytes_of("64m"), _bytes_of("1000")
+    (67108864, 1000)
+    """
+    number, unit = given.rstrip("kmgtbKMGTB"), given.lower().lstrip("0123456789").rstrip("b")
+    if not number.isdigit() or int(number) < 1 or unit not in ("", *_UNITS):
+        raise ValueError(f"{TASK_MEMORY}={given!r}: give a number of bytes, as in 512m or 1g")
+    return int(number) * _UNITS.get(unit, 1)
 
 
 def microseconds(name: str, schema: pa.Schema) -> str:

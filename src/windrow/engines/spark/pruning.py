@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from windrow.arrays import END_OF_TIME
 from windrow.engines.spark.frames import column
 from windrow.engines.spark.rolling.skew import is_large, is_read_cheaply
-from windrow.engines.spark.worker.rolling.frames_task import CLOCK
+from windrow.engines.spark.worker.local_task import CLOCK
 from windrow.spec import Spec
 from windrow.windows.relative import TimeFrame
 

@@ -12,21 +12,22 @@ which costs some microseconds per row; ``wr.events(...)`` on a DataFrame does no
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.arrays import END_OF_TIME
 from windrow.engines.spark.compat import arrow_type, check_table_functions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
+from windrow.engines.spark.worker.local_task import InOrder
 from windrow.engines.spark.worker.query_bytes import unpacked
-from windrow.engines.spark.worker.rolling.task import RollingTask
 from windrow.engines.spark.worker_python import prepare_workers
 from windrow.names import no_column
 from windrow.partials.result_types import check_inputs
+from windrow.rows.times import read_times
 from windrow.spec import Rolling, Spec
 from windrow.spec_text import aggregate_of
 from windrow.windows.timeline.durations import fixed_duration
@@ -39,6 +40,7 @@ __all__ = ["register"]
 _NAME = "windrow_rolling"
 #: rows that go through at once
 _ROWS = 1 << 13
+_NUMBER = "__windrow_row"
 
 
 def register(spark: SparkSession) -> None:
@@ -73,32 +75,35 @@ class KeyRows:
     def __init__(self, query: Spec, fields: dict[str, Any]) -> None:
         read = dict.fromkeys([query.time, *(c for _, a in query.aggregates for c in a.reads)])
         self._fields = [(name, fields[name]) for name in read]
-        schema = _arrow_schema(dict(self._fields))
-        kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
-        self._task = RollingTask(query, schema, kinds)
-        self._schema = schema
+        self._schema = _arrow_schema(dict(self._fields))
+        self._query, self._operator = query, InOrder(query)
         self._rows: list[Any] = []
-        self._waiting: deque[Any] = deque()
+        #: by number, in a column of the rows that the operator has
+        self._waiting: dict[int, Any] = {}
+        self._count = 0
 
     def push(self, row: Any) -> Iterator[tuple[Any, ...]]:
+        if row[self._query.time] is None:  # it is in no window
+            yield (*row, *(None for _ in self._query.aggregates))
+            return
         self._rows.append(row)
         if len(self._rows) >= _ROWS:
-            yield from self._answered(self._task.push(self._table()))
+            yield from self._taken(is_last=False)
 
     def finish(self) -> Iterator[tuple[Any, ...]]:
-        yield from self._answered(self._task.push(self._table()))
-        yield from self._answered(self._task.finish())
+        yield from self._taken(is_last=True)
 
-    def _table(self) -> pa.Table:
+    def _taken(self, is_last: bool) -> Iterator[tuple[Any, ...]]:
         columns = [_arrow_column([row[name] for row in self._rows], kind) for name, kind in self._fields]
-        self._waiting.extend(self._rows)
-        self._rows = []
-        return pa.table(columns, schema=self._schema)
-
-    def _answered(self, found: pa.Table) -> Iterator[tuple[Any, ...]]:
-        columns = [found.column(k).to_pylist() for k in range(len(self._fields), found.num_columns)]
-        for results in zip(*columns, strict=True):
-            yield (*self._waiting.popleft(), *results)
+        numbers = range(self._count, self._count + len(self._rows))
+        self._waiting |= zip(numbers, self._rows, strict=True)
+        self._count, self._rows = self._count + len(self._rows), []
+        table = pa.table(columns, schema=self._schema).append_column(_NUMBER, pa.array(numbers, pa.int64()))
+        up_to = END_OF_TIME if is_last else int(read_times(table.column(self._query.time), "time")[1].max())
+        found = self._operator.step(table, up_to)
+        results = [found.column(name).to_pylist() for name, _ in self._query.aggregates]
+        for number, *values in zip(found.column(_NUMBER).to_pylist(), *results, strict=True):
+            yield (*self._waiting.pop(number), *values)
 
 
 def _arrow_schema(fields: dict[str, Any]) -> pa.Schema:

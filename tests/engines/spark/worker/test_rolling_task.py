@@ -1,4 +1,5 @@
-"""Rolling over sorted batches of any size, without Spark, against the local engine on the whole table."""
+"""Rolling over a partition, without Spark, against the local engine on the whole table: in memory, in parts
+on disk, and key by key in order of time."""
 
 from __future__ import annotations
 
@@ -12,39 +13,43 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from engines.spark.more_aggregates import with_more
-from engines.spark.sorted_batches import batches, sorted_table
+from engines.spark.partitions import BUDGETS, batches, shuffled_table
 from support.budget import examples
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.worker.rolling.task import roll_batches
+from windrow.engines.spark.worker.local_task import CONTEXT, roll_batches
 from windrow.swag import AggregateError
 from windrow.testing import assert_same_results
-from windrow.testing.strategies import rolling_queries, streams, table_of
+from windrow.testing.strategies import rolling_frame_queries, rolling_queries, streams, table_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:UserWarning")
 
 
-def rolled(query: wr.Query, table: pa.Table, sizes: list[int]) -> pa.Table:
-    """As a task does it, with chunks as small as the batches."""
-    kinds = [result_type(aggregate, table.schema) for _, aggregate in query.aggregates]
-    rows = batches(sorted_table(query, table), sizes)
-    found = list(roll_batches(packed(query), kinds, rows, rows=1))
-    results = zip([name for name, _ in query.aggregates], kinds, strict=True)
-    schema = pa.schema([*table.schema, *(pa.field(name, kind) for name, kind in results)])
+def rolled(query: wr.Query, table: pa.Table, sizes: list[int], budget: int = 1 << 30) -> pa.Table:
+    """As a task does it."""
+    kinds = [result_type(aggregate, table.schema) for _, aggregate in query.result_columns]
+    rows = batches(shuffled_table(query, table), sizes)
+    found = list(roll_batches(packed(query), kinds, rows, budget))
+    results = zip(query.result_names, kinds, strict=True)
+    own = [field for field in table.schema if field.name != CONTEXT]
+    schema = pa.schema([*own, *(pa.field(name, kind) for name, kind in results)])
     return pa.Table.from_batches(found, schema)
 
 
-def check(query: wr.Query, table: pa.Table, sizes: list[int]) -> None:
-    assert_same_results(rolled(query, table, sizes), query.run(table))
+def check(query: wr.Query, table: pa.Table, sizes: list[int], *budgets: int) -> None:
+    for budget in budgets or (1 << 30, 600, 1):
+        assert_same_results(rolled(query, table, sizes, budget), query.run(table))
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
 @settings(max_examples=examples(40))
 @given(data=st.data())
 def test_any_rolling_in_batches_of_any_size(clock: Any, data: st.DataObject) -> None:
-    query = data.draw(with_more(rolling_queries(clock)))
+    kinds = with_more(rolling_queries(clock)) if data.draw(st.booleans()) else rolling_frame_queries(clock)
+    query = data.draw(kinds)
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
-    check(query, table, data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=4)))
+    sizes = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=4))
+    check(query, table, sizes, data.draw(BUDGETS))
 
 
 def random_table(count: int, keys: int, span: int) -> pa.Table:
@@ -77,20 +82,12 @@ def test_peers_that_span_many_batches() -> None:
     check(query, table, [7])
 
 
-def test_memory_is_that_of_the_window_and_not_of_the_key() -> None:
-    from windrow.engines.spark.worker.rolling.task import RollingTask
-
-    query = wr.query(time="ts").rolling(100).agg(total=wr.sum("v"), who=wr.arg_max("v", "s"))
-    schema = pa.schema({"ts": pa.int64(), "v": pa.float64(), "s": pa.string()})
-    task = RollingTask(query, schema, [pa.float64(), pa.string()])
-    for first in range(0, 200_000, 10_000):
-        times = np.arange(first, first + 10_000)
-        task.push(pa.table({"ts": times, "v": times * 1.0, "s": times.astype(str)}, schema=schema))
-    carry: Any = task._results[0]._carry
-    picks: Any = task._results[1]._carry
-    assert len(carry.ring) == 128
-    assert len(picks._values._column) <= 100
-    assert len(task._fronts._clock._buffer) <= 4 * 10_100  # type: ignore[attr-defined]
+def test_context_rows_are_seen_and_not_given_back() -> None:
+    query = wr.query(time="t").rolling(2, closed="both").agg(total=wr.sum("v"))
+    rows = pa.table({"t": [1, 2, 3, 4], "v": [1, 2, 4, 8], CONTEXT: [True, False, False, True]})
+    for budget in (1 << 30, 1):
+        found = rolled(query, rows, [3], budget).sort_by("t")
+        assert found.to_pylist() == [{"t": 2, "v": 2, "total": 3}, {"t": 3, "v": 4, "total": 7}]
 
 
 def test_integers_beyond_64_bits_go_on_in_python() -> None:
@@ -127,7 +124,7 @@ def test_tuples_are_structs_whether_python_or_native_code_made_them(over: Any) -
         identity=(100, -100),
     )
     table = pa.table({"ts": [1, 2, 3], "v": [5, None, 4]})
-    found = rolled(wr.query(time="ts").rolling(**over).agg(p=pair("v")), table, [2])["p"]
+    found = rolled(wr.query(time="ts").rolling(**over).agg(p=pair("v")), table, [2]).sort_by("ts")["p"]
     assert found.type == pa.struct({"f0": pa.int64(), "f1": pa.int64()})
     assert [tuple(each.values()) for each in found.to_pylist()] == [(5, 5), (5, 5), (4, 5)]
 

@@ -1,4 +1,4 @@
-"""Windows over sorted batches and over slices of many tasks, without Spark, against the local engine."""
+"""Windows over a partition and over slices of many tasks, without Spark, against the local engine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from engines.spark.more_aggregates import with_more
-from engines.spark.sorted_batches import batches, sorted_table
+from engines.spark.partitions import BUDGETS, batches, shuffled_table
 from support.budget import examples
 from windrow.engines.spark.plan import plan_of, smallest_gap
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.windows.run import result_schema
+from windrow.engines.spark.worker.local_task import window_batches
 from windrow.engines.spark.worker.windows.assemble_task import assemble_batches
 from windrow.engines.spark.worker.windows.fold_task import fold_batches
-from windrow.engines.spark.worker.windows.ordered_task import order_batches
 from windrow.swag import AggregateError
 from windrow.testing import assert_same_results
 from windrow.testing.strategies import queries, streams, table_of
@@ -31,12 +31,12 @@ SLICED = tuple(name for name, kind in wr.windows.KINDS.items() if kind.decided_b
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 
 
-def in_order(query: wr.Query, table: pa.Table, sizes: list[int]) -> pa.Table:
-    """As the ordered plan does it, with chunks as small as the batches."""
+def by_rows(query: wr.Query, table: pa.Table, sizes: list[int], budget: int = 1 << 30) -> pa.Table:
+    """As the plan by rows does it."""
     schema = result_schema(query, table.schema)
     timed = table.filter(table[query.time].is_valid())
-    rows = batches(sorted_table(query, timed), sizes)
-    return pa.Table.from_batches(order_batches(packed(query), schema, rows, rows=1), schema)
+    rows = batches(shuffled_table(query, timed), sizes)
+    return pa.Table.from_batches(window_batches(packed(query), schema, rows, budget), schema)
 
 
 def by_slices(query: wr.Query, table: pa.Table, sizes: list[int], parts: int) -> pa.Table:
@@ -61,10 +61,10 @@ def by_slices(query: wr.Query, table: pa.Table, sizes: list[int], parts: int) ->
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
 @settings(max_examples=examples(40))
 @given(data=st.data())
-def test_any_mix_of_windows_in_order(clock: Any, data: st.DataObject) -> None:
+def test_any_mix_of_windows_by_rows(clock: Any, data: st.DataObject) -> None:
     query = data.draw(with_more(queries(clock)))
     table = table_of(data.draw(streams(clock, null_times=True)), clock)
-    assert_same_results(in_order(query, table, data.draw(SIZES)), query.run(table))
+    assert_same_results(by_rows(query, table, data.draw(SIZES), data.draw(BUDGETS)), query.run(table))
 
 
 @pytest.mark.parametrize("clock", ["integer", "timestamp"])
@@ -88,23 +88,7 @@ def test_integers_beyond_64_bits_go_on_in_python() -> None:
     table = pa.table({"ts": list(range(8)), "v": [1, 2, 2**62, 2**62, 2**62, 3, 4, 5]})
     query = wr.query(time="ts").window(wr.Sliding(4, slide=2)).agg(mean=wr.mean("v"))
     assert_same_results(by_slices(query, table, [4], 1), query.run(table))
-    assert_same_results(in_order(query, table, [4]), query.run(table))
-
-
-def test_what_is_kept_of_a_key_is_what_its_open_windows_span() -> None:
-    from windrow.engines.spark.worker.windows.ordered_task import OrderedTask
-
-    query = wr.query(time="ts").window(a=wr.Sliding(100, slide=10), b=wr.Session(5), c=wr.Rows(7, slide=2))
-    query = query.agg(s=wr.sum("v"), l=wr.last("v"))
-    schema = pa.schema({"ts": pa.int64(), "v": pa.int64()})
-    task = OrderedTask(query, schema)
-    for first in range(0, 100_000, 10_000):
-        times = np.arange(first, first + 10_000) * 7
-        task.push(pa.table({"ts": times, "v": times}, schema=schema))
-    open_slices: Any = task._sliced._assembly._open  # type: ignore[union-attr]
-    open_rows: Any = task._decided[0]._open
-    assert len(open_slices) <= 20
-    assert open_rows.rows <= 10
+    assert_same_results(by_rows(query, table, [4]), query.run(table))
 
 
 @pytest.mark.parametrize("compile_", [True, False])
@@ -121,7 +105,7 @@ def test_an_aggregate_that_raises_names_itself_the_row_and_the_key(compile_: boo
     query = wr.query(time="ts", by="key").window(wr.Tumbling(5)).agg(x=inverse("v"))
     message = r"'inverse' raised ZeroDivisionError at the row with ts=12 of key 'b' \(value 0\.0\)"
     with pytest.raises(AggregateError, match=message):
-        in_order(query, table, [2])
+        by_rows(query, table, [2])
     if compile_:
         with pytest.raises(AggregateError, match=message):
             by_slices(query, table, [2], 1)

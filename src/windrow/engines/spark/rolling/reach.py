@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from windrow.engines.spark.frames import column
 from windrow.engines.spark.rolling.segments import hot_keys, named, place, with_hot
-from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
+from windrow.engines.spark.worker.local_task import CONTEXT, SEGMENT
 from windrow.spec import Rolling, Spec
 from windrow.windows.relative import fixed_reach
 from windrow.windows.timeline.durations import Duration

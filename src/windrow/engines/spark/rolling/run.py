@@ -1,9 +1,9 @@
 """Rolling queries on Spark: one result per input row.
 
-Plan: rows of a key to one partition, sorted by key and time, then one pass over sorted Arrow batches with
-state carried from batch to batch (:mod:`windrow.engines.spark.worker.rolling.task`). All columns of the input
-come back as they were; the result columns stand behind them. Cost: one shuffle, one sort, one crossing to
-Python."""
+Plan: rows of a key to one partition, and each partition to the local engine
+(:mod:`windrow.engines.spark.worker.local_task`), which sorts it many times faster than Spark does. All
+columns of the input come back as they were; the result columns stand behind them. Cost: one shuffle, one
+crossing to Python."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from windrow.engines.spark.frames import (
-    arranged,
     arrow_schema,
     column,
     mapped,
     microseconds,
     numbered,
     result_fields,
+    shuffled,
+    task_memory,
     ties_matter,
 )
 from windrow.engines.spark.rolling.reach import Segments
@@ -25,8 +26,7 @@ from windrow.engines.spark.rolling.segments import in_segments
 from windrow.engines.spark.rolling.skew import splits
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
-from windrow.engines.spark.worker.rolling.frames_task import answer_batches
-from windrow.engines.spark.worker.rolling.task import SEGMENT, roll_batches
+from windrow.engines.spark.worker.local_task import SEGMENT, roll_batches
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
@@ -39,21 +39,20 @@ def roll(query: Spec, frame: DataFrame) -> DataFrame:
     """The input with a result column per aggregate, lazily."""
     from pyspark.sql.types import StructType
 
-    schema = arrow_schema(frame)
-    kinds = [result_type(aggregate, schema) for _, aggregate in query.aggregates]
-    payload = packed(query)
-    segmented = splits(query, frame)
-
-    keys = [*query.by, SEGMENT] if segmented else [*query.by]
+    schema, payload = arrow_schema(frame), packed(query)
+    kinds = [result_type(aggregate, schema) for _, aggregate in query.result_columns]
+    budget, ties, segmented = (
+        task_memory(frame.sparkSession),
+        ties_matter(query, schema),
+        splits(query, frame),
+    )
 
     def task(batches: Iterable[Any]) -> Iterator[Any]:
-        if query.frames is not None:
-            return answer_batches(payload, keys, kinds, batches)
-        return roll_batches(payload, kinds, batches, segmented=segmented)
+        return roll_batches(payload, kinds, batches, budget)
 
-    ties = ties_matter(query, schema)
     spread = _in_segments(query, numbered(frame) if ties else frame) if segmented else frame
-    rows = arranged(query, spread, list(map(column, keys)), ties)
+    keys = [*query.by, SEGMENT] if segmented else [*query.by]
+    rows = shuffled(spread, list(map(column, keys)), ties)
     return mapped(rows, task, StructType([*frame.schema.fields, *result_fields(query, schema)]))
 
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 from windrow.arrays import Ints
 from windrow.engines.spark.compat import parallelism
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds
-from windrow.engines.spark.worker.rolling.task import CONTEXT, SEGMENT
+from windrow.engines.spark.worker.local_task import CONTEXT, SEGMENT
 from windrow.spec import Spec
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Queries with windows on Spark.
 
-Plan by slices: fold where rows lie, shuffle partials, assemble. Plan in order: shuffle rows, sort, one pass.
+Plan by slices: fold where rows lie, shuffle partials, assemble. Plan by rows: shuffle rows, and each
+partition to the local engine (:mod:`windrow.engines.spark.worker.local_task`).
 :mod:`windrow.engines.spark.plan` chooses. Rows without a time are in no window and are filtered out first.
 """
 
@@ -13,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.engines.spark.frames import (
-    arranged,
     arrow_schema,
     column,
     mapped,
     quoted,
+    shuffled,
     spark_field,
+    task_memory,
     ties_matter,
 )
 from windrow.engines.spark.plan import plan_of, smallest_gap
@@ -31,9 +33,9 @@ from windrow.engines.spark.windows.catalyst import (
     spark_results,
     spark_slices,
 )
+from windrow.engines.spark.worker.local_task import window_batches
 from windrow.engines.spark.worker.windows.assemble_task import assemble_batches
 from windrow.engines.spark.worker.windows.fold_task import fold_batches
-from windrow.engines.spark.worker.windows.ordered_task import order_batches
 from windrow.engines.spark.worker.windows.slice_tables import SliceTable
 from windrow.rows.columns import needed_columns
 from windrow.rows.times import TimeAxis
@@ -51,7 +53,7 @@ def windowed(query: Spec, frame: DataFrame) -> DataFrame:
     names = needed_columns(query)
     source = arrow_schema(frame, names)
     rows = frame.where(f"{quoted(query.time)} IS NOT NULL")
-    take = _by_slices if plan_of(query, source).slices else _in_order
+    take = _by_slices if plan_of(query, source).slices else _by_rows
     return take(query, rows, source)
 
 
@@ -114,13 +116,14 @@ def _needed(rows: DataFrame, source: pa.Schema) -> DataFrame:
     return rows.selectExpr(*map(quoted, source.names))
 
 
-def _in_order(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
-    results = result_schema(query, source)
-    payload = packed(query)
+def _by_rows(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
+    results, payload = result_schema(query, source), packed(query)
+    budget = task_memory(rows.sparkSession)
 
     def task(batches: Iterable[Any]) -> Iterator[Any]:
-        return order_batches(payload, results, batches)
+        return window_batches(payload, results, batches, budget)
 
-    needed = _needed(rows, source)
-    in_order = arranged(query, needed, [column(name) for name in query.by], ties_matter(query, source))
-    return mapped(in_order, task, _spark_schema(query, rows, results))
+    needed, keys = _needed(rows, source), [column(name) for name in query.by]
+    return mapped(
+        shuffled(needed, keys, ties_matter(query, source)), task, _spark_schema(query, rows, results)
+    )

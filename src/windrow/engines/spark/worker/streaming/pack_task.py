@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from windrow.arrays import START_OF_TIME, Ints
 from windrow.engines.spark.worker.chunks import chunked
-from windrow.engines.spark.worker.sorted_rows import named_by_time
+from windrow.engines.spark.worker.row_names import named_by_time
 from windrow.engines.spark.worker.streaming.buckets import places_of
 from windrow.engines.spark.worker.streaming.wire import begin, sends_rows, write_folded, write_rows
 from windrow.engines.stream.plan import Plan

@@ -13,7 +13,7 @@ from typing import Any
 from windrow.engines.spark.plan import smallest_gap
 from windrow.engines.spark.worker.chunks import chunked
 from windrow.engines.spark.worker.query_bytes import unpacked
-from windrow.engines.spark.worker.sorted_rows import named_by_time
+from windrow.engines.spark.worker.row_names import named_by_time
 from windrow.engines.spark.worker.windows.slice_tables import SliceTable
 from windrow.rows.frame import Frame, build_frame
 from windrow.slicing import Slicer

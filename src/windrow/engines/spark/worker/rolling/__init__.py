@@ -1,1 +1,0 @@
-"""Rolling over one partition of sorted rows, batch after batch."""
