@@ -19,7 +19,7 @@ def test_rolling(spark: Any) -> None:
         wr.query(time="ts", by="region").rolling(10).agg(m=wr.max("len"), c=wr.concat("note")).explain(frame)
     )
     assert "a result per row" in text
-    assert "sorted by region, then ts, then arrival" in text
+    assert "to one partition a key (region), with the order in which they came; nothing is sorted" in text
     assert "m = max('len'): native code; int64" in text
     assert "c = concat('note'): ranges of the values themselves; native code; string" in text
     assert "int64; TwoStacksLite: amortised constant time, the highest throughput" in text
@@ -32,8 +32,8 @@ def test_frames_of_rows_and_of_labels(spark: Any) -> None:
     by_region = wr.query(time="ts", by="region")
     rolling = by_region.rolling(10, 20, closed="left", shift=-1).agg(m=wr.max("len"), n=wr.count())
     text = rolling.explain(frame)
-    assert "rolling in order: a result per row, over\n  10: [t - 1 - 10, t - 1)\n  20: [t - 1 - 20" in text
-    assert "whatever the number of sizes; memory: the rows that one point may see" in text
+    assert "rolling: a result per row, over\n  10: [t - 1 - 10, t - 1)\n  20: [t - 1 - 20" in text
+    assert "each partition to the local engine, results in no order; memory: spark.windrow.taskMemory" in text
     assert "m = max('len'): native code; int64; TwoStacksLite" in text
     assert "n = count(): counted from the ranges alone" in text
     assert "MapInArrow" in text.split("Spark's plan:")[1]
@@ -44,7 +44,10 @@ def test_frames_of_rows_and_of_labels(spark: Any) -> None:
     finally:
         spark.conf.unset("spark.windrow.skew")
     assert "as-of windows: a result per label, over\n  all before t\n" in asof
-    assert "events and labels go to one partition a key (region), sorted by region, then ts" in asof
+    assert (
+        "events and labels go to one partition a key (region), with the order in which they came; nothing"
+        in asof
+    )
     assert "hot keys: not split: how far a frame reaches is not a fixed time" in asof
     assert "m = max('len'): native code; int64; TwoStacksLite" in asof
     assert "Spark's plan" not in asof

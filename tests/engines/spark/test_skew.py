@@ -17,7 +17,7 @@ import windrow as wr
 from engines.spark.spark_frames import settings_of
 from windrow.engines.spark.rolling.segments import in_segments, later_segments
 from windrow.engines.spark.rolling.skew import LARGE, SETTING
-from windrow.engines.spark.worker.rolling.task import SEGMENT
+from windrow.engines.spark.worker.local_task import SEGMENT
 from windrow.testing import assert_same_results
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no time:windrow.RejectedRows")

@@ -5,14 +5,14 @@
 ``compat``        what differs between sessions, classic or Spark Connect, and between versions of PySpark
 ``worker_python`` the Python of workers, looked at before anything runs
 ``types``         Spark's types and Arrow's; the types of results, known before anything runs
-``rolling``       rolling queries: repartition, sort, one pass over sorted batches
+``rolling``       rolling queries: rows of a key to one partition, partitions to the local engine
 ``skew``          whether keys that hold most of the rows are split in time; ``segments`` splits them
 ``windows``       windows: partial aggregates by slice, shuffled, assembled
 ``explain``       the plan in words
 ``sql``           table functions for SQL
 
-What runs in Python workers imports no pyspark: ``shipped`` (queries on their way to a worker), ``chunks`` and
-``runs`` (sorted batches), ``carry`` and ``tails`` (state from batch to batch), ``rolling_task`` and others.
+What runs in Python workers imports no pyspark: it is in ``worker``. ``partition`` takes the rows of a
+partition, from memory or from disk, and ``local_task`` hands them to the local engine.
 """
 
 from windrow.engines.spark.detect import is_in_spark_task, is_spark_frame

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 _REJECTED = "  rows without a time are in no window and left out; wr.spark.counted counts them"
-_HELD = "the rows that one point may see, of the size 'all' those of a key"
+_LOCAL = (
+    "each partition to the local engine, results in no order; memory: spark.windrow.taskMemory, and the rest "
+    "on disk"
+)
 
 
 def explain(query: Spec, frame: DataFrame) -> str:
@@ -67,9 +70,9 @@ def _rolling(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     what = "the rows that the policy leaves" if over.policy else f"the last {over.rows} rows"
     what = what if over.size is None else f"(t - {over.size.on_clock}, t]"
     return [
-        f"rolling in order: a result per row, over {what}",
-        _arrangement(query, schema),
-        "  one pass over sorted batches that carries the present window on; memory: a window, not a key",
+        f"rolling: a result per row, over {what}",
+        _shuffle(query, schema),
+        f"  {_LOCAL}",
         f"  hot keys: {_skew(query, frame)}",
         "  rows without a time come back with null results",
         f"  read: {', '.join(needed_columns(query))}; the other columns pass through",
@@ -85,17 +88,17 @@ def _framed(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
         points = [
             "  before the shuffle: events that no label can see are left out, where labels are read from "
             "files or memory and events are many (spark.windrow.prune.minBytes)",
-            _arrangement(query, schema).replace("rows go", "events and labels go"),
+            _shuffle(query, schema).replace("rows go", "events and labels go"),
         ]
         rest = ["  labels without a time have null results", f"{read} of the events are left out"]
     else:
-        points = [_arrangement(query, schema)]
+        points = [_shuffle(query, schema)]
         rest = ["  rows without a time come back with null results", f"{read} pass through"]
     return [
-        "as-of windows: a result per label, over" if is_asof else "rolling in order: a result per row, over",
+        "as-of windows: a result per label, over" if is_asof else "rolling: a result per row, over",
         *_seen(query.frames),
         *points,
-        f"  one pass over sorted batches, whatever the number of sizes; memory: {_HELD}",
+        f"  {_LOCAL}",
         f"  hot keys: {_skew(query, frame)}",
         *rest,
     ]
@@ -148,10 +151,10 @@ def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     windows = ", ".join(f"{name} = {window!r}" if name else repr(window) for name, window in query.windows)
     if not plan.slices:
         return [
-            f"windows in order: {windows}",
+            f"windows by rows: {windows}",
             f"  why: {plan.reason}",
-            _arrangement(query, schema),
-            "  one pass over sorted batches; kept are the slices or rows that open windows of one key span",
+            _shuffle(query, schema),
+            f"  {_LOCAL}",
             _REJECTED,
         ]
     return [
@@ -176,10 +179,10 @@ def _assembly(query: Spec, frame: DataFrame, schema: pa.Schema) -> str:
     return "partials of a slice are fused, and windows assembled from slices, O(1) combines each"
 
 
-def _arrangement(query: Spec, schema: pa.Schema) -> str:
-    order = [*query.by, query.time, *query.order, *(["arrival"] if ties_matter(query, schema) else [])]
+def _shuffle(query: Spec, schema: pa.Schema) -> str:
     where = f"to one partition a key ({_keys(query)})" if query.by else "to one partition: there is no key"
-    return f"  shuffle: rows go {where}, sorted by {', then '.join(order)}"
+    ties = ", with the order in which they came" if ties_matter(query, schema) else ""
+    return f"  shuffle: rows go {where}{ties}; nothing is sorted by Spark"
 
 
 def _keys(query: Spec) -> str:
