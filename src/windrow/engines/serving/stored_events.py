@@ -6,7 +6,7 @@ For each key there is a *record*, with its latest events in the order in which t
 writes the records of its keys; events that become too many for a record go into a block, which is never
 written again. A look-up reads records in one round trip, then the blocks that reach into the stretch of time
 that is asked, in another one. Groups of keys, as rows are held elsewhere, would take a round trip for each
-level of their pages, and read the events of some tens of keys for one (docs/performance.md has both).
+level of their pages, and read the events of some tens of keys for one.
 
 What a step changes is part of its state, and is stored in the same atomic write as the operator's header. A
 step that fails is forgotten with its state, and one of which it is not known whether it was stored is found

@@ -115,7 +115,7 @@ def test_rows_that_raise_on_their_way_leave_nothing_behind(folder: Path) -> None
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has a disk that is always full")
 def test_a_full_disk_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(**_: Any) -> Any:
-        return open("/dev/full", "wb", buffering=0)  # noqa: SIM115 (closed by who asked)
+        return open("/dev/full", "wb", buffering=0)
 
     monkeypatch.setattr(partition.tempfile, "TemporaryFile", full)
     rows = table(20_000, 300)

@@ -83,7 +83,29 @@ def _inner(query: Spec, schema: pa.Schema) -> Spec:
 
 
 def _frame(query: Spec, table: pa.Table) -> Frame:
+    """The rows of a partition, those of equal time as they came."""
+    query, table = _with_ties_in_order(query, table)
     return named_by_time(build_frame(query, table), query.time)
+
+
+def _with_ties_in_order(query: Spec, table: pa.Table) -> tuple[Spec, pa.Table]:
+    """A query that need not order rows of equal time by their arrival, and the table whose rows it is for:
+    few rows are of equal time, and all others need not be looked at."""
+    if query.order != (ARRIVAL,):
+        return query, table
+    query = replace(query, order=())
+    frame = build_frame(query, table)
+    keys, times = frame.keys, frame.times
+    is_tied = (keys[1:] == keys[:-1]) & (times[1:] == times[:-1])
+    if not is_tied.any():
+        return query, table
+    groups = np.cumsum(np.append(True, ~is_tied))
+    tied = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
+    places = tied if frame.permutation is None else frame.permutation[tied]
+    arrivals = table.column(ARRIVAL).to_numpy()[places]
+    found = np.arange(table.num_rows)
+    found[places] = places[np.lexsort([arrivals, groups[tied]])]
+    return query, table.take(pa.array(found))
 
 
 #: takes rows of a key in order of time, and from when on the next ones are; gives batches
@@ -249,6 +271,7 @@ def answer_batches(
     def whole(table: pa.Table) -> Iterator[Any]:
         inner, events, asked = split(table)
         if asked.num_rows:
+            inner, events = _with_ties_in_order(inner, events)
             yield from given(with_seen_of(inner, events, asked, CLOCK, by, named))
 
     def in_order(schema: pa.Schema) -> _Step:
