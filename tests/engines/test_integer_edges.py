@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from engines.spark.worker.test_window_tasks import by_slices, in_order
+from engines.spark.worker.test_window_tasks import by_rows, by_slices
 from support.packed_stream import PackedStream
 from windrow.state import MemoryStore
 from windrow.testing import assert_same_results, evaluate
@@ -43,7 +43,7 @@ def on_all(query: Any, table: pa.Table) -> Any:
     if query.windows and isinstance(query.windows[0][1], wr.Session | wr.Tumbling | wr.Sliding):
         yield lambda: by_slices(query, table, [2], 2)
     elif query.windows:
-        yield lambda: in_order(query, table, [2])
+        yield lambda: by_rows(query, table, [2])
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -13,7 +13,7 @@ import pytest
 
 import windrow as wr
 from engines.spark.worker.test_rolling_task import rolled
-from engines.spark.worker.test_window_tasks import by_slices, in_order
+from engines.spark.worker.test_window_tasks import by_rows, by_slices
 from windrow.compile.native import CompileWarning
 from windrow.engines.spark.plan import plan_of
 
@@ -64,7 +64,7 @@ ENGINES: dict[str, Any] = {
     "operator": pushed,
     "store": lambda query, table: pushed(query, table, store=wr.state.MemoryStore(), name="q"),
     "Spark's tasks": lambda query, table: (
-        rolled(query, table, [2]) if query.is_rolling else in_order(query, table, [2])
+        rolled(query, table, [2]) if query.is_rolling else by_rows(query, table, [2])
     ),
 }
 
