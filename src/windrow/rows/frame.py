@@ -184,10 +184,6 @@ class Frame:
         rows = pa.array(self.key_rows)
         return pa.table({name: canonical_array(self.raw(name).take(rows)) for name in self.by})
 
-    def columns_of_keys(self) -> dict[str, Any]:
-        """The columns of the table, as they lie in it, that keys are made of."""
-        return {name: self.raw(name) for name in self.by}
-
 
 def build_frame(
     query: Spec,
