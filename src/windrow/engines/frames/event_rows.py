@@ -47,6 +47,7 @@ from windrow.spec import Spec
 
 __all__ = ["EventRows", "LabelColumns", "in_types"]
 
+_NO_CODES: Ints = np.empty(0, np.int64)
 #: fewer rows than this are not worth looking through for those that are not needed
 _FEW = 1024
 
@@ -188,11 +189,10 @@ class EventRows(GroupedRows):
             self._groups = self._groups.without_rows_up_to(horizon - 1, over)
         elif self._came > max(_FEW, self._settled) and all(chunk.is_loaded for chunk in self._log.chunks):
             rows = self._log.all()
-            assert rows is not None
-            kept = over.rows(rows.by_time())
+            kept = None if rows is None else over.rows(rows.by_time())
             self._log = self._log.without_rows()
-            self._log = self._log.with_merged(kept) if len(kept) else self._log
-            self._settled, self._came = len(kept), 0
+            self._log = self._log.with_merged(kept) if kept is not None and len(kept) else self._log
+            self._settled, self._came = len(self._log), 0
 
     def _trim(self) -> Trim | None:
         return _NeededEvents(self._query.by, self._retention, max(self._passed, START_OF_TIME))
@@ -206,10 +206,9 @@ class EventRows(GroupedRows):
     @property
     def key_count(self) -> int:
         """How many keys have events; of those in memory."""
-        known: list[Ints] = []
-        for chunk in sorted(self.log.chunks, key=lambda chunk: chunk.count):
-            known.append(np.unique(codes_of(self._query.by, chunk.rows.table)))
-        return len(np.unique(np.concatenate(known))) if known else 0
+        by = self._query.by
+        known = [chunk.whole(1, partial(_distinct_codes, by, chunk.rows)) for chunk in self.log.chunks]
+        return len(known[0]) if len(known) == 1 else len(np.unique(np.concatenate([_NO_CODES, *known])))
 
     def chunked(self) -> Self:
         """Another with the same rows: those in memory as chunks to be stored, but for a few."""
@@ -276,6 +275,10 @@ class _NeededEvents:
             if chunk.last >= horizon:
                 kept.append(chunk)
         return replace(log, chunks=tuple(kept), masks=(None,) * len(kept))
+
+
+def _distinct_codes(by: tuple[str, ...], rows: Held) -> Ints:
+    return np.unique(codes_of(by, rows.table))
 
 
 def _pieces(chunk: Chunk) -> Iterator[Chunk]:

@@ -181,7 +181,7 @@ def _parts(
         if held:
             yield pa.concat_tables(held)
         return
-    files = _spread((table for some in (held, tables) for table in some), keys, level)
+    files = _spread(_drained(held, tables), keys, level)
     try:
         for file in files:
             if file.nbytes > budget and file.is_of_one_key:
@@ -194,15 +194,22 @@ def _parts(
             file.close()
 
 
+def _drained(held: list[pa.Table], tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Tables that are held, of which nothing stays in memory, and the rest."""
+    held.reverse()
+    while held:
+        yield held.pop()
+    yield from tables
+
+
 def _spread(tables: Iterable[pa.Table], keys: Sequence[str], level: int) -> list[_File]:
     """Rows in files, those of a key in one of them."""
     files: dict[int, _File] = {}
     try:
         for table in tables:
             codes = _codes(table, keys)
-            places = (encode_array((codes + np.uint64(level + 1)).view(np.int64)) % np.uint64(_FAN)).astype(
-                int
-            )
+            mixed = encode_array((codes + np.uint64(level + 1)).view(np.int64))
+            places = (mixed % np.uint64(_FAN)).astype(np.int64)
             for place in np.unique(places).tolist():
                 wanted = places == place
                 some = table if wanted.all() else table.filter(pa.array(wanted))
