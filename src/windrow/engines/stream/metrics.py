@@ -61,16 +61,12 @@ class Counts:
         >>> Counts(rows_in=2, late={"window_fired": 1}).plus(rows_in=3, late={"window_fired": 2}).late
         {'window_fired': 3}
         """
-        before: dict[str, Any] = {name: getattr(self, name) for name, each in more.items() if each}
-        if not before:
-            return self
-        return with_fields(
-            self,
-            **{
-                name: _added(each, more[name]) if isinstance(each, dict) else each + more[name]
-                for name, each in before.items()
-            },
-        )
+        found = dict[str, Any]()
+        for name, each in more.items():
+            if each:
+                before = getattr(self, name)
+                found[name] = _added(before, each) if isinstance(before, dict) else before + each
+        return with_fields(self, **found) if found else self
 
 
 @dataclass(frozen=True)
