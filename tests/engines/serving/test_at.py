@@ -183,6 +183,27 @@ def test_keys_match_as_in_run(keys: Any, asked: Any) -> None:
         assert_same_labels(op.at(points), query.run(events, at=points))
 
 
+LOSSY: list[tuple[Any, Any]] = [
+    (pa.array([3], pa.timestamp("s")), pa.array([3_001], pa.timestamp("ms"))),
+    (pa.array([0.1], pa.float32()), pa.array([0.1], pa.float64())),
+    (pa.array(["2.00"]).cast(pa.decimal128(5, 2)), pa.array(["2.001"]).cast(pa.decimal128(9, 3))),
+    (pa.array([1], pa.int32()), pa.array([2**32 + 1], pa.int64())),
+]
+
+
+@pytest.mark.parametrize("kind", ["memory", "store"])
+@pytest.mark.parametrize(("keys", "asked"), [*KEYS, *LOSSY], ids=lambda column: str(column.type))
+def test_a_key_asked_alone_matches_as_in_run(keys: Any, asked: Any, kind: str) -> None:
+    """Also one that would be another in the type of the events."""
+    query = wr.query(time="t", by="k").asof(10).agg(n=wr.count())
+    events = pa.table({"t": [1] * len(keys), "k": keys})
+    op = opened(query, kind)
+    op.push(events)
+    for place in range(len(asked)):
+        points = pa.table({"t": [5], "k": asked.slice(place, 1)})
+        assert_same_labels(op.at(points), query.run(events, at=points))
+
+
 def test_nanoseconds_and_order_decide_among_events_of_one_microsecond() -> None:
     times = pa.array([1_005, 1_001, 1_003, 1_003, 1_003], pa.timestamp("ns"))
     events = pa.table({"t": times, "o": [0, 0, 2, 1, 1], "s": list("abcde")})

@@ -41,6 +41,7 @@ from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.errors import ChangedQuery
 from windrow.rows.columns import needed_columns
+from windrow.rows.keys import shared_keys
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import read_times
 from windrow.spec import Spec
@@ -71,7 +72,9 @@ class LabelColumns:
 
 
 class EventRows(GroupedRows):
-    """The events of an as-of query; ``schema`` is that of the columns that it reads."""
+    """The events of an as-of query; ``schema`` is that of the columns that it reads.
+
+    Where others keep partials of a chunk, here its index (level 0) and its keys (level 1) are kept."""
 
     is_in_order = False
     #: events that came lately are looked through for every label: they join their groups at once
@@ -124,7 +127,8 @@ class EventRows(GroupedRows):
             return with_seen_of(self._query, self._schema.empty_table(), labels, at_time, at_by)
         asked = LookupRange.of(self._query, self._schema, rows, times, at_by)
         (events, are_theirs), query = self._asked_for(asked), self._query
-        if len(asked) == 1 and (are_theirs or _are_of_key(events, asked.keys)):  # none has to be compared
+        is_one = len(asked) == 1 and asked.are_exact
+        if is_one and (are_theirs or _are_of_key(events, asked.keys)):  # none has to be compared
             query, at_by = self._of_one_key, ()
         return with_seen_of(query, events, labels, at_time, at_by)
 
@@ -257,9 +261,10 @@ class _NeededEvents:
     watermark: int
 
     def rows(self, rows: Held) -> Held:
-        index = KeyIndex.of(self.by, rows)
+        _, (keys,) = shared_keys(self.by, [rows.table])
+        order = np.argsort(keys, kind="stable")
         needed = np.empty(len(rows), np.bool_)
-        needed[index.order] = self.retention.needed(index.codes, index.times, self.watermark)
+        needed[order] = self.retention.needed(keys[order], rows.times[order], self.watermark)
         return rows.where(needed)
 
     def log(self, log: RowLog) -> RowLog:
@@ -298,6 +303,8 @@ def _are_of_key(events: pa.Table, key: pa.Table) -> bool:
     """Whether all events are of a key, as far as that is easily told."""
     for name in key.column_names:
         value = key.column(name)[0]
-        if pa.types.is_nested(value.type) or not pc.all(pc.equal(events.column(name), value)).as_py():
+        if pa.types.is_nested(value.type):
+            return False
+        if not pc.all(pc.equal(events.column(name), value), skip_nulls=False).as_py():
             return False
     return True

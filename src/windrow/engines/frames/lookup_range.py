@@ -36,6 +36,8 @@ class LookupRange:
     #: with ``rows``, so many events before this moment are enough
     nears: Ints
     rows: int
+    #: whether these are the very keys of the labels: in the types of the events some may be others
+    are_exact: bool = True
 
     @classmethod
     def of(
@@ -44,9 +46,9 @@ class LookupRange:
         """For labels all of which have a time; ``schema``: that of the events."""
         kinds = {by: schema.field(by).type for by in query.by}
         pairs = zip(query.by, at_by, strict=True)
-        columns = {
-            by: _in_type(keys_like(kinds[by], by, labels.column(at), at), kinds[by]) for by, at in pairs
-        }
+        asked = {by: keys_like(kinds[by], by, labels.column(at), at) for by, at in pairs}
+        columns = {by: _in_type(column, kinds[by]) for by, column in asked.items()}
+        are_exact = all(_are_equal(column, columns[by]) for by, column in asked.items())
         keys, retention = pa.table(columns), Retention.of(query)
         lows, highs, nears = _stretches(retention, times)
         if len(times) > 1:
@@ -54,7 +56,7 @@ class LookupRange:
             lows, nears = (_by_key(np.minimum, places, each, END_OF_TIME) for each in (lows, nears))
             highs = _by_key(np.maximum, places, highs, START_OF_TIME)
         codes = codes_of(query.by, keys) if query.by else np.zeros(1, np.int64)
-        return cls(keys, codes, lows, highs, nears, retention.rows)
+        return cls(keys, codes, lows, highs, nears, retention.rows, are_exact)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -63,10 +65,10 @@ class LookupRange:
         """What is asked of some keys."""
         if wanted.all():
             return self
-        keys, some = self.keys.filter(pa.array(wanted)), np.flatnonzero(wanted)
-        return LookupRange(
-            keys, self.codes[some], self.lows[some], self.highs[some], self.nears[some], self.rows
-        )
+        some = np.flatnonzero(wanted)
+        stretches = (self.lows[some], self.highs[some], self.nears[some])
+        keys = self.keys.filter(pa.array(wanted))
+        return LookupRange(keys, self.codes[some], *stretches, self.rows, self.are_exact)
 
 
 def _in_type(column: Any, kind: Any) -> Any:
@@ -79,6 +81,13 @@ def _in_type(column: Any, kind: Any) -> Any:
         return column.cast(kind, safe=False)
     except pa.ArrowException:
         return pa.array([_value_in(each, kind) for each in column], kind)
+
+
+def _are_equal(keys: Any, in_type: Any) -> bool:
+    """Whether a cast has lost nothing, as far as that is easily told."""
+    if in_type.type == keys.type:
+        return True
+    return not pa.types.is_null(in_type.type) and bool(in_type.cast(keys.type, safe=False).equals(keys))
 
 
 def _value_in(value: Any, kind: Any) -> Any:
