@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow.engines.spark.frames import task_memory
 from windrow.testing import assert_same_results
 
 START = wr.query(time="t", by="k")
@@ -61,6 +63,22 @@ def test_labels_see_what_they_see_in_one_table(spark: Any) -> None:
     found = query.run(spark.createDataFrame(rows()), at=spark.createDataFrame(labels), at_time="t", at_by="k")
     expected = query.run(rows(), at=labels, at_time="t", at_by="k")
     assert_same_results(found.toArrow(), expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "memory"),
+    [
+        ({}, 512 << 20),
+        ({"taskMemory": "1g", "pyspark.memory": "8g"}, 1 << 30),
+        ({"pyspark.memory": "8g"}, 2 << 30),
+        ({"pyspark.memory": "8192", "cores": "4"}, 512 << 20),
+    ],
+)
+def test_the_budget_follows_from_what_a_worker_has(settings: dict[str, str], memory: int) -> None:
+    own = {"taskMemory": "spark.windrow.taskMemory"}
+    known = {own.get(name, f"spark.executor.{name}"): value for name, value in settings.items()}
+    session: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: known.get(name, default)))
+    assert task_memory(session) == memory
 
 
 def test_a_budget_that_is_no_size_is_refused(spark: Any) -> None:

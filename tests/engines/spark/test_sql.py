@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import LongType
 
 import windrow as wr
-from windrow.engines.spark.sql import register
+from windrow.engines.spark.sql import KeyRows, register
 from windrow.testing import assert_same_results
 
 RNG = np.random.default_rng(2)
@@ -27,6 +28,19 @@ def calls(spark: Any) -> Any:
     register(spark)
     spark.createDataFrame(CALLS).createOrReplaceTempView("calls")
     return spark
+
+
+def test_rows_in_another_order_than_that_of_time_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be late, and lost."""
+    monkeypatch.setattr("windrow.engines.spark.sql._ROWS", 2)
+    query = wr.query(time="ts").rolling(5).agg(n=wr.count())
+    fields = {"ts": LongType()}
+    rows = KeyRows(query, fields)
+    given = [row for time in (1, 2, 2, 3) for row in rows.push({"ts": time})]
+    assert [tuple(row) for row in given] == [("ts", 1), ("ts", 3), ("ts", 3)]
+    rows = KeyRows(query, fields)
+    with pytest.raises(ValueError, match="rows come in another order than time says: ORDER BY ts"):
+        _ = [row for time in (4, 3, 2, 1) for row in rows.push({"ts": time})]
 
 
 def test_rolling_by_time(calls: Any) -> None:

@@ -117,15 +117,16 @@ def shuffled(frame: DataFrame, keys: Sequence[Column], ties: bool) -> DataFrame:
 def task_memory(session: SparkSession) -> int:
     """How many bytes of rows a task holds before it puts them on disk.
 
-    By default a quarter of what Python has for a core (``spark.executor.pyspark.memory``), where that is set:
-    Arrow and results need as much again, and more."""
+    By default a quarter of what Spark gives a worker, where that is set (``spark.executor.pyspark.memory``,
+    which the cores of an executor share): Arrow and results need as much again, and more."""
     given = setting(session, TASK_MEMORY)
     if given is not None:
         return _bytes_of(given)
     python = setting(session, "spark.executor.pyspark.memory")
     if python is None:
         return _TASK_MEMORY
-    return max(_bytes_of(f"{python}m" if python.isdigit() else python) // 4, 1)
+    cores = int(setting(session, "spark.executor.cores") or 1)
+    return max(_bytes_of(f"{python}m" if python.isdigit() else python) // (4 * cores), 1)
 
 
 def _bytes_of(given: str) -> int:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.arrays import END_OF_TIME
+from windrow.arrays import END_OF_TIME, START_OF_TIME
 from windrow.engines.spark.compat import arrow_type, check_table_functions
 from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
@@ -81,6 +81,7 @@ class KeyRows:
         #: by number, in a column of the rows that the operator has
         self._waiting: dict[int, Any] = {}
         self._count = 0
+        self._until = START_OF_TIME
 
     def push(self, row: Any) -> Iterator[tuple[Any, ...]]:
         if row[self._query.time] is None:  # it is in no window
@@ -99,8 +100,13 @@ class KeyRows:
         self._waiting |= zip(numbers, self._rows, strict=True)
         self._count, self._rows = self._count + len(self._rows), []
         table = pa.table(columns, schema=self._schema).append_column(_NUMBER, pa.array(numbers, pa.int64()))
-        up_to = END_OF_TIME if is_last else int(read_times(table.column(self._query.time), "time")[1].max())
-        found = self._operator.step(table, up_to)
+        _, times, _ = read_times(table.column(self._query.time), self._query.time)
+        if len(times) and int(times.min()) < self._until:
+            raise ValueError(
+                f"{_NAME}: rows come in another order than time says: ORDER BY {self._query.time}"
+            )
+        self._until = END_OF_TIME if is_last else int(times.max())
+        found = self._operator.step(table, self._until)
         results = [found.column(name).to_pylist() for name, _ in self._query.aggregates]
         for number, *values in zip(found.column(_NUMBER).to_pylist(), *results, strict=True):
             yield (*self._waiting.pop(number), *values)

@@ -22,7 +22,7 @@ from windrow.engines.spark.worker.streaming.step import COUNTED, bucket_place
 from windrow.engines.stream.persistence.bound_entries import read_header
 from windrow.engines.stream.plan import EVENTS as EVENTS_PART
 from windrow.errors import ChangedQuery, CorruptState
-from windrow.state.codec import pack
+from windrow.state.codec import checksum_of, pack
 from windrow.testing import assert_same_results, no_leak
 
 EVENTS = pa.schema([("ts", pa.int64()), ("user", pa.int32()), ("s", pa.string())])
@@ -196,16 +196,35 @@ def test_events_and_labels_that_were_kept_beside_the_state_are_taken_into_it() -
     assert not any(name.startswith("c ") for entries in two.entries.values() for name in entries.blocks)
 
 
-def keep_beside(entries: DictEntries) -> None:
+def test_events_kept_beside_the_state_that_were_put_back_are_an_error() -> None:
+    choose = random.Random(3)
+    for damage in ({"sums": [7]}, {"step": 1}):
+        stream = LabelStream(START.asof(50).agg(s=wr.concat("s")))
+        for step in range(3):
+            stream.batch(events_of(step, choose), labels_of(step, choose), 0)
+        for entries in stream.entries.values():
+            keep_beside(entries, **damage)
+        with pytest.raises(CorruptState, match=r"not the one that the index lists|of different steps"):
+            stream.batch(EVENTS.empty_table(), LABELS.empty_table(), 9)
+
+
+def keep_beside(entries: DictEntries, **damage: Any) -> None:
+    """Put the events and labels of a bucket where they were before they were part of its state."""
+
+    def put(name: str, kind: str, value: Any) -> int:
+        entries.blocks[name] = pack(kind, value, entries.place + b"\0" + name.encode())
+        return checksum_of(entries.blocks[name])
+
     header = read_header(entries.head or b"", entries.place)
     part = header["state"]["ordered"].pop(EVENTS_PART)
     tables = [part["context"]["table"].select(["user", "ts", "s"])] if part["context"] is not None else []
-    waiting = LABELS.empty_table() if part["pending"] is None else part["pending"]["table"]
-    index = {"numbers": list(range(len(tables))), "sums": [0] * len(tables), "labels": waiting}
-    values = {"c index": ("index of events", index)}
-    values |= {f"c events {number}": ("events", table) for number, table in enumerate(tables)}
-    for name, (kind, value) in values.items():
-        entries.blocks[name] = pack(kind, value, entries.place + b"\0" + name.encode())
+    index = {
+        "numbers": list(range(len(tables))),
+        "sums": [put(f"c events {number}", "events", table) for number, table in enumerate(tables)],
+        "labels": LABELS.empty_table() if part["pending"] is None else part["pending"]["table"],
+        "step": header["state"]["counts"]["rows_in"],
+    }
+    put("c index", "index of events", index | damage)
     entries.head = pack("header", header, entries.place + b"\0header")
     entries.guard = None
 

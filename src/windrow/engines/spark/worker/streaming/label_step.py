@@ -34,8 +34,8 @@ from windrow.engines.stream.watermark import watermark_of
 from windrow.errors import RejectedRows
 from windrow.rows.selection import filter_rows
 from windrow.rows.times import read_times
-from windrow.state.checks import making_sense
-from windrow.state.codec import unpack
+from windrow.state.checks import making_sense, require
+from windrow.state.codec import checksum_of, unpack
 
 __all__ = ["Labels", "label_step", "pack_labels"]
 
@@ -84,7 +84,7 @@ def label_step(
     loaded = bucket.load(plan, fenced.check_header)
     plan, state = loaded or (plan, plan.with_parts(nothing))
     if loaded is not None and _events(state).is_new:
-        _take_kept_beside(_events(state), entries, labels)
+        _take_kept_beside(_events(state), entries, labels, state.counts.rows_in)
     before = state.counts
     came = [read_rows(blob[len(_MARK) :]) for blob in blobs if blob.startswith(_MARK)]
     state, untimed = _with_labels(plan, state, labels, came)
@@ -109,16 +109,20 @@ def label_step(
     return Stepped(found, None, counted, has_moved, late_times=tuple(times))
 
 
-def _take_kept_beside(part: EventRows, entries: BucketEntries, labels: Labels) -> None:
-    """Events and labels were kept beside the state once: in entries of their own, which go."""
+def _take_kept_beside(part: EventRows, entries: BucketEntries, labels: Labels, step: int) -> None:
+    """Events and labels were kept beside the state once: in entries of their own, which go. The index says of
+    which step it is, and has the checksums of the others."""
 
-    def read(name: str, kind: str) -> Any:
-        return unpack(kind, entries.block(name), b"%b\0%b" % (entries.place, name.encode()))
+    def read(name: str, kind: str, checksum: int | None = None) -> Any:
+        data = entries.block(name)
+        require(checksum in (None, checksum_of(data)), f"{name} is not the one that the index lists")
+        return unpack(kind, data, b"%b\0%b" % (entries.place, name.encode()))
 
     with making_sense("the events of a bucket"):
         index = read("c index", "index of events")
+        require(index["step"] == step, "the index of events and the header are of different steps")
         names = [f"c events {number}" for number in index["numbers"]]
-        tables = [read(name, "events") for name in names]
+        tables = [read(name, "events", sum_) for name, sum_ in zip(names, index["sums"], strict=True)]
     labels.columns.check_like(index["labels"].schema)
     for table in tables:
         part.push(table, np.arange(table.num_rows))
