@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 from windrow.arrays import Ints, Mask
 from windrow.compile.cache import kernel
 from windrow.compile.pieces import pieces
-from windrow.engines.data_windows.strategy import Decided, Strategy, reported, value_type
+from windrow.engines.data_windows.strategy import Decided, Decision, Strategy, reported, value_type
+from windrow.engines.living.rings import each_of
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.rows.frame import Frame
 from windrow.slicing.limits import add_windows, most_windows
 from windrow.slicing.window_lists import Ranges
@@ -57,6 +59,42 @@ class DeltaStrategy(Strategy[Delta]):
         found = _ranges(frame, self.window, query.max_windows)
         return Decided(reported(frame, *found, disjoint=not self.window.overlaps))
 
+    def remember(self, living: LivingRows, fresh: Fresh) -> None:
+        values = self._values(fresh.frame)
+        living.put(fresh, "values", values)
+        living.put(fresh, "highest", _window_numbers(values, self.window)[1])
+
+    def decide(self, query: Spec, living: LivingRows, fresh: Fresh) -> Decision:
+        """A row ends the windows of the row before it that do not hold it. The last row of each key before is
+        looked at again."""
+        values, runs = self._values(fresh.frame), fresh.runs
+        known = np.flatnonzero(fresh.firsts > living.begins(fresh.keys))
+        if len(known) and "values" in living.facts:
+            last = living.fact("values", fresh.keys[known], fresh.firsts[known] - 1)
+            values = np.insert(values, runs[:-1][known], last)
+        keys = np.insert(fresh.row_keys, runs[:-1][known], fresh.keys[known])
+        _check_no_fall(values, keys, self.window)
+        lowest, highest = _window_numbers(values, self.window)
+        is_new = np.ones(len(keys), np.bool_)
+        is_new[runs[:-1][known] + np.arange(len(known))] = False
+        self.remember(living, fresh)
+        follows = np.append(False, keys[1:] == keys[:-1])
+        begins = lowest.copy()
+        begins[follows] = np.maximum(lowest, np.append(lowest[:1], highest[:-1] + 1))[follows]
+        opened = _count(begins[is_new], highest[is_new])
+        add_windows([self.window], [opened], most_windows(query.max_windows, len(keys)))
+        rows = np.flatnonzero(follows)
+        stops = fresh.positions[np.cumsum(is_new)[rows] - 1]
+        numbers, which = each_of(lowest[rows - 1], np.minimum(highest[rows - 1], lowest[rows] - 1) + 1)
+        of, lasts = keys[rows][which], np.append(np.flatnonzero(np.diff(keys)), len(keys) - 1)
+        fronts = living.first_from("highest", of, numbers)
+        open_from = living.first_from("highest", fresh.keys, lowest[lasts])
+        # the last row stays in any case: later values must not fall below it
+        return Decision(of, fronts, stops[which], np.minimum(open_from, fresh.ends - 1))
+
+    def _values(self, frame: Frame) -> Any:
+        return frame.column(self.window.column).to_numpy(zero_copy_only=False)
+
     def needed_from(self, frame: Frame, found: Ranges) -> Ints:
         runs = frame.run_starts
         rest = runs[1:] - 1  # the last row stays in any case: later values must not fall below it
@@ -74,7 +112,7 @@ class DeltaStrategy(Strategy[Delta]):
 def _ranges(frame: Frame, window: Delta, max_windows: int | None) -> tuple[Ints, Ints, Ints]:
     """Keys, fronts and stops of all windows with a row, by key, then by value; too many are refused."""
     values = frame.column(window.column).to_numpy(zero_copy_only=False)
-    _check_rises(frame, window, values)
+    _check_no_fall(values, frame.keys, window)
     lowest, highest = _window_numbers(values, window)
     runs = frame.run_starts
     begins = np.maximum(lowest, np.concatenate([lowest[:1], highest[:-1] + 1]))
@@ -100,8 +138,8 @@ def _count(begins: Ints, highest: Ints) -> int:
     return (int(high[some].sum()) << 31) + int(low[some].sum())
 
 
-def _check_rises(frame: Frame, window: Delta, values: Any) -> None:
-    falls = np.flatnonzero((values[1:] < values[:-1]) & (frame.keys[1:] == frame.keys[:-1]))
+def _check_no_fall(values: Any, keys: Ints, window: Delta) -> None:
+    falls = np.flatnonzero((values[1:] < values[:-1]) & (keys[1:] == keys[:-1]))
     if falls.size:
         at = int(falls[0])
         before, after = values[at].item(), values[at + 1].item()

@@ -23,7 +23,7 @@ windows may be complete; policies read less (:mod:`windrow.engines.data_windows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,21 +33,23 @@ import pyarrow as pa
 from windrow.arrays import Ints, Mask
 from windrow.engines.data_windows import Strategy, strategy_of
 from windrow.engines.data_windows.completes_no_window import quiet_by_counts, quiet_by_flags
-from windrow.engines.data_windows.policy import policy_results
+from windrow.engines.data_windows.policy import LivingPolicy, policy_results
 from windrow.engines.data_windows.policy_partial import FrontInMiddle
 from windrow.engines.data_windows.policy_reads import fold_for_policy, look_for_policy, policy_middle
-from windrow.engines.data_windows.results import completed_windows, policy_columns
-from windrow.engines.data_windows.strategy import Decided
+from windrow.engines.data_windows.results import completed_windows, decided_windows, policy_columns
+from windrow.engines.data_windows.strategy import Decided, Decision
 from windrow.engines.kept_rows.chunk import fewest_rows
 from windrow.engines.kept_rows.context import Naming, RowsWithContext
 from windrow.engines.kept_rows.group_reads import BEHIND, GroupReads
-from windrow.engines.kept_rows.grouped_rows import GroupedRows
 from windrow.engines.kept_rows.groups import KeyGroups, is_among
 from windrow.engines.kept_rows.key_counts import KeyCounts
 from windrow.engines.kept_rows.key_partials import KeyPartials
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.row_table import Held, joined
+from windrow.engines.living.part import LivingPart
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.engines.result_tables import with_results
+from windrow.monoids.base import Aggregate
 from windrow.rows.columns import plain_array
 from windrow.slicing.limits import one_step
 from windrow.spec import Rolling, Spec
@@ -56,7 +58,7 @@ from windrow.windows import Window
 __all__ = ["DataWindowRows"]
 
 
-class DataWindowRows(GroupedRows):
+class DataWindowRows(LivingPart):
     """One window of a query, or its rolling by policy.
 
     >>> import pyarrow as pa, windrow as wr
@@ -81,6 +83,7 @@ class DataWindowRows(GroupedRows):
         #: None: rolling
         self._strategy: Strategy[Any] | None = None if isinstance(window, Rolling) else strategy_of(window)
         self._policy = window.policy if isinstance(window, Rolling) else strategy_of(window).policy
+        self._living_policy = None if self._policy is None else LivingPolicy(query, self._policy)
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
@@ -99,7 +102,57 @@ class DataWindowRows(GroupedRows):
 
     # -- results out -----------------------------------------------------------------------------------------
 
-    def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
+    def _due_alive(self, up_to: int) -> pa.Table | None:
+        new, pending = self._split(up_to)
+        result = None
+        if new is not None:
+            living = self._begun()
+            fresh = living.take(new.select(self._columns))
+            result = self._decided(living, fresh, new)
+            self._stay(living)
+        self._pending, self._passed = pending, max(self._passed, up_to)
+        return result if result is not None and result.num_rows else None
+
+    def _decided(self, living: LivingRows, fresh: Fresh, new: Held) -> pa.Table | None:
+        """The results of windows that new rows complete; what later rows need stays."""
+        if self._living_policy is not None:
+            return self._by_living_policy(self._living_policy, living, fresh, new)
+        assert self._strategy is not None
+        decision = self._strategy.decide(self._query, living, fresh)
+        found = None
+        if len(decision.keys):
+            found = decided_windows(self._query, self._name, living, fresh, decision, self._since)
+        living.drop_before(fresh.keys, decision.needed)
+        return found
+
+    def _by_living_policy(
+        self, policy: LivingPolicy, living: LivingRows, fresh: Fresh, new: Held
+    ) -> pa.Table:
+        sizes, columns = policy.columns(living, fresh)
+        stops = fresh.positions + 1
+        ends = fresh.runs[1:] - 1
+        if self._strategy is None:
+            order = None if fresh.places is None else pa.array(np.argsort(fresh.places))
+            columns = columns if order is None else [column.take(order) for column in columns]
+            found = self._with_revisions(new, with_results(self._query, new.table, columns))
+        else:
+            decision = Decision(fresh.row_keys, stops - sizes, stops, fresh.keys)
+            asked = (self._query, self._name, living, fresh, decision, self._since)
+            found = decided_windows(*asked, columns)
+        living.drop_before(fresh.keys, (stops - sizes)[ends])
+        return found
+
+    @property
+    def _tree_aggregates(self) -> Sequence[Aggregate]:
+        return () if self._policy is not None else super()._tree_aggregates
+
+    def _remember(self, living: LivingRows, fresh: Fresh) -> None:
+        if self._living_policy is not None:
+            self._living_policy.begin_again(living)
+        elif self._strategy is not None:
+            self._strategy.remember(living, fresh)
+
+    def _due_from_logs(self, up_to: int, closing: bool) -> pa.Table | None:
         new, pending = self._split(None if closing else up_to)
         after, result = self.copied(), None
         comes_out = closing and self._strategy is not None and self._strategy.closes_at_end

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +19,8 @@ from windrow.arrays import Ints, Mask
 from windrow.engines.algorithms import policy_algorithm
 from windrow.engines.data_windows.policy_partial import PolicyMiddle
 from windrow.engines.data_windows.strategy import Decided, Strategy, reported, starts_behind
+from windrow.engines.kept_rows.context import arrived
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.errors import call_user, calling, naming_row
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.monoids.together import part_of, product_of, record_of
@@ -26,12 +30,20 @@ from windrow.partials.plain_column import PlainColumn
 from windrow.partials.ranges import RowRanges
 from windrow.partials.result_types import decimals_over, type_over
 from windrow.partials.results import count_column, plain_column
-from windrow.rows.frame import Frame
+from windrow.rows.frame import Frame, build_frame
 from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Policy
 
-__all__ = ["PolicyStrategy", "PolicyWindow", "folded_runs", "lowered", "policy_results", "shared_monoid"]
+__all__ = [
+    "LivingPolicy",
+    "PolicyStrategy",
+    "PolicyWindow",
+    "folded_runs",
+    "lowered",
+    "policy_results",
+    "shared_monoid",
+]
 
 
 class PolicyStrategy(Strategy[Policy]):
@@ -136,7 +148,15 @@ class PolicyWindow:
         self._monoid = shared_monoid(query)
         self._evicts = functools.partial(call_user, policy, policy.fn)
         self._algorithm = policy_algorithm(self._monoid)
-        self._window: Any = self._algorithm(self._monoid)
+        self._window: Any = self.begun()
+
+    def begun(self) -> Any:
+        """Begin the window of a key."""
+        return self._algorithm(self._monoid)
+
+    def evict(self, window: Any) -> None:
+        """Evict from a window what the policy gives up."""
+        window.evict_while(self._evicts)
 
     def slide(
         self,
@@ -153,12 +173,12 @@ class PolicyWindow:
         with calling() as loop:
             for loop.place, is_first, is_asked in rows:
                 if is_first:
-                    self._window = self._algorithm(self._monoid)
+                    self._window = self.begun()
                 if loop.place in before:
                     self._window.insert_partial(before[loop.place])
                 self._window.insert([column[loop.place] for column in inputs])
                 if is_asked:
-                    self._window.evict_while(self._evicts)
+                    self.evict(self._window)
                     sizes.append(len(self._window))
                     partials.append(self._window.query_partial())
         return sizes, partials
@@ -170,6 +190,122 @@ def shared_monoid(query: Spec) -> Monoid:
     monoids = [aggregate.monoid for _, aggregate in query.aggregates]
     parts = [part_of(m, functools.partial(_inputs, k), call_user) for k, m in enumerate(monoids)]
     return product_of("policy", parts, record_of([name for name, _ in query.aggregates], "Partials"))
+
+
+class LivingPolicy:
+    """The windows of all keys between pushes: one for each key, of the partials of all aggregates."""
+
+    def __init__(self, query: Spec, policy: Policy) -> None:
+        self._query = query
+        self._aggregates = [aggregate for _, aggregate in query.aggregates]
+        self._window = PolicyWindow(query, policy)
+
+    def columns(self, living: LivingRows, fresh: Fresh) -> tuple[Ints, list[Any]]:
+        """How many rows the policy leaves after each new row, and the result columns."""
+        frame, begins = fresh.frame, fresh.runs[:-1].tolist()
+        inputs = [_rows(frame, aggregate) for aggregate in self._aggregates]
+        marks = _marks(frame, self._aggregates)
+        sizes, partials, counts = [], [], []
+        lost = [key for key in fresh.keys.tolist() if key not in living.windows]
+        self._begin_again(living, np.array(lost, np.int64), fresh)
+        with naming_row(frame.describe):
+            for key, begin, end in zip(fresh.keys.tolist(), begins, fresh.runs[1:].tolist(), strict=True):
+                window = living.windows[key]
+                for size, partial, count in window.go_on(self._window, inputs, marks, begin, end):
+                    sizes.append(size)
+                    partials.append(partial)
+                    counts.append(count)
+        kept, skips = np.array(sizes, np.int64), np.array(counts, np.int64).reshape(len(sizes), 2, -1)
+        columns = [
+            self._lowered(frame, k, [partial[k] for partial in partials], kept, skips[:, :, k])
+            for k in range(len(self._aggregates))
+        ]
+        return kept, columns
+
+    def begin_again(self, living: LivingRows) -> None:
+        """Make the windows of all keys from the rows that the policy left."""
+        self._begin_again(living, np.arange(len(living.rings)), None)
+
+    def _begin_again(self, living: LivingRows, keys: Ints, fresh: Fresh | None) -> None:
+        """The same of some keys; ``fresh``: rows that are held, and are in no window yet."""
+        for key in keys.tolist():
+            living.windows[key] = _KeyWindow(self._window.begun(), len(self._aggregates))
+        some = keys
+        if fresh is not None:
+            some = keys[living.begins(keys) < fresh.firsts[np.searchsorted(fresh.keys, keys)]]
+        found = living.rows_of(some) if len(some) else None
+        if found is None:
+            return
+        rows, numbers, positions = found
+        if fresh is not None:
+            old = positions < fresh.firsts[np.searchsorted(fresh.keys, numbers)]
+            rows, numbers = rows.where(old), numbers[old]
+        frame = arrived(build_frame(replace(self._query, order=()), rows.table), rows.arrivals)
+        inputs = [_rows(frame, aggregate) for aggregate in self._aggregates]
+        marks, runs = _marks(frame, self._aggregates), frame.run_starts.tolist()
+        with naming_row(frame.describe):
+            for row, (begin, end) in zip(frame.key_rows.tolist(), itertools.pairwise(runs), strict=True):
+                living.windows[int(numbers[row])].fill(self._window, inputs, marks, begin, end)
+
+    def _lowered(self, frame: Frame, k: int, partials: list[Any], sizes: Ints, skips: Ints) -> Any:
+        aggregate = self._aggregates[k]
+        if not aggregate.inputs:
+            return count_column(aggregate, RowRanges(np.zeros(len(sizes), np.int64), sizes))
+        kind = type_over(aggregate, [frame.raw(name).type for name in aggregate.inputs])
+        counts = sizes - skips[:, 0], skips[:, 0] - skips[:, 1]
+        return lowered(aggregate, kind, partials, counts, frame.describe)
+
+
+class _KeyWindow:
+    """The window of one key, and how many of its rows each aggregate skipped, and how many were absent."""
+
+    def __init__(self, window: Any, count: int) -> None:
+        self._window = window
+        self._totals = [0] * (2 * count)
+        #: the same row by row, once some row was skipped
+        self._skips: deque[tuple[int, ...]] | None = None
+
+    def fill(self, policy: PolicyWindow, inputs: Any, marks: Any, begin: int, end: int) -> None:
+        """Take rows without asking the policy."""
+        with calling() as loop:
+            for loop.place in range(begin, end):
+                self._take(inputs, marks, loop.place)
+
+    def go_on(
+        self, policy: PolicyWindow, inputs: Any, marks: Any, begin: int, end: int
+    ) -> Iterator[tuple[int, Any, list[int]]]:
+        """Take rows; after each, what the policy leaves."""
+        with calling() as loop:
+            for loop.place in range(begin, end):
+                self._take(inputs, marks, loop.place)
+                policy.evict(self._window)
+                size = len(self._window)
+                while self._skips is not None and len(self._skips) > size:
+                    over = self._skips.popleft()
+                    self._totals = [a - b for a, b in zip(self._totals, over, strict=True)]
+                yield size, self._window.query_partial(), self._totals
+
+    def _take(self, inputs: Any, marks: Any, place: int) -> None:
+        self._window.insert([column[place] for column in inputs])
+        if marks is None and self._skips is None:
+            return
+        if self._skips is None:
+            self._skips = deque([(0,) * len(self._totals)] * (len(self._window) - 1))
+        found = (0,) * len(self._totals) if marks is None else marks[place]
+        self._skips.append(found)
+        self._totals = [a + b for a, b in zip(self._totals, found, strict=True)]
+
+
+def _marks(frame: Frame, aggregates: Sequence[Aggregate]) -> list[tuple[int, ...]] | None:
+    """For each row, which aggregates skip it, and for which it is absent; None: none."""
+    masks = [skipped_rows(frame, a) if a.inputs else None for a in aggregates]
+    masks += [absent_rows(frame, a) if a.inputs else None for a in aggregates]
+    if all(mask is None for mask in masks):
+        return None
+    none = np.zeros(frame.table.num_rows, np.bool_)
+    columns = np.stack([none if mask is None else mask for mask in masks], axis=1).astype(np.int64)
+    found = columns if frame.permutation is None else columns[frame.permutation]
+    return [tuple(row) for row in found.tolist()]
 
 
 def _inputs(k: int, row: Any) -> Any:

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.engines.data_windows.flags import check_flags, flags_of, table_flags
-from windrow.engines.data_windows.strategy import Decided, Strategy, reported
+from windrow.engines.data_windows.strategy import Decided, Decision, Strategy, behind_marks, reported
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.rows.frame import Frame
 from windrow.spec import Spec
 from windrow.windows import Punctuation
@@ -30,3 +31,8 @@ class PunctuationStrategy(Strategy[Punctuation]):
         before = np.concatenate([[0], stops[:-1]]) if len(stops) else stops
         fronts = np.maximum(before, frame.run_starts[keys])
         return Decided(reported(frame, keys, fronts, stops, disjoint=True))
+
+    def decide(self, query: Spec, living: LivingRows, fresh: Fresh) -> Decision:
+        marks = np.flatnonzero(flags_of(fresh.frame.column(self.window.column)))
+        fronts, needed = behind_marks(living, fresh, marks)
+        return Decision(fresh.row_keys[marks], fronts, fresh.positions[marks] + 1, needed)

@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
-from windrow.engines.data_windows.strategy import Decided, Strategy, starts_behind
+from windrow.engines.data_windows.strategy import Decided, Decision, Strategy, starts_behind
 from windrow.engines.kept_rows.context import RowsWithContext
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.engines.result_tables import result_table
 from windrow.partials.added_aggregates import null_where_unseen
 from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 
-__all__ = ["completed_windows", "policy_columns"]
+__all__ = ["completed_windows", "decided_windows", "policy_columns"]
 
 
 def completed_windows(
@@ -50,16 +51,64 @@ def completed_windows(
     return result_table(query, frame, name, ranges, results), taken.from_each(rest)
 
 
+def decided_windows(
+    query: Spec,
+    name: str,
+    living: LivingRows,
+    fresh: Fresh,
+    decision: Decision,
+    since: int,
+    columns: list[Any] | None = None,
+) -> pa.Table | None:
+    """The results of windows over living rows that start at ``since`` or later, in the same order;
+    ``columns``: the results of the aggregates, where they are known."""
+    keys, fronts, stops = decision.keys, decision.fronts, decision.stops
+    empty = fronts == stops
+    firsts = np.where(empty, stops - 1, fronts)
+    starts, ends = living.fact("times", keys, firsts), living.fact("times", keys, stops - 1)
+    order = _by_first_row(living, keys, firsts)
+    chosen = (starts >= since) | empty
+    if order is not None or not chosen.all():
+        places = np.flatnonzero(chosen) if order is None else order[chosen[order]]
+        keys, fronts, stops, empty = keys[places], fronts[places], stops[places], empty[places]
+        starts, ends = starts[places], ends[places]
+        columns = None if columns is None else [column.take(pa.array(places)) for column in columns]
+    if not len(keys):
+        return None
+    results = living.results(keys, fronts, stops) if columns is None else columns
+    found = dict(living.keys.columns(keys))
+    if query.names_windows:
+        found["window"] = pa.repeat(pa.scalar(name), len(keys))
+    found |= fresh.frame.axis.edges(starts, ends, empty if empty.any() else None)
+    named = {result: column for (result, _), column in zip(query.aggregates, results, strict=True)}
+    return pa.table(found | named)
+
+
+def _by_first_row(living: LivingRows, keys: Ints, firsts: Ints) -> Ints | None:
+    """The order of windows by key, of keys by the first row of their first window. None: they are in it."""
+    heads = np.flatnonzero(np.diff(keys, prepend=-1))
+    if len(heads) < 2:
+        return None
+    columns = [living.fact(name, keys[heads], firsts[heads]) for name in ("arrivals", "times")]
+    return _groups_in_order(heads, len(keys), np.lexsort(columns))
+
+
+def _groups_in_order(heads: Ints, count: int, order: Ints) -> Ints | None:
+    """The order of neighbours in groups, which begin at ``heads``, where groups are in an order; None: they
+    are in it."""
+    if (order[1:] > order[:-1]).all():
+        return None
+    lengths = np.diff(np.append(heads, count))
+    return np.argsort(np.repeat(np.argsort(order), lengths), kind="stable")
+
+
 def _by_first_window(taken: RowsWithContext, ranges: Ranges) -> Ints | None:
     """The windows by key, keys by the first row of their first window, its time and its arrival: so that the
     order of results does not depend on how rows are held. None: they are in this order."""
     heads = np.flatnonzero(np.diff(ranges.keys, prepend=-1))
     places = taken.places(np.minimum(ranges.fronts, ranges.stops - 1)[heads])
     order = np.lexsort((taken.rows.arrivals[places], taken.rows.times[places]))
-    if (order[1:] > order[:-1]).all():
-        return None
-    lengths = np.diff(np.append(heads, len(ranges.keys)))
-    return np.argsort(np.repeat(np.argsort(order), lengths), kind="stable")
+    return _groups_in_order(heads, len(ranges.keys), order)
 
 
 def _start_at_or_after(ranges: Ranges, since: int) -> Mask:

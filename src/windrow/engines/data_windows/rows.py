@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.arrays import Ints
-from windrow.engines.data_windows.strategy import Decided, Strategy, reported, starts_behind
+from windrow.engines.data_windows.strategy import Decided, Decision, Strategy, reported, starts_behind
+from windrow.engines.living.rings import each_of
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.rows.frame import Frame
 from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
@@ -31,3 +33,12 @@ class RowsStrategy(Strategy[Rows]):
 
     def needed_from(self, frame: Frame, found: Ranges) -> Ints:
         return starts_behind(frame, found.keys, found.fronts + self.window.slide)
+
+    def decide(self, query: Spec, living: LivingRows, fresh: Fresh) -> Decision:
+        """Rows are held from where the first window begins that is not complete."""
+        size, slide = self.window.size, self.window.slide
+        begins = living.begins(fresh.keys)
+        counts = np.maximum((fresh.ends - begins - size) // slide + 1, 0)
+        numbers, which = each_of(np.zeros(len(counts), np.int64), counts)
+        fronts = begins[which] + numbers * slide
+        return Decision(fresh.keys[which], fronts, fronts + size, begins + counts * slide)

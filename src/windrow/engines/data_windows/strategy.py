@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.partials.aggregate import aggregate_columns
 from windrow.partials.ranges import RowRanges
 from windrow.rows.columns import require_columns
@@ -25,7 +26,7 @@ from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
 from windrow.windows import Policy, Window
 
-__all__ = ["Decided", "Strategy", "reported", "starts_behind", "value_type"]
+__all__ = ["Decided", "Decision", "Strategy", "behind_marks", "reported", "starts_behind", "value_type"]
 
 W = TypeVar("W", bound=Window)
 
@@ -53,6 +54,17 @@ class Decided:
             return self.columns
         over = RowRanges(self.ranges.fronts, self.ranges.stops, self.ranges.disjoint)
         return aggregate_columns(frame, [a for _, a in query.aggregates], over)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Windows that new rows complete: positions [front, stop) of keys, by key, then in order."""
+
+    keys: Ints
+    fronts: Ints
+    stops: Ints
+    #: for each key of new rows, the position of the first row that later windows need
+    needed: Ints
 
 
 class Strategy(ABC, Generic[W]):
@@ -94,6 +106,14 @@ class Strategy(ABC, Generic[W]):
         """The windows that the rows of a frame decide, by key, then in order; so many ``leading`` rows of
         each key are context (None: there is none)."""
 
+    def remember(self, living: LivingRows, fresh: Fresh) -> None:
+        """Keep what is to be known of new rows besides their times."""
+
+    def decide(self, query: Spec, living: LivingRows, fresh: Fresh) -> Decision:
+        """Find the windows that new rows complete, where the rows of their keys are kept by position; keep
+        what is to be known of new rows."""
+        raise NotImplementedError
+
     def needed_from(self, frame: Frame, found: Ranges) -> Ints:
         """For each key the place of the first row that windows need which are not complete; by default,
         behind those that were found."""
@@ -118,6 +138,18 @@ def starts_behind(frame: Frame, keys: Ints, places: Ints) -> Ints:
     found = frame.run_starts[:-1].copy()
     np.maximum.at(found, keys, places)
     return found
+
+
+def behind_marks(living: LivingRows, fresh: Fresh, marks: Ints) -> tuple[Ints, Ints]:
+    """For some of new rows, the position behind the last of them before each, or where the rows of its key
+    begin; and for each key the position behind its last one."""
+    begins, runs = living.begins(fresh.keys), np.searchsorted(fresh.runs, marks, side="right") - 1
+    fronts = begins[runs]
+    follows = np.flatnonzero(np.diff(runs, prepend=-1) == 0)
+    fronts[follows] = fresh.positions[marks[follows - 1]] + 1
+    needed = begins.copy()
+    needed[runs] = fresh.positions[marks] + 1  # of several, the last one stays
+    return fronts, needed
 
 
 def value_type(table: pa.Table, column: str) -> Any:

@@ -7,7 +7,15 @@ import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
 from windrow.engines.data_windows.flags import check_flags, flags_of, table_flags
-from windrow.engines.data_windows.strategy import Decided, Strategy, reported, starts_behind
+from windrow.engines.data_windows.strategy import (
+    Decided,
+    Decision,
+    Strategy,
+    behind_marks,
+    reported,
+    starts_behind,
+)
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.rows.frame import Frame
 from windrow.slicing.window_lists import Ranges
 from windrow.spec import Spec
@@ -38,3 +46,11 @@ class ThresholdStrategy(Strategy[Threshold]):
     def needed_from(self, frame: Frame, found: Ranges) -> Ints:
         ends = np.flatnonzero(~flags_of(frame.column(self.window.column)))
         return starts_behind(frame, frame.keys[ends], ends + 1)
+
+    def decide(self, query: Spec, living: LivingRows, fresh: Fresh) -> Decision:
+        """A run ends before each row that is not true, unless there is none there."""
+        marks = np.flatnonzero(~flags_of(fresh.frame.column(self.window.column)))
+        fronts, needed = behind_marks(living, fresh, marks)
+        stops = fresh.positions[marks]
+        some = fronts < stops
+        return Decision(fresh.row_keys[marks][some], fronts[some], stops[some], needed)

@@ -25,6 +25,7 @@ __all__ = [
     "are_complete",
     "complete_before",
     "ends_before",
+    "ends_of",
     "may_see",
     "needed_from",
     "rows_ahead",
@@ -96,9 +97,14 @@ def needed_from(frames: Sequence[RelativeFrame], time: int) -> int:
     return found
 
 
+def ends_of(frame: TimeFrame, times: Ints) -> tuple[Ints, Ints]:
+    """For each row the first moment in its frame, and the first behind it."""
+    return _fronts(frame, times), _stops(frame, times)
+
+
 def span_of(frame: TimeFrame, times: Ints) -> Span:
     """Where the frames of rows begin and end."""
-    fronts, stops = _fronts(frame, times), _stops(frame, times)
+    fronts, stops = ends_of(frame, times)
     return Span(int(fronts.min()), int(fronts.max()), int(stops.min()), int(stops.max()))
 
 

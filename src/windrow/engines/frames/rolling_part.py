@@ -35,6 +35,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import Ints, Mask
@@ -42,6 +43,7 @@ from windrow.engines.frames.answers import Points, by_aggregate
 from windrow.engines.frames.bounds import (
     are_complete,
     complete_before,
+    ends_of,
     may_see,
     needed_from,
     rows_ahead,
@@ -52,12 +54,14 @@ from windrow.engines.frames.bounds import (
 from windrow.engines.kept_rows.chunk import fewest_rows
 from windrow.engines.kept_rows.context import RowsWithContext
 from windrow.engines.kept_rows.expiry import AfterTime, LastRows, Trim, after_time, without_dead_chunks
-from windrow.engines.kept_rows.grouped_rows import GroupedRows, KeyLogs
+from windrow.engines.kept_rows.grouped_rows import KeyLogs
 from windrow.engines.kept_rows.groups import KeyGroups, groups_for, is_among
 from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.kept_rows.reading import Read, everything, reach_between, reach_by_rows, reach_by_time
 from windrow.engines.kept_rows.row_table import Held, joined
 from windrow.engines.kept_rows.waiting import Waiting
+from windrow.engines.living.part import LivingPart
+from windrow.engines.living.rows import Fresh, LivingRows
 from windrow.engines.result_tables import with_results
 from windrow.errors import AggregateError
 from windrow.spec import Rolling, Spec
@@ -73,7 +77,7 @@ LONG = 64
 SHORT = 32
 
 
-class RollingRows(GroupedRows):
+class RollingRows(LivingPart):
     """The rolling of a query, by time or by rows.
 
     >>> import pyarrow as pa, windrow as wr
@@ -97,7 +101,67 @@ class RollingRows(GroupedRows):
 
     # -- results out -----------------------------------------------------------------------------------------
 
-    def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
+    def _may_live(self, closing: bool) -> bool:
+        return super()._may_live(closing) and not self._has_followers
+
+    def _due_alive(self, up_to: int) -> pa.Table | None:
+        new, pending = self._split(up_to)
+        points, asking = new, self._asking
+        if self._is_by_time:
+            asking = asking if new is None else asking.with_rows(new)
+            points, asking = self._complete(new, asking, up_to)
+        result = None
+        if new is not None or points is not None:
+            living = self._begun()
+            fresh = None if new is None else living.take(new.select(self._columns))
+            if points is not None and len(points):
+                result = self._answered(
+                    points, self._seen_alive(living, points, fresh if points is new else None)
+                )
+            self._forget(living, fresh, up_to, asking)
+            self._stay(living)
+        self._pending, self._asking = pending, asking
+        self._passed = max(self._passed, up_to)
+        return result
+
+    def _seen_alive(self, living: LivingRows, points: Held, fresh: Fresh | None) -> list[Any]:
+        """What points see of living rows; ``fresh``: the same rows, where all points are new ones."""
+        if fresh is not None:
+            keys, times, places = fresh.row_keys, fresh.frame.times, fresh.places
+        else:
+            numbers = living.numbers_of(points.table)
+            places = np.lexsort([points.times, numbers])
+            keys, times = numbers[places], points.times[places]
+        found = []
+        for frame in self._frames:
+            if isinstance(frame, TimeFrame):
+                fronts, stops = ends_of(frame, times)
+                fronts = living.first_from("times", keys, fronts)
+                stops = np.maximum(living.first_from("times", keys, stops), fronts)
+            else:
+                assert fresh is not None
+                begins = living.begins(keys)
+                fronts = np.maximum(fresh.positions + max(frame.front, -len(living.kept)), begins)
+                stops = np.maximum(fresh.positions + max(frame.stop, -len(living.kept)), fronts)
+            found.append(living.results(keys, fronts, stops))
+        columns = by_aggregate(found)
+        if places is None:
+            return columns
+        order = pa.array(np.argsort(places))
+        return [column.take(order) for column in columns]
+
+    def _forget(self, living: LivingRows, fresh: Fresh | None, up_to: int, asking: Waiting) -> None:
+        """Let go of rows that no later one sees: of the keys that came."""
+        if self._is_by_time:
+            living.over_before = self._over_at(up_to, asking) + 1
+            if fresh is not None:
+                bound = np.full(len(fresh.keys), living.over_before)
+                living.drop_before(fresh.keys, living.first_from("times", fresh.keys, bound))
+        elif fresh is not None:
+            needed = fresh.ends - rows_needed(self._frames)
+            living.drop_before(fresh.keys, np.maximum(living.begins(fresh.keys), needed))
+
+    def _due_from_logs(self, up_to: int, closing: bool) -> pa.Table | None:
         new, pending = self._split(None if closing else up_to)
         asking = self._asking if new is None else self._asking.with_rows(new)
         answer = self._by_time if self._is_by_time else self._by_rows
@@ -115,19 +179,25 @@ class RollingRows(GroupedRows):
         self, new: Held | None, asking: Waiting, up_to: int, closing: bool
     ) -> tuple[pa.Table | None, RowLog, Waiting]:
         """The results of rows that are complete, the log with new rows, and those that go on asking."""
-        asked, asking = asking.split(None if closing else complete_before(self._frames, up_to))
-        points = joined(asked) if asked else None
-        if points is not None and not closing:
-            complete = are_complete(self._frames, points.times, up_to)
-            if not complete.all():
-                asking, points = asking.with_rows(points.where(~complete)), points.where(complete)
+        points, asking = self._complete(new, asking, None if closing else up_to)
         result = None
         if points is not None and len(points):
-            is_new = new is not None and len(points) == len(new) and not len(self._asking)
-            points = new if is_new and new is not None else self._in_order(points)
             result = self._answered(points, self._seen(points, new))
         log, bound = self._with_new(new), self._over_at(up_to, asking)
         return result, AfterTime(bound).log(log) if self._groups.logs else after_time(log, bound), asking
+
+    def _complete(self, new: Held | None, asking: Waiting, up_to: int | None) -> tuple[Held | None, Waiting]:
+        """Rows whose frames are complete, in order, and those that go on asking; None: all are."""
+        asked, asking = asking.split(None if up_to is None else complete_before(self._frames, up_to))
+        points = joined(asked) if asked else None
+        if points is not None and up_to is not None:
+            complete = are_complete(self._frames, points.times, up_to)
+            if not complete.all():
+                asking, points = asking.with_rows(points.where(~complete)), points.where(complete)
+        if points is None or not len(points):
+            return points, asking
+        is_new = new is not None and len(points) == len(new) and not len(self._asking)
+        return new if is_new and new is not None else self._in_order(points), asking
 
     def _by_rows(
         self, new: Held | None, asking: Waiting, up_to: int, closing: bool

@@ -60,6 +60,8 @@ class OrderedRows:
 
     #: whether each chunk of the context comes after those before it
     is_in_order = True
+    #: whether what finds and combines rows may stay between steps: in memory, where steps are accepted
+    lives = False
 
     def __init__(
         self,
@@ -246,6 +248,9 @@ class OrderedRows:
     def waiting(self) -> Waiting:
         """Rows whose results are not out: the pending ones."""
         return self._pending
+
+    def accept(self) -> None:
+        """A step that led here is taken for good."""
 
     def with_since(self, since: int) -> Self:
         """Another without the windows that start before a time."""

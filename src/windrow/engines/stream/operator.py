@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from time import monotonic
 from time import time as wall_clock
@@ -97,7 +97,7 @@ class Operator(EventInput):
         #: whether kernels are loaded that later pushes need
         self._is_ready = False
         self._judge = judge
-        self._plan = self._plan_of(query, saved)
+        self._plan = replace(self._plan_of(query, saved), lives=saved is None)
         self._state = State(Keys(query.by), None, (), {})
         #: where the state is stored after every step; None: nowhere
         self._saved = saved
@@ -388,6 +388,8 @@ class Operator(EventInput):
             else:
                 state = self._saved.save(plan, state)
         self._plan, self._state = plan, state
+        for part in state.ordered.values():
+            part.accept()
 
     def _check_open(self) -> None:
         if self._is_finished:

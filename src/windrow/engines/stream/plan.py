@@ -48,6 +48,8 @@ class Plan:
     #: whose days, weeks and months windows have that named no zone; None: there are no such windows, or no
     #: rows yet; "": UTC's, of whatever zone tables say they are
     zone: str | None = None
+    #: whether rows live in rings and trees between steps: in memory, where steps are accepted
+    lives: bool = False
     #: makes what holds the events of an as-of query, and perhaps labels that wait for them
     make_events: Callable[[Spec, pa.Schema], EventRows] = EventRows
 
@@ -245,6 +247,10 @@ class Plan:
     def ordered_part(self, name: str, window: Any) -> OrderedRows:
         is_rolling = not isinstance(window, Window)
         counts = is_rolling and self.counts_revisions
+        part: OrderedRows
         if is_rolling and window.policy is None:
-            return RollingRows(self.query, window, counts_revisions=counts)
-        return DataWindowRows(self.query, name, window, counts_revisions=counts)
+            part = RollingRows(self.query, window, counts_revisions=counts)
+        else:
+            part = DataWindowRows(self.query, name, window, counts_revisions=counts)
+        part.lives = self.lives and self.query.emit == "final"
+        return part
