@@ -96,13 +96,15 @@ class Forms(Protocol):
 class Entry:
     """Calls one of two forms."""
 
-    __slots__ = ("_forms", "_is_whole", "_rent", "ready")
+    __slots__ = ("_forms", "_is_whole", "_looked", "_rent", "ready")
 
     def __init__(self, forms: Forms) -> None:
         self._forms = forms
         #: the compiled form, once there is one
         self.ready: Any = None
         self._rent = 0.0
+        #: what had been spent when the disk was last looked at: small calls cost less than a look
+        self._looked = 0.0
         self._is_whole = False
 
     def __call__(self, *arguments: Any) -> Any:
@@ -135,7 +137,11 @@ class Entry:
             return True
         if "numba" not in sys.modules and _rent[0] + expected <= NUMBA:
             return False
-        return self._rent + expected > LOAD and self._forms.is_on_disk(arguments)
+        spent = self._rent + expected
+        if spent <= LOAD or spent < 2 * self._looked:
+            return False
+        self._looked = spent
+        return self._forms.is_on_disk(arguments)
 
     def _interpret(self, arguments: tuple[Any, ...]) -> Any:
         began = perf_counter()

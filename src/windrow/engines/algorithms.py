@@ -15,6 +15,7 @@ from windrow.windows import Window
 
 __all__ = [
     "algorithm_run",
+    "living_algorithm",
     "policy_algorithm",
     "rolling_algorithm",
     "window_algorithm",
@@ -43,6 +44,16 @@ def algorithm_run(monoid: Monoid, window: Window, compiles: bool) -> Choice:
 def rolling_algorithm(monoid: Monoid, over: Rolling) -> Choice:
     """For one result per row."""
     return choose(monoid) if over.policy is None else policy_algorithm(monoid)
+
+
+def living_algorithm(monoid: Monoid, by_policy: bool) -> Choice:
+    """For rows that stay from push to push.
+
+    >>> import windrow as wr
+    >>> living_algorithm(wr.max("len").monoid, by_policy=False).name
+    'FlatFAT'
+    """
+    return policy_algorithm(monoid) if by_policy else choose(monoid, lives=True)
 
 
 def policy_algorithm(monoid: Monoid) -> Choice:

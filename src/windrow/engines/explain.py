@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from windrow.engines.algorithms import algorithm_run, rolling_algorithm, window_algorithm
+from windrow.engines.algorithms import (
+    algorithm_run,
+    living_algorithm,
+    rolling_algorithm,
+    window_algorithm,
+)
 from windrow.engines.found_windows import members_of, window_groups
 from windrow.engines.frames.retention import Retention
 from windrow.monoids.base import Aggregate
@@ -201,14 +206,28 @@ def _endless(query: Spec) -> Iterator[str]:
             yield f"  {name or 'sessions'}: {what}"
         elif window.decided_by == "data":
             yield f"  {name or repr(window)}: the rows of windows that are not complete, and rows not yet due"
+            yield from _living(query, window.is_per_row)
     for result, aggregate in query.aggregates:
         keeps = aggregate.monoid.keeps
         if keeps is not None and query.windows:
             yield f"  {result}: {FAMILIES[keeps].held_for(aggregate.monoid)}"
     if query.frames is not None:
         yield from (f"  rolling: {each}" for each in held_in_words(query.frames))
+        yield from _living(query, by_policy=False)
     elif query.rolling_over is not None:
         yield "  rolling: the rows that later results reach back to, and rows not yet due"
+        yield from _living(query, query.rolling_over.policy is not None)
+
+
+def _living(query: Spec, by_policy: bool) -> Iterator[str]:
+    """What rows are in between pushes, in memory."""
+    folded = [a for _, a in query.aggregates if a.inputs]
+    if any(a.monoid.keeps is not None for a in folded) and not by_policy:
+        yield "    read again for each push, since values are kept"
+    elif by_policy or folded:
+        monoid = (folded or [aggregate for _, aggregate in query.aggregates])[0].monoid
+        choice = living_algorithm(monoid, by_policy)
+        yield f"    in memory {choice.name} over these rows, which stays between pushes: {choice.reasons[-1]}"
 
 
 def _endless_algorithms(query: Spec, jumping: set[int]) -> Iterator[str]:

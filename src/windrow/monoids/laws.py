@@ -18,9 +18,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.monoids.base import as_monoid
+from windrow.monoids.base import Aggregate, as_monoid
 
-__all__ = ["LawViolation", "Report", "check"]
+__all__ = ["LawViolation", "Report", "check", "check_policy"]
 
 _BROKEN = {
     "purity": "is not pure",
@@ -31,6 +31,7 @@ _BROKEN = {
     "commutativity": "is not commutative, as it states",
     "idempotence": "is not idempotent, as it states",
     "selection": "is not a selection, as it states",
+    "monotonicity": "is not monotone",
 }
 
 
@@ -104,3 +105,40 @@ def check(
     exact = Trial(subject.group, trial.given, extend, tolerance, cases)
     laws = tuple(dict.fromkeys(laws + exact.run()))
     return Report(subject.name, laws, trial.tried + exact.tried)
+
+
+def check_policy(policy: Any, samples: Any, *, cases: int = 20_000, **aggregates: Aggregate) -> Report:
+    """Test that a slide policy is monotone: if it evicts a prefix of a window, it evicts every shorter one.
+
+    ``policy``: a function ``fn(total, old)`` or ``wr.Policy``. ``samples``: rows as dicts, or a table, in an
+    order that may occur. ``aggregates``: those of the query that the policy reads, by their names; without
+    any, each column of the samples is summed under its name. Windows of neighbours are tried, the shortest
+    first, then rows in other orders.
+
+    >>> import windrow as wr
+    >>> rows = [{"w": 3}, {"w": 1}, {"w": 4}]
+    >>> bool(check_policy(lambda total, old: total.w - old.w >= 4, rows))
+    True
+    >>> check_policy(lambda total, old: old.n % 2 == 0, rows, n=wr.count())
+    Traceback (most recent call last):
+    windrow.monoids.laws.LawViolation: policy is not monotone: of the window [{'w': 3}, {'w': 1}] it evicts
+    the first 2 rows, and not the first 1
+    """
+    from windrow.monoids.law_policy import counter_example, shared_partials
+    from windrow.monoids.numbers import sum as total
+
+    rows = list(samples.to_pylist() if hasattr(samples, "to_pylist") else samples)
+    if not rows:
+        raise ValueError("no samples: give some rows, as dicts by column or as a table")
+    named = aggregates or {name: total(name) for name in rows[0]}
+    for name, aggregate in named.items():
+        if not isinstance(aggregate, Aggregate):
+            raise TypeError(
+                f"{name}={aggregate!r} is not an aggregate of a query: write {name}=wr.sum('...')"
+            )
+    tried, found = counter_example(getattr(policy, "fn", policy), shared_partials(named), rows, cases)
+    if found is not None:
+        window, evicted, kept = found
+        detail = f"of the window {window} it evicts the first {evicted} rows, and not the first {kept}"
+        raise LawViolation("policy", "monotonicity", tuple(window), detail)
+    return Report("policy", ("monotonicity",), tried)

@@ -53,6 +53,7 @@ def choose(
     latency: Literal["throughput", "worst-case"] | bool = "throughput",
     ranges: Literal["sliding", "disjoint", "any"] = "sliding",
     stored: bool = False,
+    lives: bool = False,
 ) -> Choice:
     """Pick an algorithm.
 
@@ -60,13 +61,16 @@ def choose(
     than one by one (slide policies, time windows after a pause). ``latency="worst-case"`` (or True): no
     single operation may be slow. ``ranges``: how windows follow each other: neither end ever goes back
     (``"sliding"``), no value is in two (``"disjoint"``), or as they come (``"any"``), over values that are
-    all known. ``stored``: the window is kept in a store.
+    all known. ``stored``: the window is kept in a store. ``lives``: the window stays from push to push,
+    however few rows each brings, and several frames ask it.
 
     >>> import windrow as wr
     >>> print(wr.swag.choose(wr.max))
     TwoStacksLite: amortised constant time, the highest throughput; any associative aggregate
     >>> wr.swag.choose(wr.max, latency="worst-case").name
     'DABALite'
+    >>> wr.swag.choose(wr.max, lives=True).name
+    'FlatFAT'
     >>> print(wr.swag.choose(wr.max, ranges="disjoint"))
     Recalc: windows do not overlap, so each is folded once; 1 combine per value
     """
@@ -76,6 +80,8 @@ def choose(
         return Choice(
             FiBA, ("values may arrive out of order: O(log d) for d places back", "bulk eviction is O(log m)")
         )
+    if lives and not (bulk or stored):
+        return Choice(FlatFAT, (_LIVES, "any range of rows is at most 2 log2(n) combines"))
     if bulk or stored:
         return Choice(AMTA, (_IN_STORE if stored else _AT_ONCE, "amortised constant otherwise"))
     if ranges == "disjoint":
@@ -94,6 +100,7 @@ def choose(
     return Choice(TwoStacksLite, ("amortised constant time, the highest throughput", _why_not(what)))
 
 
+_LIVES = "the window stays between pushes: a row is a leaf, 1 combine amortised and log2(n) at most"
 _AT_ONCE = "many values leave at once: bulk eviction is O(log n)"
 _IN_STORE = "kept in a store: O(log n) of the window is in memory, and bulk eviction is O(log n)"
 

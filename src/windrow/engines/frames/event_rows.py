@@ -97,9 +97,9 @@ class EventRows(GroupedRows):
 
     # -- events in -------------------------------------------------------------------------------------------
 
-    def push(self, table: pa.Table, arrivals: Any) -> None:
+    def push(self, table: pa.Table, arrivals: Any, times: Ints | None = None) -> None:
         self._schema = table.select(self._columns).schema
-        rows = Held.of(table.select(self._columns), self._query.time, arrivals)
+        rows = Held.of(table.select(self._columns), self._query.time, arrivals, times)
         self._log = self._log.with_merged(rows)
         self._brought += len(rows)
         self._came += len(rows)

@@ -90,10 +90,11 @@ class OrderedRows:
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
-    def push(self, table: pa.Table, arrivals: Any) -> None:
-        """Hold rows until they are due: rows with a time, none before what ``due`` has passed."""
+    def push(self, table: pa.Table, arrivals: Any, times: Ints | None = None) -> None:
+        """Hold rows until they are due: rows with a time, none before what ``due`` has passed. ``times``:
+        theirs, where they are known."""
         require_columns(table, [*self._columns, *self._query.order])
-        held = self._needed(Held.of(table, self._query.time, arrivals))
+        held = self._needed(Held.of(table, self._query.time, arrivals, times))
         if not len(held):
             return
         assert held.times.min() >= self._passed, "a late row"
@@ -131,6 +132,8 @@ class OrderedRows:
 
     def _in_order(self, held: Held) -> Held:
         """The rows by time, then by the columns of ``order``, then by arrival."""
+        if (held.times[1:] > held.times[:-1]).all():
+            return held
         columns = list(dict.fromkeys([self._query.time, *self._query.order]))
         arrived = np.argsort(held.arrivals, kind="stable")
         table = held.select(columns).take(arrived).table

@@ -33,9 +33,10 @@ class Held:
     revisions: Ints
 
     @classmethod
-    def of(cls, table: pa.Table, time: str, arrivals: Any) -> Held:
-        _, times, missing = read_times(table.column(time), time)
-        assert missing is None, "rows without a time are not held"
+    def of(cls, table: pa.Table, time: str, arrivals: Any, times: Ints | None = None) -> Held:
+        if times is None:
+            _, times, missing = read_times(table.column(time), time)
+            assert missing is None, "rows without a time are not held"
         return cls(table, times, np.asarray(arrivals, np.int64), np.zeros(len(times), np.int64))
 
     def __len__(self) -> int:

@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.arrays import END_OF_TIME, Ints
-from windrow.engines.kept_rows.context import arrived
 from windrow.engines.kept_rows.row_table import Held
 from windrow.engines.living.kept import KeptRows
 from windrow.engines.living.pools import Trees, Unfit
@@ -31,6 +30,7 @@ from windrow.monoids.base import Aggregate
 from windrow.partials.partials import Partials
 from windrow.rows.frame import Frame, build_frame
 from windrow.rows.keys import Keys
+from windrow.rows.times import Moments, TimeAxis
 from windrow.spec import Spec
 
 __all__ = ["Fresh", "LivingRows", "Unfit"]
@@ -78,6 +78,7 @@ class LivingRows:
         #: what windows keep of keys by themselves: forgotten for keys of a step that is given up
         self.windows: dict[int, Any] = {}
         self.mark = object()
+        self._axis: TimeAxis | None = None
         self._undo: list[tuple[object, Keys, KeptRows, list[tuple[Ints, Ints, Ints]]]] = []
         #: rows before this time are over, whatever key they are of
         self.over_before = -END_OF_TIME
@@ -147,7 +148,10 @@ class LivingRows:
     def take(self, rows: Held) -> Fresh:
         """Take rows that come after all others of their keys, in order."""
         self.keys, numbered, numbers = self.keys.with_rows(rows.table)
-        frame = arrived(build_frame(self._query, rows.table, numbered=numbered), rows.arrivals)
+        moments = self._moments(rows)
+        frame = build_frame(
+            self._query, rows.table, moments, lambda row: f"row {rows.arrivals[row]}", numbered
+        )
         self.rings.with_keys(max(len(self.keys), 1))
         runs, rings = frame.run_starts, self.rings
         self._remember(numbers)
@@ -166,6 +170,15 @@ class LivingRows:
         if self._aggregates:
             self._grow(fresh, first)
         return fresh
+
+    def _moments(self, rows: Held) -> Moments | None:
+        """The times of rows as frames take them, if columns have them as windows count; None: otherwise."""
+        if self._axis is None:
+            self._axis = TimeAxis(rows.table.schema.field(self._query.time).type)
+        times = rows.times
+        if not len(times) or self._axis.to_us(times) is not times:
+            return None
+        return Moments(self._axis, times, times, int(times[0]), int(times[-1]), falls=False)
 
     def _grow(self, fresh: Fresh, first: int) -> None:
         """Put new rows into the trees."""

@@ -107,10 +107,11 @@ class StoredEvents(EventRows):
 
     # -- events in -------------------------------------------------------------------------------------------
 
-    def push(self, table: pa.Table, arrivals: Any) -> None:
+    def push(self, table: pa.Table, arrivals: Any, times: Any = None) -> None:
         table = table.select(self._columns)
         self._schema = table.schema
-        _, times, _ = read_times(table.column(self._query.time), self._query.time)
+        if times is None:
+            _, times, _ = read_times(table.column(self._query.time), self._query.time)
         keys, codes = _keys_of(self._query, table)
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(keys))).tolist()

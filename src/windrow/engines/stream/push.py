@@ -192,7 +192,7 @@ class _Taking:
             in_time, inside = part.in_time(rows.times, before), part.inside(rows.table)
             inside = np.ones(len(rows), np.bool_) if inside is None else inside
             wanted = in_time & inside
-            parts[number] = _pushed_copy(part, rows.table, rows.arrivals, wanted)
+            parts[number] = _pushed_copy(part, rows, wanted)
             taken |= wanted
             reasons[2] |= inside
             late = int((inside & ~in_time).sum())
@@ -200,7 +200,7 @@ class _Taking:
             self.names[2] = part.late_reason
         state = with_fields(self.state, ordered=parts)
         self.state = count_pairs(state, {"order_passed": late_pairs}, rows.times[~in_time])
-        return filter_rows(rows.table, in_time)
+        return rows.table if in_time.all() else filter_rows(rows.table, in_time)
 
 
 def _folded(plan: Plan, state: State, rows: Rows) -> tuple[Keys, Batch]:
@@ -223,10 +223,10 @@ def _few_rows(plan: Plan, schema: pa.Schema) -> FewRows | None:
     return FewRows.of(plan.slicer, plan.aggregates, schema)
 
 
-def _pushed_copy(part: OrderedRows, rows: pa.Table, arrivals: Ints, wanted: Mask) -> OrderedRows:
+def _pushed_copy(part: OrderedRows, rows: Rows, wanted: Mask) -> OrderedRows:
     clone = part.copied()
     if wanted.all():
-        clone.push(rows, arrivals)
+        clone.push(rows.table, rows.arrivals, rows.times)
     elif wanted.any():
-        clone.push(filter_rows(rows, wanted), arrivals[wanted])
+        clone.push(filter_rows(rows.table, wanted), rows.arrivals[wanted], rows.times[wanted])
     return clone
