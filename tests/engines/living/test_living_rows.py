@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from support.budget import examples
-from windrow.engines.living import kept, rows
+from windrow.engines.living import kept, part, rows
 from windrow.engines.living.part import LivingPart
 from windrow.testing import assert_same_results
 
@@ -27,13 +27,14 @@ JOINED = wr.monoid(name="joined", lift=lambda v: v, combine=lambda a, b: a + b, 
 def alive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing goes back to the rows themselves without a reason; rows that are over are dropped early."""
 
-    def raised(part: LivingPart, error: Exception) -> None:
+    def raised(_: LivingPart, error: Exception) -> None:
         if not isinstance(error, ValueError):
             raise AssertionError("raised over living rows") from error
 
     monkeypatch.setattr(LivingPart, "_raised", raised)
     monkeypatch.setattr(rows, "_FEWEST_OVER", 4)
     monkeypatch.setattr(kept, "_MOST_PARTS", 3)
+    monkeypatch.setattr(part, "LARGE", 20)
 
 
 STARTS: dict[str, Callable[[wr.Query], Any]] = {

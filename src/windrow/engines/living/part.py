@@ -4,6 +4,9 @@ In memory rows live, if all aggregates combine partials: those that answer from 
 aggregates that were added to a running operator, read the rows again. So does the end of the input. Where
 state is stored, rows are in chunks, with partials of chunks ([MTA]) in place of trees.
 
+A push that brings far more rows than live goes over rows in logs, which is faster for many at once; what is
+left of them lives from then on.
+
 Invariant: both give the same results. What raises over living rows is tried again over the rows themselves,
 which can name the row, and has changed nothing.
 """
@@ -21,7 +24,10 @@ from windrow.engines.kept_rows.log import RowLog
 from windrow.engines.living.rows import Fresh, LivingRows, Unfit
 from windrow.monoids.base import Aggregate
 
-__all__ = ["LivingPart"]
+__all__ = ["LARGE", "LivingPart"]
+
+#: a push of fewer rows is never large
+LARGE = 4096
 
 
 class LivingPart(GroupedRows):
@@ -32,7 +38,8 @@ class LivingPart(GroupedRows):
     _mark: object = None
 
     def due(self, up_to: int, closing: bool = False) -> pa.Table | None:
-        if self._may_live(closing):
+        may_live = self._may_live(closing)
+        if may_live and not self._is_large():
             try:
                 return self._due_alive(up_to)
             except Unfit:
@@ -40,7 +47,27 @@ class LivingPart(GroupedRows):
             except Exception as error:
                 self._raised(error)
         self._leave()
-        return self._due_from_logs(up_to, closing)
+        found = self._due_from_logs(up_to, closing)
+        if may_live:
+            self._revive()
+        return found
+
+    def _is_large(self) -> bool:
+        """Whether far more rows wait than live."""
+        count, living = len(self._pending), self._alive()
+        live = len(self._log) if living is None else living.rings.live
+        return count >= max(LARGE, 2 * live)
+
+    def _revive(self) -> None:
+        """Let the rows in the log live, if they can."""
+        if not self._may_live(False):
+            return
+        try:
+            self._stay(self._begun())
+        except Unfit:
+            self.lives = False
+        except Exception:  # whatever it is belongs to the push that needs these rows
+            self._living, self._mark = None, None
 
     def _raised(self, error: Exception) -> None:
         """Something raised over living rows: the same over the rows themselves can say where, or works."""
@@ -134,11 +161,5 @@ class LivingPart(GroupedRows):
 
     def restore(self, state: dict[str, Any], *chunks: Any) -> None:
         super().restore(state, *chunks)
-        if self._may_live(False):
-            try:
-                self._stay(self._begun())
-            except Unfit:
-                self.lives = False
-            except Exception:
-                self._living, self._mark = None, None
-            self.accept()
+        self._revive()
+        self.accept()
