@@ -170,7 +170,7 @@ def counted_rows(begin: int, end: int, n: int) -> pa.Table:
 
 
 @pytest.mark.parametrize("size", [1, 10, 1_000])
-@pytest.mark.parametrize("n", [64, 2_048])
+@pytest.mark.parametrize("n", [64, 1_024])
 @pytest.mark.parametrize("kind", COUNTED)
 def test_a_result_takes_logarithmically_many_combines(kind: str, n: int, size: int) -> None:
     counting = Counting()
@@ -183,7 +183,7 @@ def test_a_result_takes_logarithmically_many_combines(kind: str, n: int, size: i
         if restored:
             operator = query.restore(operator.snapshot())
         counting.calls, first = 0, end
-        for _ in range(max(1, 200 // size)):
+        for _ in range(max(1, 80 // size)):
             table = counted_rows(end, end + size, n)
             late = counted_rows(end - 50, end - 50 + size // 5, n)
             operator.push(pa.concat_tables([table, late]))

@@ -192,6 +192,10 @@ def shared_monoid(query: Spec) -> Monoid:
     return product_of("policy", parts, record_of([name for name, _ in query.aggregates], "Partials"))
 
 
+#: windows of more keys than this are made when their keys come
+_MANY_KEYS = 1024
+
+
 class LivingPolicy:
     """The windows of all keys between pushes: one for each key, of the partials of all aggregates."""
 
@@ -223,8 +227,11 @@ class LivingPolicy:
         return kept, columns
 
     def begin_again(self, living: LivingRows) -> None:
-        """Make the windows of all keys from the rows that the policy left."""
-        self._begin_again(living, np.arange(len(living.rings)), None)
+        """Make the windows of all keys from the rows that the policy left, unless these are many keys: then
+        each is made when its key comes."""
+        count = max(len(living.keys), 1)
+        if count <= _MANY_KEYS:
+            self._begin_again(living, np.arange(count), None)
 
     def _begin_again(self, living: LivingRows, keys: Ints, fresh: Fresh | None) -> None:
         """The same of some keys; ``fresh``: rows that are held, and are in no window yet."""

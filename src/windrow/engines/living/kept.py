@@ -53,6 +53,11 @@ class KeptRows:
         return sum([len(part.numbers) for part in self._parts])
 
     @property
+    def newest(self) -> int:
+        """The time of the row that was taken last."""
+        return int(self._parts[-1].rows.times[-1])
+
+    @property
     def nbytes(self) -> int:
         return sum(part.rows.nbytes + 3 * part.keys.nbytes for part in self._parts)
 

@@ -54,9 +54,11 @@ class LivingPart(GroupedRows):
 
     def _is_large(self) -> bool:
         """Whether far more rows wait than live."""
-        count, living = len(self._pending), self._alive()
-        live = len(self._log) if living is None else living.rings.live
-        return count >= max(LARGE, 2 * live)
+        count = len(self._pending)
+        if count < LARGE:
+            return False
+        living = self._alive()
+        return count >= 2 * (len(self._log) if living is None else living.rings.live)
 
     def _revive(self) -> None:
         """Let the rows in the log live, if they can."""

@@ -24,8 +24,8 @@ from windrow.compile.cache import kernel
 
 __all__ = ["Move", "Rings", "each_of"]
 
-#: rows that a key has room for at first
-_FEWEST = 4
+#: rows that a key has room for at least
+_FEWEST = 2
 
 
 def each_of(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
@@ -100,9 +100,10 @@ class Rings:
     # -- room ------------------------------------------------------------------------------------------------
 
     def with_keys(self, count: int) -> None:
-        """Make the rings of new keys, which have no room yet."""
+        """Make the rings of new keys, which have no room yet, and some more, so that a key is copied O(1)
+        times."""
         if count > len(self):
-            more = np.zeros(count - len(self), np.int64)
+            more = np.zeros(max(count - len(self), len(self) // 2), np.int64)
             self._each(lambda column: np.concatenate([column, more]))
 
     def make_room(self, keys: Ints, counts: Ints) -> tuple[Move, Move] | None:
@@ -126,14 +127,14 @@ class Rings:
 
     def _moved(self, keys: Ints, wanted: Ints, top: int) -> tuple[Move, Move]:
         """Give keys room for so many rows behind ``top``."""
-        rooms = 1 << np.ceil(np.log2(np.maximum(wanted, _FEWEST) + 1)).astype(np.int64)
+        rooms = 1 << np.ceil(np.log2(np.maximum(wanted, _FEWEST))).astype(np.int64)
         begins, ends = self.floors[keys], self.ends[keys]
         old_rooms, old_offsets = self._rooms[keys], self._offsets[keys]
         offsets = top + np.cumsum(rooms) - rooms
         self._rooms[keys], self._offsets[keys], self.top = rooms, offsets, top + int(rooms.sum())
         anew = not top
         if anew or self.top > self._size:
-            self._size = self.top if anew else 2 * self.top
+            self._size = self.top if anew else self.top + self.top // 2
         positions, which = each_of(begins, ends)
         old = old_offsets[which] + (positions & (old_rooms[which] - 1))
         leaves = Move(self._size, old, offsets[which] + (positions & (rooms[which] - 1)), anew)

@@ -82,7 +82,8 @@ class LivingRows:
         self._undo: list[tuple[object, Keys, KeptRows, list[tuple[Ints, Ints, Ints]]]] = []
         #: rows before this time are over, whatever key they are of
         self.over_before = -END_OF_TIME
-        self._looked_at = _FEWEST_OVER
+        #: rows are looked at again once there are so many, or all that there were are over
+        self._looked_at, self._newest = _FEWEST_OVER, END_OF_TIME
 
     @property
     def nbytes(self) -> int:
@@ -112,7 +113,7 @@ class LivingRows:
             for touched, _, _ in changed:
                 self.rings.floors[touched] = self.rings.begins[touched]
         self._undo.clear()
-        if len(self.kept) > self._looked_at:
+        if len(self.kept) > self._looked_at or self.over_before > self._newest:
             self._drop()
 
     def _drop(self) -> None:
@@ -124,6 +125,7 @@ class LivingRows:
             rings.floors[held] = rings.begins[held]
         live = rings.live
         self._looked_at = max(2 * live, len(self.kept)) + _FEWEST_OVER
+        self._newest = self.kept.newest if live else END_OF_TIME
         if len(self.kept) <= 2 * live + _FEWEST_OVER:
             return
         alive, renumbered = every, every
