@@ -39,17 +39,14 @@ def read_dead_letters(
     if table not in data:
         return None
     fields = Fields(data[table], places, table, DEAD_LETTER_KEYS)
-    found = Sink(
-        format=fields.text("format"),
-        path=placed(fields.text("path", None), file, fields.text("format")),
-        mode=results.mode,
-        checkpoint=None,
-        trigger=results.trigger,
-        options=fields.settings("options"),
-        table=table,
-    )
+    keys = fields.reading()
+    form = keys.of(fields.text, "format", instead="")
+    path = keys.of(lambda: placed(fields.text("path", None), file, form))
+    options = keys.of(fields.settings, "options")
+    keys.stop()
+    found = Sink(form, path, results.mode, None, results.trigger, options, table)
     if found.format in FILE_FORMATS and found.path is None:
-        fields.refuse("path", f"this key is missing: say where the {found.format} files go")
+        fields.miss("path", f"say where the {found.format} files go")
     if found.path is not None and found.path == results.path:
         fields.refuse("path", "results go there already: name another folder")
     check_sink(found, source, [], fields)

@@ -35,10 +35,12 @@ def read_history(
     if query.asof_over is not None:
         raise JobError(f"{places.at('history')}: history is for windows and rolling: take [history] out")
     fields = Fields(data["history"], places, "history", HISTORY_KEYS)
-    takes_over = placed(fields.text("takes_over", None), file)
+    keys = fields.reading()
+    takes_over = keys.of(lambda: placed(fields.text("takes_over", None), file))
+    found = History(keys.of(read_source, fields, file), keys.of(_until, fields), takes_over)
+    keys.stop()
     if takes_over is not None and "until" in fields.data:
         fields.refuse("takes_over", "it says where history ends, and so does until: take one of them out")
-    found = History(read_source(fields, file), _until(fields), takes_over)
     names = known_columns(found.source)
     if names:
         fields.checked("", check_columns, needed_columns(query), names, "history")

@@ -38,9 +38,13 @@ def read_labels(
             f"from, for instance format = 'parquet' and path = 'labels/'"
         )
     fields = Fields(data["at"], places, "at", AT_KEYS)
-    given = fields.texts("by") if "by" in fields.data else None
-    time, by = fields.checked("by", checked_labels, query, fields.data, fields.text("time", None), given)
-    found = Labels(read_source(fields, file, is_stream), time, by)
+    keys = fields.reading()
+    given = keys.of(fields.texts, "by") if "by" in fields.data else None
+    named = keys.of(fields.text, "time", None)
+    source = keys.of(read_source, fields, file, is_stream)
+    keys.stop()
+    time, by = fields.checked("by", checked_labels, query, fields.data, named, given)
+    found = Labels(source, time, by)
     _check_columns(query, found, fields)
     return found
 

@@ -23,23 +23,26 @@ SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "wher
 
 def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> Source:
     """The source of a table; ``is_stream``: whether it is a stream, where the table does not say so."""
-    schema = fields.value("schema", {}, dict)
+    keys = fields.reading()
+    schema = keys.of(fields.value, "schema", {}, dict, instead={})
     types = Fields(schema, fields.places, f"{fields.table}.schema", tuple(schema))
     for name in schema:
-        types.checked(name, check_type, types.text(name))
+        keys.of(lambda name=name: types.checked(name, check_type, types.text(name)))
+    form = keys.of(fields.text, "format", instead="")
     found = Source(
-        format=fields.text("format"),
-        path=placed(fields.text("path", None), file, fields.text("format")),
-        is_stream=fields.flag("stream", False) if is_stream is None else is_stream,
-        options=fields.settings("options"),
+        format=form,
+        path=keys.of(lambda: placed(fields.text("path", None), file, form)),
+        is_stream=keys.of(fields.flag, "stream", False) if is_stream is None else is_stream,
+        options=keys.of(fields.settings, "options"),
         schema=tuple(schema.items()),
-        columns=_columns(fields),
-        where=fields.text("where", None),
-        value=read_value(fields, file),
+        columns=keys.of(_columns, fields),
+        where=keys.of(fields.text, "where", None),
+        value=keys.of(read_value, fields, file),
         table=fields.table,
     )
+    keys.stop()
     if found.format in FILE_FORMATS and found.path is None:
-        fields.refuse("path", f"this key is missing: say where the {found.format} files are")
+        fields.miss("path", f"say where the {found.format} files are")
     if found.format in FILE_FORMATS and found.is_stream and not schema:
         table = f"[{fields.table}.schema]"
         fields.refuse("schema", f"a stream of files needs {table}: name each column and its type")
@@ -71,7 +74,10 @@ def _columns(fields: Fields) -> tuple[tuple[str, str], ...]:
         if name.lower() in seen:
             inner.refuse(name, f"this is {seen[name.lower()]!r} again: Spark takes both for the same name")
         seen[name.lower()] = name
-    return tuple((name, inner.text(name)) for name in found)
+    keys = inner.reading()
+    columns = tuple((name, keys.of(inner.text, name)) for name in found)
+    keys.stop()
+    return columns
 
 
 def _check_expressions(source: Source, fields: Fields) -> None:
