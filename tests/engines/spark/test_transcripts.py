@@ -21,7 +21,7 @@ import windrow as wr
 from engines.spark.spark_frames import frame_of, table_of
 from windrow.testing import assert_same_results, list_transcripts
 from windrow.testing.transcripts.format import Transcript, read_transcript
-from windrow.testing.transcripts.tables import arrow_types, table_from
+from windrow.testing.transcripts.run import arrow_types, table_from
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parents[2] / "transcripts")
 #: plans of one job

@@ -15,12 +15,11 @@ from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_
 from windrow.cli.job.frames import check_stream
 from windrow.cli.job.history import check_takeover, read_history
 from windrow.cli.job.labels import read_labels
-from windrow.cli.job.line_numbers import LineNumbers, placed
+from windrow.cli.job.line_numbers import LineNumbers, placed, toml_error
 from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
 from windrow.cli.job.secrets import Setting
 from windrow.cli.job.source import SOURCE_KEYS, check_time, read_source
 from windrow.cli.job.spark_conf import read_spark
-from windrow.cli.job.toml_errors import toml_error
 from windrow.cli.job.windows import with_windows
 from windrow.monoids.base import Aggregate, Monoid
 from windrow.names import nearest as nearest_name

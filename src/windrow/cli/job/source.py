@@ -6,9 +6,9 @@ only Spark can judge is left to it."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from windrow.cli.expressions.code import word_of_code
 from windrow.cli.job.column_types import TIME_TYPES, arrow_type, check_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
@@ -16,7 +16,7 @@ from windrow.cli.job.line_numbers import placed
 from windrow.cli.job.model import FILE_FORMATS, Source
 from windrow.cli.job.value_format import check_value, read_value
 
-__all__ = ["SOURCE_KEYS", "check_time", "read_source"]
+__all__ = ["SOURCE_KEYS", "check_time", "read_source", "word_of_code"]
 
 SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "where", "value")
 
@@ -108,3 +108,25 @@ def _check_code(source: Source, fields: Fields) -> None:
             Fields({}, fields.places, table, ()).refuse(
                 key, f"{word!r} can run code, which a job file cannot: compute this before, or in Python"
             )
+
+
+#: identifier() makes the name of a function from text; using names the script of a transformation
+_WORDS = re.compile(
+    r"(?<![A-Za-z0-9_])(?:(?:try_)?reflect|java_method|identifier|using)(?![A-Za-z0-9_])", re.I
+)
+_PLAIN = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'")
+_MISLEADING = re.compile(r"\\|--|/\*|\$\w*\$|[rR]['\"]")
+
+
+def word_of_code(text: str) -> str | None:
+    """The word by which an expression would run code that is not SQL, if there is one: a function that calls
+    methods of Java, a script in a subquery. The words are looked for in all of an expression but plain text
+    literals; where escapes, comments or raw text might mislead the search, in those too.
+
+    >>> word_of_code("reflect('java.lang.System', 'exit', 3)"), word_of_code("note = 'using a phone'")
+    ('reflect', None)
+    """
+    if not _MISLEADING.search(text):
+        text = _PLAIN.sub(lambda found: "''" if found[0].startswith("'") else found[0], text)
+    word = _WORDS.search(text)
+    return word and word[0]
