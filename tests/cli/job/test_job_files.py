@@ -14,7 +14,7 @@ from support.budget import examples
 from support.cli_jobs import GOOD, as_toml, write_job
 from windrow.cli.errors import JobError
 from windrow.cli.job import read_job
-from windrow.cli.job.column_types import arrow_type, check_type
+from windrow.cli.job.column_types import arrow_type
 
 
 def changed(old: str, new: str) -> str:
@@ -368,7 +368,7 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
 )
 def test_types_that_are_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a type|digits"):
-        check_type(text)
+        arrow_type(text)
 
 
 def test_types_become_those_of_arrow() -> None:

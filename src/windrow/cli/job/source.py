@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from windrow.cli.job.column_types import TIME_TYPES, arrow_type, check_type
+from windrow.cli.job.column_types import TIME_TYPES, arrow_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
 from windrow.cli.job.line_numbers import placed
@@ -27,7 +27,7 @@ def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> So
     schema = keys.of(fields.value, "schema", {}, dict, instead={})
     types = Fields(schema, fields.places, f"{fields.table}.schema", tuple(schema))
     for name in schema:
-        keys.of(lambda name=name: types.checked(name, check_type, types.text(name)))
+        keys.of(lambda name=name: types.checked(name, arrow_type, types.text(name)))
     form = keys.of(fields.text, "format", instead="")
     found = Source(
         format=form,
