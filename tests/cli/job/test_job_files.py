@@ -15,6 +15,7 @@ from support.cli_jobs import GOOD, as_toml, write_job
 from windrow.cli.errors import JobError
 from windrow.cli.job import read_job
 from windrow.cli.job.column_types import arrow_type
+from windrow.cli.main import main
 
 
 def changed(old: str, new: str) -> str:
@@ -329,6 +330,15 @@ def test_whatever_values_a_file_has_it_is_a_job_or_refused(
     except JobError as error:
         assert error.args  # noqa: PT017
         assert all(str(line).startswith(str(file)) for line in error.args)  # noqa: PT017
+
+
+def test_check_prints_a_line_for_each_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = changed('time = "ts"', '"a\\nerror: b" = 1').replace('"count()"', '"cuont()"')
+    assert main(["check", str(write_job(tmp_path, text))]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith(f"error: {tmp_path}/calls.toml") for line in lines)
+    assert ["[events] time" in lines[1], "[agg] n" in lines[2]] == [True, True]
 
 
 def test_what_tables_demand_of_each_other_is_told_at_once(tmp_path: Path) -> None:
