@@ -18,14 +18,14 @@ DEAD_LETTERS = {"late": ("late", "emit"), "rejected": ("on_error", "reject")}
 DEAD_LETTER_KEYS = ("format", "path", "options")
 
 
-def check_settings(data: dict[str, Any], events: Fields, is_stream: bool) -> None:
-    """Refuse a table for rows that are not handed back."""
+def check_settings(data: dict[str, Any], events: Fields, is_stream: Any) -> None:
+    """Refuse a table for rows that are not handed back; ``is_stream`` is as the source has it."""
     for table, (setting, wanted) in DEAD_LETTERS.items():
         if table in data and events.data.get(setting, wanted) != wanted:
             events.refuse(
                 setting, f"[{table}] is for rows that are handed back: write {wanted!r}, or leave this out"
             )
-    if "late" in data and not is_stream:
+    if "late" in data and is_stream is False:
         raise JobError(
             f"{events.places.at('late')}: only rows of a stream are late: set stream = true in [source], or "
             f"take [late] out"

@@ -129,6 +129,7 @@ def _job(
     said = _table(data, "source")
     is_stream = said.get("stream", False if said else None)
     based = parts.of(lambda: _events(fields("events", EVENTS_KEYS), data), instead=query(time="time"))
+    parts.of(lambda: check_settings(data, fields("events", EVENTS_KEYS), is_stream))
     windowed = parts.of(with_windows, based, data, places)
     chosen = parts.of(lambda: _aggregates(fields("agg", tuple(_table(data, "agg"))), own))
     sink = parts.of(lambda: _sink(fields("sink", SINK_KEYS), is_stream, file))
@@ -140,7 +141,6 @@ def _job(
     labels = parts.of(read_labels, asked, data, places, file, is_stream)
     history = parts.of(read_history, asked, source, data, places, file)
     events = fields("events", EVENTS_KEYS)
-    parts.of(check_settings, data, events, is_stream)
     if is_stream and asked.watermark is None:
         parts.of(events.refuse, "watermark", _NO_WATERMARK)
     parts.of(_check_columns, asked, source, events)
