@@ -292,7 +292,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         ('"max(len)"', '"maxx(len)"'),
         ('"count()"', "3"),
         ('trigger = "available_now"', 'trigger = "sometimes"'),
-        ("[spark]", "[sprak]\n[spark]\nremote = 3"),
+        ("[spark]", "[sprak]\n[rejected]\nfrmat = 'csv'\n[spark]\nremote = 3"),
     ):
         assert old in text
         text = text.replace(old, new)
@@ -302,7 +302,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         [
             *("[sprak]", "[source] fromat", "[source.schema] len", "[events] watermark", "[events] late"),
             *("[[window]] slide", "[[window]] size", "[agg] longest", "[agg] n", "[sink] trigger"),
-            *("[spark] remote",),
+            *("[spark] remote", "[rejected] frmat"),
         ]
     )
 

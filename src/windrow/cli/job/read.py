@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from windrow.cli.errors import JobError, Mistakes
-from windrow.cli.job.dead_letters import DEAD_LETTERS, check_settings, read_dead_letters
 from windrow.cli.job.fields import Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
 from windrow.cli.job.frames import check_stream
-from windrow.cli.job.history import check_takeover, read_history
-from windrow.cli.job.labels import read_labels
 from windrow.cli.job.line_numbers import LineNumbers, placed, toml_error
 from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
+from windrow.cli.job.more_tables import (
+    AT_KEYS,
+    DEAD_LETTER_KEYS,
+    DEAD_LETTERS,
+    HISTORY_KEYS,
+    check_settings,
+    check_takeover,
+    read_dead_letters,
+    read_history,
+    read_labels,
+)
 from windrow.cli.job.secrets import Setting
 from windrow.cli.job.source import SOURCE_KEYS, check_time, read_source
 from windrow.cli.job.spark_conf import read_spark
@@ -49,6 +57,8 @@ EVENTS_KEYS = (
 )
 SINK_KEYS = ("format", "path", "mode", "checkpoint", "trigger", "options")
 SPARK_KEYS = ("master", "remote", "app_name", "conf")
+#: what may stand in the tables that few jobs have
+_MORE_TABLES = {"at": AT_KEYS, "history": HISTORY_KEYS} | dict.fromkeys(DEAD_LETTERS, DEAD_LETTER_KEYS)
 #: the tables that every job has
 NEEDED = {
     "source": "say where rows come from, for instance format = 'parquet' and path = 'data/'",
@@ -134,6 +144,9 @@ def _job(
     chosen = parts.of(lambda: _aggregates(fields("agg", tuple(_table(data, "agg"))), own))
     sink = parts.of(lambda: _sink(fields("sink", SINK_KEYS), is_stream, file))
     spark = parts.of(lambda: read_spark(fields("spark", SPARK_KEYS), file, conf))
+    for name, known in _MORE_TABLES.items():
+        if name in data:
+            parts.of(lambda name=name, known=known: fields(name, known).reading().stop())
     parts.stop()
     asked = parts.of(lambda: _aggregated(windowed, chosen, fields("agg", tuple(chosen))))
     parts.of(check_stream, windowed, source, data, places)
