@@ -55,6 +55,12 @@ SPARK = f"{ROOT / SHARED}{os.sep}"
 CHAOS = {"test_cluster.py", *(Path(path).name for path in RUNS)}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--complete", action="store_true", help="write results into cases of tests/cases where they differ"
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what ``make test`` and ``make test-fast`` leave out."""

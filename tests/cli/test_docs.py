@@ -9,7 +9,7 @@ import pytest
 
 from windrow.cli.commands.sample import JOB
 from windrow.cli.job.frames import ASOF_KEYS, ROLLING_KEYS
-from windrow.cli.job.labels import AT_KEYS
+from windrow.cli.job.more_tables import AT_KEYS
 from windrow.cli.job.read import EVENTS_KEYS, TABLES
 from windrow.cli.job.windows import KINDS
 from windrow.cli.main import parser

@@ -105,7 +105,7 @@ def test_kernels_compile_where_the_internals_of_numba_have_moved(tmp_path: Path)
         "rows = pa.table({'t': [1, 2, 11], 'v': [1.5, 2.0, 4.0]})\n"
         "query = wr.query(time='t').window(wr.Tumbling(10)).agg(s=wr.sum('v'))\n"
         "print(query.run(rows)['s'].to_pylist())\n"
-        "from windrow.compile.pipelines import LINKED\n"
+        "from windrow.compile.steps import LINKED\n"
         "print(LINKED.__module__)\n"
     )
     environment = os.environ | {"WINDROW_CACHE_DIR": str(tmp_path)}

@@ -244,14 +244,3 @@ def test_windows_together_give_what_each_gives_alone(count: int, empty: Any) -> 
     wanted = pa.concat_tables(alone)
     assert together.drop(["sd"]).equals(wanted.drop(["sd"]))
     np.testing.assert_allclose(together["sd"].to_numpy(), wanted["sd"].to_numpy(), rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("values", [[1, 2, 3, 4, 5], ["a", "b", "c", "d", "e"]])
-def test_a_window_that_ends_before_the_one_read_before_it_holds_nothing_of_it(values: Any) -> None:
-    """(0, 5) is read before (1, 4), which starts later and ends earlier."""
-    table = pa.table({"ts": range(5), "v": values})
-    bands = [(0, 1), (1, 4), (4, 5), (0, 4), (1, 5), (4, 5), (0, 5), (1, 4), (2, 3)]
-    windows = {str(place): wr.Fixed(start, end - start) for place, (start, end) in enumerate(bands)}
-    found = wr.query(time="ts").window(**windows).agg(n=wr.count("v"), all=wr.collect("v")).run(table)
-    assert found["n"].to_pylist() == [end - start for start, end in bands]
-    assert found["all"].to_pylist() == [values[start:end] for start, end in bands]

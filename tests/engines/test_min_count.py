@@ -26,34 +26,7 @@ ROWS = pa.table(
 )
 
 
-def test_an_aggregate_has_a_min_count_of_its_own() -> None:
-    query = wr.query(time="t").window(wr.Tumbling(10))
-    query = query.agg(mean=wr.mean("v", min_count=3), total=wr.sum("v"), n=wr.count(min_count=2))
-    assert query.run(ROWS).select(["mean", "total", "n"]).to_pylist() == [
-        {"mean": 3.0, "total": 9.0, "n": 4},
-        {"mean": None, "total": 7.0, "n": 2},
-        {"mean": None, "total": 9.0, "n": None},
-    ]
-
-
-def test_the_min_count_of_an_aggregate_goes_before_that_of_the_query() -> None:
-    query = wr.query(time="t", min_count=2).window(wr.Tumbling(10))
-    query = query.agg(a=wr.sum("v"), b=wr.sum("v", min_count=0), c=wr.sum("v", min_count=4))
-    assert query.run(ROWS).select(["a", "b", "c"]).to_pylist() == [
-        {"a": 9.0, "b": 9.0, "c": None},
-        {"a": None, "b": 7.0, "c": None},
-        {"a": None, "b": 9.0, "c": None},
-    ]
-
-
 def test_rolling_takes_a_min_count() -> None:
-    found = (
-        wr.events(ROWS, time="t")
-        .rolling(rows=3, min_count=2)
-        .agg(m=wr.mean("v"), n=wr.count("v", min_count=0))
-    )
-    assert found["m"].to_pylist() == [None, None, 2.0, 4.0, 5.0, 6.0, 8.0]
-    assert found["n"].to_pylist() == [1, 1, 2, 2, 3, 2, 2]
     for over in ({"size": 4}, {"rows": 3}, {"policy": lambda total, old: total.n > 3}):
         check(wr.query(time="t").rolling(**over, min_count=2).agg(m=wr.mean("v"), n=wr.count()), ROWS)
     check(wr.query(time="t", min_count=5).rolling(4, 8, min_count=2, closed="left").agg(m=wr.mean("v")), ROWS)

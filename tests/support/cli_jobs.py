@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -85,6 +87,17 @@ STRANGE_RESULTS = {
     "high": {"top": "Infinity", "every": ["Infinity"]},
     "low": {"top": "-Infinity", "every": ["-Infinity"]},
 }
+
+
+def as_toml(job: dict[str, Any]) -> str:
+    """Each table in one line: TOML's inline tables are nearly JSON."""
+    return "\n".join(f"{name} = {_inline(value)}" for name, value in job.items())
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_inline(each)}" for name, each in value.items()) + "}"
+    return "[" + ", ".join(map(_inline, value)) + "]" if isinstance(value, list) else json.dumps(value)
 
 
 def write_strange_numbers(folder: Path) -> None:

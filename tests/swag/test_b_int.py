@@ -29,10 +29,9 @@ def test_a_window_is_split_into_base_intervals() -> None:
         window.insert(letter)
     window.evict()
     # positions 1 ... 14:  b | cd | efgh | ijkl | mn | o
-    rings = window._rings
-    assert [rings[0][1], rings[1][1], rings[2][1], rings[2][2], rings[1][6], rings[0][14]] == [
-        *("b", "cd", "efgh", "ijkl", "mn", "o")
-    ]
+    places = [(0, 1), (1, 1), (2, 1), (2, 2), (1, 6), (0, 14)]  # level and position, in a ring of 2 * 16
+    found = [window._ring[(16 >> level) + position % (16 >> level)] for level, position in places]
+    assert found == ["b", "cd", "efgh", "ijkl", "mn", "o"]
     assert window.query() == "bcdefghijklmno"
 
 
@@ -92,4 +91,4 @@ def test_evicted_partials_are_given_up() -> None:
     for letter in "abcdefgh":
         window.insert(letter)
     window.evict_many(8)
-    assert all(slot is None for ring in window._rings for slot in ring)
+    assert all(slot is None for slot in window._ring)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["FAILED", "INTERRUPTED", "OK", "USAGE", "JobError", "JobFailed", "JobInterrupted"]
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["FAILED", "INTERRUPTED", "OK", "USAGE", "JobError", "JobFailed", "JobInterrupted", "Mistakes"]
+
+_T = TypeVar("_T")
 
 #: the job did what it says
 OK = 0
@@ -15,7 +20,35 @@ INTERRUPTED = 130
 
 
 class JobError(Exception):
-    """A job that cannot be run as it is written; one line that names the place and the remedy."""
+    """A job that cannot be run as it is written; each argument is a line with place and remedy."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
+
+
+class Mistakes:
+    """Collects what is wrong in parts of a job that can be read independently, to report all of it at once.
+
+    >>> mistakes = Mistakes()
+    >>> mistakes.of(int, "7")
+    7
+    """
+
+    def __init__(self, *found: str) -> None:
+        self._found = [*found]
+
+    def of(self, read: Callable[..., _T], *arguments: Any, instead: Any = None) -> _T:
+        """Return what ``read`` returns; if it refuses the job, keep why and return a stand-in."""
+        try:
+            return read(*arguments)
+        except JobError as error:
+            self._found += error.args
+            return instead
+
+    def stop(self) -> None:
+        """Raise one error of all mistakes, if there are any."""
+        if self._found:
+            raise JobError(*dict.fromkeys(self._found))
 
 
 class JobFailed(Exception):

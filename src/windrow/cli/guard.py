@@ -43,28 +43,30 @@ def guarded(work: Callable[[], int], verbose: bool = False) -> int:
         try:
             return work()
         except JobError as error:
-            return _report("error", str(error), error, verbose, USAGE)
+            for mistake in error.args:
+                say_line(f"error: {mistake}", sys.stderr)
+            return USAGE
         except (JobInterrupted, KeyboardInterrupt):
             return INTERRUPTED
         except BrokenPipeError:  # the reader of a pipe has gone: nothing to say to anyone
             sys.stderr.close()
             return FAILED
         except JobFailed as error:
-            return _report("failed", str(error), error, verbose, FAILED)
+            return _report("failed", str(error), error, verbose)
         except OSError as error:
-            return _report("failed", _of_the_machine(error), error, verbose, FAILED)
+            return _report("failed", _of_the_machine(error), error, verbose)
         except MemoryError as error:
             more = "the memory does not suffice: take fewer rows at a time, or a machine with more"
-            return _report("failed", more, error, verbose, FAILED)
+            return _report("failed", more, error, verbose)
         except Exception as error:
             return _bug(error, verbose)
 
 
-def _report(kind: str, text: str, error: BaseException, verbose: bool, code: int) -> int:
-    if verbose and code == FAILED:
+def _report(kind: str, text: str, error: BaseException, verbose: bool) -> int:
+    if verbose:
         say("".join(traceback.format_exception(error)), sys.stderr)
     say_line(f"{kind}: {text}", sys.stderr)
-    return code
+    return FAILED
 
 
 def _of_the_machine(error: OSError) -> str:

@@ -12,7 +12,6 @@ it works on numpy arrays. The parts:
 ``sampled``   the layout of windrow's own monoids, without Numba
 ``steps``     functions that only compiled functions call
 ``linked``    how these are compiled: linked into kernels, and optimised with them
-``pipelines`` that, or Numba's own way where its internals have moved
 ``layout``    which native type the partials and results of a monoid have
 ``cache``     compiled kernels on disk, found by a fingerprint of all functions in them
 ``native``    a monoid's functions as native ones, or the reason why not

@@ -11,6 +11,7 @@ wrong.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -20,14 +21,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from windrow.compile.cache_folder import cache_folder
 from windrow.compile.compile_lock import turn
 from windrow.compile.compile_when_it_pays import Entry
 from windrow.compile.fingerprint import Unfingerprintable, fingerprint
 from windrow.compile.interpreted import Source
-from windrow.compile.memory import keep_freed_memory
 
-__all__ = ["Kernel", "attach", "folder_of", "is_known", "kernel", "recall", "remember", "whole_kernel"]
+__all__ = [
+    "Kernel",
+    "attach",
+    "folder_of",
+    "is_known",
+    "keep_freed_memory",
+    "kernel",
+    "recall",
+    "remember",
+    "whole_kernel",
+]
 
 _MAGIC = b"windrow kernel 2\n"
 _DIGEST = 32
@@ -204,3 +216,17 @@ def _write(path: Path, payload: bytes) -> None:
     except OSError:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+#: the largest block that glibc learns from, without what it adds itself
+_LARGEST = (1 << 25) - (1 << 16)
+
+
+@functools.cache
+def keep_freed_memory() -> None:
+    """Free a block that was never touched, once in a process: memory is soon needed again, for arrays of some
+    megabytes in every query or push. glibc gives large blocks back to the system at once, and a fresh one
+    costs a page fault for every 4 kB, often more than what is computed in it. It does so with blocks larger
+    than any that was freed before, up to 32 MB: this is where it would end up in any program with arrays of
+    that size. Where ``MALLOC_`` variables say otherwise, or with another C library, nothing changes."""
+    np.empty(_LARGEST, np.uint8)

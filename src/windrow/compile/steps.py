@@ -16,9 +16,23 @@ from typing import Any
 from numba.core.registry import CPUDispatcher
 
 from windrow.compile.interpreted import Source
-from windrow.compile.pipelines import ENTRY, LINKED
 
-__all__ = ["NO_ENTRY_POINTS", "EntryPoint", "Step", "for_python"]
+__all__ = ["ENTRY", "LINKED", "NO_ENTRY_POINTS", "EntryPoint", "Step", "for_python"]
+
+#: compilers for functions that Python calls, and for functions that compiled functions call: those of
+#: :mod:`windrow.compile.linked`, which know Numba's internals, or Numba's own where these have moved. Kernels
+#: then take longer to compile and do the same
+ENTRY: Any
+LINKED: Any
+
+try:
+    from windrow.compile.linked import EntryCompiler, LinkedCompiler
+except (ImportError, AttributeError):
+    from numba.core.compiler import Compiler
+
+    ENTRY = LINKED = Compiler
+else:
+    ENTRY, LINKED = EntryCompiler, LinkedCompiler
 
 #: Numba's options: no entry point for Python, none for C
 NO_ENTRY_POINTS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = ["METRICS", "Metric", "sample_names"]
+__all__ = ["METRICS", "Metric"]
 
 
 class Metric(NamedTuple):
@@ -58,13 +58,3 @@ METRICS: tuple[Metric, ...] = (
     LAG,
     LARGEST,
 )
-
-
-def sample_names() -> set[str]:
-    """The names that a query to Prometheus may use: those of a histogram's parts, too.
-
-    >>> sorted(name for name in sample_names() if name.startswith("windrow_batch"))
-    ['windrow_batch_seconds_bucket', 'windrow_batch_seconds_count', 'windrow_batch_seconds_sum']
-    """
-    parts = {"histogram": ("_bucket", "_count", "_sum")}
-    return {metric.name + part for metric in METRICS for part in parts.get(metric.kind, ("",))}

@@ -7,13 +7,13 @@ to tests with exact aggregates, text above all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from windrow.monoids.base import Monoid
 
-__all__ = ["agree", "check_cells", "check_rotation", "sums_agree"]
+__all__ = ["agree", "check_okasaki", "sums_agree"]
 
 _EXACT = (int, str, bytes, Fraction, type(None))
 
@@ -45,19 +45,37 @@ def sums_agree(
     return all(map(agree, sums, reversed(expected)))
 
 
-def check_cells(monoid: Monoid, cells: Sequence[Any], values: list[Any], *, is_newest_first: bool) -> None:
+def check_okasaki(
+    monoid: Monoid,
+    size: int,
+    front: Any,
+    next_: Any,
+    back: Any,
+    *,
+    walk: Callable[[Any], tuple[list[Any], Any]],
+    parts: Callable[[Any], Iterable[Any]],
+) -> None:
+    """Check the lists of [DABA] 3.1 and their sums. ``walk`` gives the cells of a list, and the rotation that
+    stands for the rest of it, or None; ``parts`` gives its lists L, R and A."""
+    (cells, rotation), (ahead, same), (backs, none) = map(walk, (front, next_, back))
+    assert none is None, "a rotation in the back list"
+    assert same is rotation, "next has missed the rotation"
+    assert cells[len(cells) - len(ahead) :] == ahead, "next is not part of the front list"
+    values = [cell.value for cell in cells]
+    if rotation is not None:
+        (lefts, left), (rights, right), (done, last) = map(walk, parts(rotation))
+        assert left is right is last is None, "a rotation within another"
+        assert len(rights) == len(lefts) + 1
+        for some, is_newest_first in ((lefts, False), (rights, True), (done, False)):
+            _check_cells(monoid, some, [cell.value for cell in some], is_newest_first)
+        values += [cell.value for cell in (*lefts, *reversed(rights), *done)]
+    assert len(values) + len(backs) == size
+    assert len(ahead) + len(values) - len(cells) == len(values) - len(backs) >= 0
+    _check_cells(monoid, cells, values, is_newest_first=False)
+    _check_cells(monoid, backs, [cell.value for cell in backs], is_newest_first=True)
+
+
+def _check_cells(monoid: Monoid, cells: Sequence[Any], values: list[Any], is_newest_first: bool) -> None:
     """Of cells with a sum each: it is that of the values from their own on."""
     sums = (cell.agg for cell in cells)
     assert sums_agree(monoid, sums, values, is_newest_first=is_newest_first), "a cell with a wrong sum"
-
-
-def check_rotation(
-    monoid: Monoid, left: Sequence[Any], right: Sequence[Any], accumulated: Sequence[Any]
-) -> list[Any]:
-    """Of the cells of a rotation that is not done: their values, in window order."""
-    assert len(right) == len(left) + 1
-    lefts, rights, rest = ([cell.value for cell in cells] for cells in (left, right, accumulated))
-    check_cells(monoid, left, lefts, is_newest_first=False)
-    check_cells(monoid, right, rights, is_newest_first=True)
-    check_cells(monoid, accumulated, rest, is_newest_first=False)
-    return lefts + rights[::-1] + rest

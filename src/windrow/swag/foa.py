@@ -17,24 +17,23 @@ Source: [DABA] 3.1, fig 5.
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from windrow.monoids.base import Monoid
 from windrow.swag.base import Swag
-from windrow.swag.checks import check_cells, check_rotation
+from windrow.swag.checks import check_okasaki
 
 __all__ = ["FOA", "Version"]
 
 
+@dataclass(slots=True, eq=False)
 class Cons:
     """A value, the sum of the list from here on, and its rest, maybe suspended. None is the empty list."""
 
-    __slots__ = ("agg", "rest", "value")
-
-    def __init__(self, value: Any, agg: Any, rest: Cons | Suspended | None) -> None:
-        self.value = value
-        self.agg = agg
-        self.rest = rest
+    value: Any
+    agg: Any
+    rest: Cons | Suspended | None
 
 
 class Suspended(NamedTuple):
@@ -53,26 +52,8 @@ class Version(NamedTuple):
     back: Cons | None = None
 
 
-def insert(monoid: Monoid, value: Any, version: Version) -> Version:
-    front, next_, back = version
-    agg = value if back is None else monoid.combine(back.agg, value)
-    return makeq(monoid, Version(front, next_, Cons(value, agg, back)))  # [DABA] fig 5, line 4
-
-
-def evict(monoid: Monoid, version: Version) -> Version:
-    front, next_, back = version
-    assert front is not None
-    return makeq(monoid, Version(tail(monoid, front), next_, back))  # line 6
-
-
-def query(monoid: Monoid, version: Version) -> Any:
-    front, _, back = version
-    if front is None:  # the front list is never the shorter one
-        return monoid.identity
-    return front.agg if back is None else monoid.combine(front.agg, back.agg)  # line 2
-
-
 def makeq(monoid: Monoid, version: Version) -> Version:
+    """[DABA] fig 5."""
     front, next_, back = version
     if next_ is not None:
         return Version(front, tail(monoid, next_), back)  # line 12
@@ -120,61 +101,42 @@ class FOA(Swag):
 
     def __init__(self, monoid: Any) -> None:
         super().__init__(monoid)
-        self._version = Version()
-
-    @property
-    def version(self) -> Version:
-        """The lists of the window as it is now; they stay what they are."""
-        return self._version
+        #: the lists of the window as it is now; they stay what they are
+        self.version = Version()
 
     def snapshot(self) -> FOA:
-        """The window as it is now, sharing its lists; neither sees what happens to the other from here on.
-
-        O(1), but for the positions of nulls, and times where there are, which are copied.
-        """
+        """The window as it is now, sharing its lists, in O(1) but for positions of nulls and times, which are
+        copied; neither sees what happens to the other from here on."""
         twin = copy.copy(self)
         twin._null_positions = self._null_positions.copy()
         twin._times = self._times.copy()
         return twin
 
     def _insert(self, partial: Any) -> None:
-        self._version = insert(self.monoid, partial, self._version)
+        front, next_, back = self.version
+        agg = partial if back is None else self.monoid.combine(back.agg, partial)
+        self.version = makeq(self.monoid, Version(front, next_, Cons(partial, agg, back)))  # line 4
 
     def _evict(self, count: int) -> None:
-        version = self._version
+        version = self.version
         for _ in range(count):
-            version = evict(self.monoid, version)
-        self._version = version
+            front, next_, back = version
+            assert front is not None
+            version = makeq(self.monoid, Version(tail(self.monoid, front), next_, back))  # line 6
+        self.version = version
 
     def _backup(self) -> dict[str, Any]:
-        return {**super()._backup(), "_version": self._version}
+        return {**super()._backup(), "version": self.version}
 
     def _partial(self) -> Any:
-        return query(self.monoid, self._version)
+        front, _, back = self.version
+        if front is None:  # the front list is never the shorter one
+            return self.monoid.identity
+        return front.agg if back is None else self.monoid.combine(front.agg, back.agg)  # line 2
 
     def check_invariants(self) -> None:
         super().check_invariants()
-        front, next_, back = self._version
-        cells, suspended = _walk(front)
-        back_cells, none = _walk(back)
-        assert none is None, "a suspended rot in the back list"
-        ahead, same = _walk(next_)
-        assert same is suspended, "next has missed the suspended rot"
-        assert cells[len(cells) - len(ahead) :] == ahead, "next is not part of the front list"
-        values = [cell.value for cell in cells]
-        if suspended is not None:
-            values += self._check_rotation(suspended)
-        assert len(values) + len(back_cells) == self._size
-        left_to_walk = len(ahead) + len(values) - len(cells)
-        assert left_to_walk == len(values) - len(back_cells) >= 0
-        check_cells(self.monoid, cells, values, is_newest_first=False)
-        check_cells(self.monoid, back_cells, [cell.value for cell in back_cells], is_newest_first=True)
-
-    def _check_rotation(self, rotation: Suspended) -> list[Any]:
-        """The values of a suspended rot, in window order."""
-        (left, none_left), (right, none_right), (accumulated, none) = map(_walk, rotation)
-        assert none_left is none_right is none is None, "a suspended rot within another"
-        return check_rotation(self.monoid, left, right, accumulated)
+        check_okasaki(self.monoid, self._size, *self.version, walk=_walk, parts=tuple)
 
 
 def _walk(cells: Cons | None) -> tuple[list[Cons], Suspended | None]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow.swag.base import Swag
-from windrow.swag.checks import check_cells, check_rotation
+from windrow.swag.checks import check_okasaki
 
 __all__ = ["IOA"]
 
@@ -121,28 +121,10 @@ class IOA(Swag):
 
     def check_invariants(self) -> None:
         super().check_invariants()
-        front, delayed = _walk(self._front)
-        back, none = _walk(self._back)
-        ahead, same = _walk(self._next)
-        assert none is None, "a delayed cell in the back list"
-        assert same is delayed, "next has missed the delayed cell"
-        assert front[len(front) - len(ahead) :] == ahead, "next is not part of the front list"
-        values = [cell.value for cell in front]
-        if delayed is not None:
-            values += self._check_rotation(delayed)
-        assert len(values) + len(back) == self._size
-        left_to_walk = len(ahead) + len(values) - len(front)
-        assert left_to_walk == len(values) - len(back) >= 0
-        check_cells(self.monoid, front, values, is_newest_first=False)
-        check_cells(self.monoid, back, [cell.value for cell in back], is_newest_first=True)
-
-    def _check_rotation(self, cell: Cell) -> list[Any]:
-        """The values that a delayed cell stands for, in window order."""
-        (left, none_left), (right, none_right), (accumulated, none) = map(
-            _walk, (cell.value, cell.agg, cell.tail)
+        lists = self._front, self._next, self._back
+        check_okasaki(
+            self.monoid, self._size, *lists, walk=_walk, parts=lambda cell: (cell.value, cell.agg, cell.tail)
         )
-        assert none_left is none_right is none is None, "a delayed cell within a rotation"
-        return check_rotation(self.monoid, left, right, accumulated)
 
 
 def _walk(cells: Cell | None) -> tuple[list[Cell], Cell | None]:

@@ -84,15 +84,6 @@ def _amta_levels(tree: Any) -> int:
     return count
 
 
-def _log_mta_levels(tree: Any) -> int:
-    if not tree._size:
-        return 0
-    count = 1
-    while tree._level_end(count - 1) - (tree._front >> (count - 1)) > 2:
-        count += 1
-    return count
-
-
 def _check_amta(tree: Any) -> None:
     """See ``AMTA._left_result`` for what is on the stack."""
     require(type(tree._is_stale) is bool, "whether results are stale: neither true nor false")
@@ -109,7 +100,10 @@ def _check_log_mta(tree: Any) -> None:
     require(heads == levels, f"{heads} first nodes of {levels} levels")
 
 
-_LEVELS: Mapping[Any, Callable[[Any], int]] = {AMTA: _amta_levels, LogMTA: _log_mta_levels}
+_LEVELS: Mapping[Any, Callable[[Any], int]] = {
+    AMTA: _amta_levels,
+    LogMTA: lambda tree: tree._height(tree._front),
+}
 _SHAPES: Mapping[Any, Callable[[Any], None]] = {AMTA: _check_amta, LogMTA: _check_log_mta}
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import windrow as wr
-from support.cli_jobs import GOOD, write_job
+from support.budget import examples
+from support.cli_jobs import GOOD, as_toml, write_job
 from windrow.cli.errors import JobError
 from windrow.cli.job import read_job
-from windrow.cli.job.column_types import arrow_type, check_type
+from windrow.cli.job.column_types import arrow_type
+from windrow.cli.main import main
 
 
 def changed(old: str, new: str) -> str:
@@ -178,13 +183,6 @@ WRONG = [
         "mode",
         "a stream appends",
     ),
-    (
-        "a checkpoint in batch",
-        "stream = true",
-        "stream = false",
-        ":39: [sink] checkpoint",
-        "this is for streams",
-    ),
     ("a setting of no one", 'master = "local[2]"', "[spark.conf]\nx = 1", "[spark.conf] x", '"spark.x"'),
     ("no size", 'size = "1h"\n', "", ":20: [[window]] size", 'missing: write for instance size = "1h"'),
     ("no gap", 'gap = "5m"\n', "", ":26: [[window]] gap", 'missing: write for instance gap = "30m"'),
@@ -258,6 +256,97 @@ def test_a_wrong_job_gets_one_line_with_the_place(
     assert "\n" not in message or "TOML" in message
 
 
+#: values of all types that TOML has, and words that are right somewhere
+ODD = st.recursive(
+    st.sampled_from(
+        ["x", "", "5m", "ts", "emit", "parquet", "kafka", "max(len)", 7, 0, -1, 1.5, True, "len > 3"]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2),
+        st.dictionaries(st.sampled_from(["kind", "size", "format", "env", "ts", "n"]), inner, max_size=3),
+    ),
+    max_leaves=4,
+)
+
+
+def lines_of(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(JobError) as caught:
+        read_job(write_job(tmp_path, text))
+    return [line.removeprefix(f"{tmp_path}/") for line in str(caught.value).splitlines()]
+
+
+def test_keys_of_streams_in_a_job_that_ends(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path, changed("stream = true", "stream = false"))
+    said = "this is for streams: set stream = true in [source], or take it out"
+    assert lines == [f"calls.toml:39: [sink] checkpoint: {said}", f"calls.toml:40: [sink] trigger: {said}"]
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    text = GOOD
+    for old, new in (
+        ('format = "csv"', 'fromat = "csv"'),  # and no "missing" for the key that it stands for
+        ('len = "long"', 'len = "lnog"'),
+        ('watermark = "10m"', 'watermark = "10 parsecs"\nlate = "emitt"'),
+        ('slide = "5m"', "slide = 1.5"),
+        ('gap = "5m"', 'gap = "5m"\nsize = "1h"'),
+        ('"max(len)"', '"maxx(len)"'),
+        ('"count()"', "3"),
+        ('trigger = "available_now"', 'trigger = "sometimes"'),
+        ("[spark]", "[sprak]\n[rejected]\nfrmat = 'csv'\n[spark]\nremote = 3"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    places = [line.partition(": ")[2].rpartition(": ")[0] for line in lines_of(tmp_path, text)]
+    starts = sorted(": ".join(place.split(": ")[:1]) for place in places)
+    assert starts == sorted(
+        [
+            *("[sprak]", "[source] fromat", "[source.schema] len", "[events] watermark", "[events] late"),
+            *("[[window]] slide", "[[window]] size", "[agg] longest", "[agg] n", "[sink] trigger"),
+            *("[spark] remote", "[rejected] frmat"),
+        ]
+    )
+
+
+@given(st.data())
+@settings(max_examples=examples(300), deadline=None)
+def test_whatever_values_a_file_has_it_is_a_job_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    job = tomllib.loads(GOOD)
+    for _ in range(data.draw(st.integers(1, 4))):
+        table = data.draw(st.sampled_from([*job, "history", "at", "asof", "late", "agg"]))
+        value = data.draw(ODD)
+        if isinstance(job.get(table), dict) and data.draw(st.integers(0, 5)):
+            keys = [*job[table], "where", "columns", "by", "late", "mode", "value", "conf", "no_such"]
+            job[table][data.draw(st.sampled_from(keys))] = value
+        elif data.draw(st.booleans()):
+            job[table] = value
+        else:
+            job.pop(table, None)
+    file = tmp_path_factory.mktemp("odd") / "job.toml"
+    file.write_text(as_toml(job), encoding="utf-8")
+    try:
+        read_job(file)
+    except JobError as error:
+        assert error.args  # noqa: PT017
+        assert all(str(line).startswith(str(file)) for line in error.args)  # noqa: PT017
+
+
+def test_check_prints_a_line_for_each_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = changed('time = "ts"', '"a\\nerror: b" = 1').replace('"count()"', '"cuont()"')
+    assert main(["check", str(write_job(tmp_path, text))]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith(f"error: {tmp_path}/calls.toml") for line in lines)
+    assert ["[events] time" in lines[1], "[agg] n" in lines[2]] == [True, True]
+
+
+def test_what_tables_demand_of_each_other_is_told_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace('["region"]', '["regoin"]').replace("max(len)", "max(length)")
+    lines = lines_of(tmp_path, text.replace('watermark = "10m"\n', ""))
+    assert [line.split(": ")[1] for line in lines] == ["[events] watermark", "[events] by", "[agg] longest"]
+
+
 def test_update_and_late_rows_need_sinks_that_can_hold_them(tmp_path: Path) -> None:
     text = changed('watermark = "10m"', 'watermark = "10m"\nlate = "emit"').replace('"parquet"', '"csv"')
     with pytest.raises(JobError, match=r"\[sink\] format: csv cannot hold late rows"):
@@ -289,7 +378,7 @@ def test_no_file_and_no_text(tmp_path: Path) -> None:
 )
 def test_types_that_are_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not a type|digits"):
-        check_type(text)
+        arrow_type(text)
 
 
 def test_types_become_those_of_arrow() -> None:

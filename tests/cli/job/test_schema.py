@@ -11,6 +11,7 @@ from typing import Any
 import fastjsonschema
 import pytest
 
+from support.cli_jobs import as_toml
 from windrow.cli.commands.sample import JOB
 from windrow.cli.errors import JobError
 from windrow.cli.job import read_job
@@ -63,23 +64,12 @@ def schema_takes(job: Any) -> bool:
 
 def reader_takes(job: Any, folder: Path) -> bool:
     file = folder / "job.toml"
-    file.write_text(_toml(job), encoding="utf-8")
+    file.write_text(as_toml(job), encoding="utf-8")
     try:
         read_job(file)
     except JobError:
         return False
     return True
-
-
-def _toml(job: dict[str, Any]) -> str:
-    """Each table in one line: TOML's inline tables are nearly JSON."""
-    return "\n".join(f"{name} = {_inline(value)}" for name, value in job.items())
-
-
-def _inline(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(name)} = {_inline(each)}" for name, each in value.items()) + "}"
-    return "[" + ", ".join(map(_inline, value)) + "]" if isinstance(value, list) else json.dumps(value)
 
 
 @pytest.mark.parametrize("text", [JOB, ASOF])

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from support.cli_jobs import GOOD, write_calls, write_job
-from windrow.cli.charts.bars import comparison_figure
+from windrow.cli.charts.figures import comparison_figure
 from windrow.cli.charts.svg import Chart, Series, draw
 from windrow.cli.job import read_job
 from windrow.cli.main import main

@@ -1,4 +1,5 @@
 """Every transcript as a finite query: all rows that it pushes in one table, on Spark and on the local engine.
+And every case of ``tests/cases``, whose results on the local engine are known.
 
 A table knows no watermark, so that no row is late and nothing is corrected; what is left of a transcript is
 its query, with its stream options, over rows in the order of arrival. Results with the same columns are
@@ -19,9 +20,10 @@ import pytest
 
 import windrow as wr
 from engines.spark.spark_frames import frame_of, table_of
+from support.case_tables import PATHS, read_case
 from windrow.testing import assert_same_results, list_transcripts
 from windrow.testing.transcripts.format import Transcript, read_transcript
-from windrow.testing.transcripts.tables import arrow_types, table_from
+from windrow.testing.transcripts.run import arrow_types, table_from
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parents[2] / "transcripts")
 #: plans of one job
@@ -29,7 +31,15 @@ TOGETHER = 16
 CASE = "name of the case"
 
 
-def finite(transcript: Transcript) -> tuple[wr.Query, Any]:
+def finite(path: Path) -> tuple[wr.Query, Any]:
+    """The query of a case or a transcript, and a table of all rows."""
+    if path in PATHS:
+        case = read_case(path)
+        return case.query, case.table
+    return finite_transcript(read_transcript(path))
+
+
+def finite_transcript(transcript: Transcript) -> tuple[wr.Query, Any]:
     """The query with all windows that it ever has, and a table of all rows."""
     pushed = [row for step in transcript.steps if step.action == "push" for row in step.argument]
     added = [each for s in transcript.steps if s.action == "add_window" for each in s.argument.items()]
@@ -40,8 +50,8 @@ def finite(transcript: Transcript) -> tuple[wr.Query, Any]:
 @pytest.fixture(scope="module")
 def frames(spark: Any) -> dict[str, Any]:
     found = {}
-    for path in TRANSCRIPTS:
-        query, table = finite(read_transcript(path))
+    for path in (*TRANSCRIPTS, *PATHS):
+        query, table = finite(path)
         assert table.num_rows, "a transcript without rows says nothing about tables"
         found[path.stem] = query.run(frame_of(spark, table))
     return found
@@ -70,9 +80,9 @@ def result_of(frames: dict[str, Any]) -> Callable[[str], pa.Table]:
 
 
 @pytest.mark.filterwarnings("ignore:.*have no time:windrow.RejectedRows")
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_a_transcript_as_a_table(result_of: Callable[[str], pa.Table], path: Path) -> None:
-    query, table = finite(read_transcript(path))
+@pytest.mark.parametrize("path", [*TRANSCRIPTS, *PATHS], ids=lambda path: path.stem)
+def test_a_transcript_or_a_case_as_a_table(result_of: Callable[[str], pa.Table], path: Path) -> None:
+    query, table = finite(path)
     found, expected = result_of(path.stem), query.run(table)
     assert found.column_names == expected.column_names
     assert_same_results(found, expected)

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from windrow.testing.transcripts import list_transcripts, run_on_oracle, run_transcript
-from windrow.testing.transcripts.errors import TranscriptError
-from windrow.testing.transcripts.format import read_transcript
+from windrow.testing.transcripts.format import TranscriptError, read_transcript
 from windrow.testing.transcripts.oracle import OracleOperator
-from windrow.testing.transcripts.tables import arrow_types, table_from
+from windrow.testing.transcripts.run import arrow_types, table_from
 
 TRANSCRIPTS = list_transcripts(Path(__file__).parents[2] / "transcripts")
 

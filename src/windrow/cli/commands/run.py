@@ -16,8 +16,8 @@ from windrow.cli.job import Job
 from windrow.cli.job.secrets import scrubbed
 from windrow.cli.record import Record
 from windrow.cli.show import Reporter, reporter_for
+from windrow.cli.show.lines import Several
 from windrow.cli.show.out import say_line
-from windrow.cli.show.several import Several
 from windrow.cli.stopping import Stopping
 
 __all__ = ["execute", "recorded", "run_job"]

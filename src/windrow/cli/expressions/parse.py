@@ -5,6 +5,7 @@ alone, with the word at which the reading stopped. Only open quotes and parenthe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from typing import NoReturn
@@ -37,8 +38,11 @@ _RESERVED = (
     "distinct from as div escape interval exists select any all some over filter array map struct"
 )
 _WORDS = frozenset(_RESERVED.split())
-_COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<=>": "<=>", "<": "<", "<=": "<="}
-_COMPARISONS |= {">": ">", ">=": ">="}
+#: operators by how they are written, level by level
+_OR, _AND = {"or": "or"}, {"and": "and"}
+_COMPARISONS = {sign: sign for sign in ("=", "<>", "<=>", "<", "<=", ">", ">=")} | {"==": "=", "!=": "<>"}
+_SUMS = {sign: sign for sign in ("+", "-", "||")}
+_PRODUCTS = {sign: sign for sign in ("*", "/", "%", "div")}
 _DEEPEST = 30
 _LONGEST_CHAIN = 100
 _KINDS = {"l": "bigint", "s": "smallint", "y": "tinyint", "d": "double", "f": "float"}
@@ -116,16 +120,15 @@ class _Parser:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise only_spark(f"more than {_DEEPEST} levels of parentheses", "split this into several columns")
-        found = self._both()
-        while self._word("or"):
-            found = Binary("or", found, self._both())
+        found = self._chain(_OR, lambda: self._chain(_AND, self._negated))
         self.depth -= 1
         return found
 
-    def _both(self) -> Node:
-        found = self._negated()
-        while self._word("and"):
-            found = Binary("and", found, self._negated())
+    def _chain(self, signs: dict[str, str], below: Callable[[], Node]) -> Node:
+        """Operators of one level, from the left."""
+        found = below()
+        while self.token.kind in ("sign", "word") and self.token.value in signs:
+            found = Binary(signs[self._next().value], found, below())
         return found
 
     def _negated(self) -> Node:
@@ -175,25 +178,10 @@ class _Parser:
     # -- values ----------------------------------------------------------------------------------------------
 
     def _value(self) -> Node:
-        found = self._sum()
-        while self.token.kind == "sign" and self.token.value in _COMPARISONS:
-            sign = _COMPARISONS[self._next().value]
-            found = Binary(sign, found, self._sum())
-        return found
+        return self._chain(_COMPARISONS, self._sum)
 
     def _sum(self) -> Node:
-        found = self._product()
-        while self.token.kind == "sign" and self.token.value in ("+", "-", "||"):
-            sign = self._next().value
-            found = Binary(sign, found, self._product())
-        return found
-
-    def _product(self) -> Node:
-        found = self._signed()
-        while (self.token.kind == "sign" and self.token.value in ("*", "/", "%")) or self._is_word("div"):
-            sign = self._next().value
-            found = Binary(sign, found, self._signed())
-        return found
+        return self._chain(_SUMS, lambda: self._chain(_PRODUCTS, self._signed))
 
     def _signed(self) -> Node:
         signs = []

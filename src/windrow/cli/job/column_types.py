@@ -4,30 +4,34 @@ and turned into Arrow's without Spark."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import NoReturn
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
-__all__ = ["TIME_TYPES", "arrow_type", "check_type"]
+from windrow.cli.job.fields import nearest
+
+__all__ = ["TIME_TYPES", "arrow_type"]
 
 _SIMPLE = {
-    **dict.fromkeys(("byte", "tinyint"), "int8"),
-    **dict.fromkeys(("short", "smallint"), "int16"),
-    **dict.fromkeys(("int", "integer"), "int32"),
-    **dict.fromkeys(("long", "bigint"), "int64"),
-    **dict.fromkeys(("float", "real"), "float32"),
-    "double": "float64",
-    "boolean": "bool_",
-    "string": "string",
-    "binary": "binary",
-    "date": "date32",
+    **dict.fromkeys(("byte", "tinyint"), pa.int8()),
+    **dict.fromkeys(("short", "smallint"), pa.int16()),
+    **dict.fromkeys(("int", "integer"), pa.int32()),
+    **dict.fromkeys(("long", "bigint"), pa.int64()),
+    **dict.fromkeys(("float", "real"), pa.float32()),
+    **dict.fromkeys(("timestamp", "timestamp_ltz"), pa.timestamp("us", "UTC")),
+    "timestamp_ntz": pa.timestamp("us"),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
 }
-_TIMES = ("timestamp", "timestamp_ltz", "timestamp_ntz")
 #: types of columns that may be times
-TIME_TYPES = (*_TIMES, "date", "byte", "tinyint", "short", "smallint", "int", "integer", "long", "bigint")
+TIME_TYPES = tuple(
+    name for name, kind in _SIMPLE.items() if pa.types.is_temporal(kind) or pa.types.is_integer(kind)
+)
 _TOKEN = re.compile(r"\s*([\w]+|[<>(),:])")
-_NAMES = (*_SIMPLE, *_TIMES, "decimal", "array", "map", "struct")
+_NAMES = (*_SIMPLE, "decimal", "array", "map", "struct")
 #: what others call them
 _ELSEWHERE = {
     **dict.fromkeys(("str", "text", "varchar", "char", "object", "utf8"), "string"),
@@ -48,23 +52,17 @@ _ELSEWHERE = {
 }
 
 
-def check_type(text: str) -> None:
-    """Raise ValueError for what is not a type.
-
-    >>> check_type("array<struct<a:int,b:decimal(10,2)>>")
-    >>> check_type("datetime")
-    Traceback (most recent call last):
-    ValueError: 'datetime' is not a type: did you mean 'timestamp'?
-    """
-    _Reader(text).read_all()
-
-
 def arrow_type(text: str) -> pa.DataType:
     """
     >>> print(arrow_type("map<string, array<long>>"), arrow_type("timestamp"))
     map<string, list<item: int64>> timestamp[us, tz=UTC]
+    >>> arrow_type("datetime")
+    Traceback (most recent call last):
+    ValueError: 'datetime' is not a type: did you mean 'timestamp'?
     """
-    return _as_arrow(_Reader(text).read_all())
+    reader = _Reader(text)
+    found = reader.type()
+    return reader.refuse() if reader.tokens else found
 
 
 class _Reader:
@@ -74,93 +72,58 @@ class _Reader:
         self.text = text
         self.tokens = _TOKEN.findall(text)
         if "".join(self.tokens) != "".join(text.split()):
-            self._refuse()
+            self.refuse()
 
-    def read_all(self) -> tuple[str, list[Any]]:
-        found = self._type()
-        if self.tokens:
-            self._refuse()
-        return found
-
-    def _type(self) -> tuple[str, list[Any]]:
+    def type(self) -> pa.DataType:
         name = self._next().lower()
+        if name in _SIMPLE:
+            return _SIMPLE[name]
         if name == "decimal":
-            return name, self._numbers()
-        if name == "array":
-            return name, self._between(1)
-        if name == "map":
-            return name, self._between(2)
-        if name == "struct":
-            return name, self._members()
+            return pa.decimal128(*self._digits())
         if name not in _NAMES:
-            self._refuse(name)
-        return name, []
-
-    def _between(self, count: int) -> list[Any]:
+            self.refuse(name)
         self._expect("<")
-        found = [self._type()]
-        for _ in range(count - 1):
+        if name == "struct":
+            return pa.struct(self._members())
+        inner = [self.type()]
+        if name == "map":
             self._expect(",")
-            found.append(self._type())
+            inner.append(self.type())
         self._expect(">")
-        return found
+        return pa.map_(*inner) if name == "map" else pa.list_(*inner)
 
-    def _members(self) -> list[Any]:
-        found = []
-        self._expect("<")
-        while True:
+    def _members(self) -> list[tuple[str, pa.DataType]]:
+        """Names and types, up to the bracket that closes."""
+        found, mark = [], ","
+        while mark == ",":
             name = self._next()
             if self.tokens[:1] == [":"]:
                 self._next()
-            found.append((name, self._type()))
-            if (mark := self._next()) == ">":
-                return found
-            if mark != ",":
-                self._refuse()
+            found.append((name, self.type()))
+            mark = self._next()
+        return found if mark == ">" else self.refuse()
 
-    def _numbers(self) -> list[Any]:
+    def _digits(self) -> tuple[int, int]:
         if self.tokens[:1] != ["("]:
-            return [10, 0]
+            return 10, 0
         self._next()
-        precision = self._next()
-        scale = "0"
+        precision, scale = self._next(), "0"
         if self.tokens[:1] == [","]:
             self._next()
             scale = self._next()
         self._expect(")")
         if not (precision.isdigit() and scale.isdigit() and 1 <= int(precision) <= 38 >= int(scale)):
             raise ValueError(f"{self.text!r}: a decimal has 1 to 38 digits, as in decimal(10,2)")
-        return [int(precision), int(scale)]
+        return int(precision), int(scale)
 
     def _next(self) -> str:
-        if not self.tokens:
-            self._refuse()
-        return str(self.tokens.pop(0))
+        return str(self.tokens.pop(0)) if self.tokens else self.refuse()
 
     def _expect(self, token: str) -> None:
         if self._next() != token:
-            self._refuse()
+            self.refuse()
 
-    def _refuse(self, name: str = "") -> None:
-        from windrow.cli.job.fields import nearest
-
+    def refuse(self, name: str = "") -> NoReturn:
         meant = _ELSEWHERE.get(name)
         hint = f"did you mean {meant!r}?" if meant else nearest(name or self.text, _NAMES)
         raise ValueError(f"{self.text!r} is not a type: {hint}")
-
-
-def _as_arrow(found: tuple[str, list[Any]]) -> Any:
-    import pyarrow as pa
-
-    name, inner = found
-    if name in _SIMPLE:
-        return getattr(pa, _SIMPLE[name])()
-    if name in _TIMES:
-        return pa.timestamp("us", None if name == "timestamp_ntz" else "UTC")
-    if name == "decimal":
-        return pa.decimal128(*inner)
-    if name == "array":
-        return pa.list_(_as_arrow(inner[0]))
-    if name == "map":
-        return pa.map_(_as_arrow(inner[0]), _as_arrow(inner[1]))
-    return pa.struct([(member, _as_arrow(kind)) for member, kind in inner])

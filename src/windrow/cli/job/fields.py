@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from windrow import names
-from windrow.cli.errors import JobError
+from windrow.cli.errors import JobError, Mistakes
 from windrow.cli.job.line_numbers import LineNumbers
 from windrow.cli.job.secrets import Setting
 from windrow.windows import KINDS
@@ -57,12 +57,19 @@ class Fields:
     def __post_init__(self) -> None:
         if not isinstance(self.data, Mapping):
             raise JobError(f"{self.places.at(self.table)}: write it as one table, [{self.table}]")
-        for key in self.data:
-            if key not in self.known:
-                self.refuse(key, f"this key is not known: {nearest(key, self.known)}")
+
+    def reading(self) -> Mistakes:
+        """What is wrong with the table's keys, to which their readers add; unknown keys are in it already."""
+        unknown = [key for key in self.data if key not in self.known]
+        return Mistakes(
+            *(f"{self._place(key)}this key is not known: {nearest(key, self.known)}" for key in unknown)
+        )
+
+    def _place(self, key: str) -> str:
+        return f"{self.places.at(self.table, key, self.number)}: "
 
     def refuse(self, key: str, message: str) -> NoReturn:
-        raise JobError(f"{self.places.at(self.table, key, self.number)}: {message}")
+        raise JobError(self._place(key) + message)
 
     def checked(self, key: str, make: Callable[..., _T], *arguments: Any, **named: Any) -> _T:
         """What a function of windrow's own gives; what it refuses is an error of this key."""
@@ -78,7 +85,7 @@ class Fields:
     def value(self, key: str, default: Any, *kinds: type) -> Any:
         if key not in self.data:
             if default is REQUIRED:
-                self.refuse(key, f"this key is missing: {self._how_to_give(key, kinds)}")
+                self.miss(key, self._how_to_give(key, kinds))
             return default
         found = self.data[key]
         if type(found) not in kinds:
@@ -86,6 +93,13 @@ class Fields:
             quoted = "" if type(found) in _KINDS else ", in quotes"
             self.refuse(key, f"{_shown(found)} is {_KINDS.get(type(found), 'a date')}: give {wanted}{quoted}")
         return found
+
+    def miss(self, key: str, remedy: str) -> NoReturn:
+        """Refuse a table without a key, unless one that is misspelled stands for it: that was reported."""
+        meant = (names.nearest(each, self.known) for each in self.data if each not in self.known)
+        if key in meant:
+            raise JobError
+        self.refuse(key, f"this key is missing: {remedy}")
 
     def _how_to_give(self, key: str, kinds: tuple[type, ...]) -> str:
         examples = _EXAMPLES | _OF_WINDOWS.get(str(self.data.get("kind")), {})
@@ -110,7 +124,7 @@ class Fields:
 
     def choice(self, key: str, allowed: Sequence[str], default: Any = REQUIRED) -> str:
         if key not in self.data and default is REQUIRED:
-            self.refuse(key, f"this key is missing: give one of {', '.join(allowed)}")
+            self.miss(key, f"give one of {', '.join(allowed)}")
         found = self.text(key, default)
         if found not in allowed:
             self.refuse(key, f"{found!r} is not known: {nearest(found, allowed)}")
@@ -131,7 +145,10 @@ class Fields:
         under = f"{self.table}.{key}"
         found = self.value(key, {}, dict)
         inner = Fields(found, self.places, under, tuple(found))
-        return tuple(inner._setting(name) for name in found)
+        mistakes = inner.reading()
+        settings = tuple(mistakes.of(inner._setting, name) for name in found)
+        mistakes.stop()
+        return settings
 
     def _setting(self, name: str) -> Setting:
         found = self.data[name]

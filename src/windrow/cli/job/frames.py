@@ -24,6 +24,7 @@ _SIZES = "'7d', a list as ['1d', '7d'], or names as { week = '7d' }"
 
 
 def with_rolling(query: Query, fields: Fields) -> Query:
+    fields.reading().stop()
     if sum(key in fields.data for key in ("size", "rows", "evict_while")) != 1:
         fields.refuse("", "give one of size ('24h'), rows (a number of rows) and evict_while (a policy)")
     if "evict_while" in fields.data:
@@ -37,6 +38,7 @@ def with_rolling(query: Query, fields: Fields) -> Query:
 
 
 def with_asof(query: Query, fields: Fields) -> Query:
+    fields.reading().stop()
     if ("size" in fields.data) == ("rows" in fields.data):
         fields.refuse("", f"give size ({_SIZES}) or rows (a number of events), and not both")
     settings = {

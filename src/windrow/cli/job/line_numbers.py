@@ -12,7 +12,7 @@ from pathlib import Path
 
 from windrow.cli.errors import JobError
 
-__all__ = ["LineNumbers", "placed"]
+__all__ = ["LineNumbers", "placed", "toml_error"]
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\s*=""")
@@ -72,3 +72,32 @@ def placed(path: str | None, file: Path, form: str = "") -> str | None:
     if path is None or is_name or "://" in path or path.startswith(("file:", "hdfs:", "dbfs:")):
         return path
     return str(file.resolve().parent / path)
+
+
+_AT = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+#: how the reader's messages begin, and what they are about
+_HINTS = {
+    "Invalid value": 'text stands in quotes, as in time = "ts"',
+    "Cannot overwrite a value": "this key is there twice",
+    "Cannot declare": "this table is there twice",
+    "Illegal character": "text ends with the quote that it began with",
+    "Unterminated string": "text ends with the quote that it began with",
+    "Expected '=' after a key": "write name = value; a name with spaces or dots stands in quotes",
+    "Expected ']'": "a table stands in brackets, as in [source]",
+}
+
+
+def toml_error(file: str, text: str, said: str) -> str:
+    """
+    >>> toml_error("a.toml", "[events]\\ntime = ts", "Invalid value (at line 2, column 8)")
+    'a.toml:2: time: this is not TOML: Invalid value: text stands in quotes, as in time = "ts"'
+    """
+    found = _AT.search(said)
+    lines = text.splitlines()
+    number = int(found[1]) if found and found[1] else len(lines)
+    why = _AT.sub("", said)
+    hint = next((hint for start, hint in _HINTS.items() if why.startswith(start)), None)
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    shown = line if line.startswith("[") else line.partition("=")[0].strip() if "=" in line else ""
+    parts = (f"{file}:{number}", shown, "this is not TOML", why, hint)
+    return ": ".join(part for part in parts if part)

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from windrow.cli.errors import JobError
-from windrow.cli.job.dead_letters import DEAD_LETTERS, check_settings, read_dead_letters
-from windrow.cli.job.fields import REQUIRED, Fields, nearest
+from windrow.cli.errors import JobError, Mistakes
+from windrow.cli.job.fields import Fields, nearest
 from windrow.cli.job.formats import APPEND_ONLY, KAFKA_VALUE, check_sink, known_columns
 from windrow.cli.job.frames import check_stream
-from windrow.cli.job.history import check_takeover, read_history
-from windrow.cli.job.labels import read_labels
-from windrow.cli.job.line_numbers import LineNumbers, placed
+from windrow.cli.job.line_numbers import LineNumbers, placed, toml_error
 from windrow.cli.job.model import FILE_FORMATS, Job, Labels, Sink, Source
+from windrow.cli.job.more_tables import (
+    AT_KEYS,
+    DEAD_LETTER_KEYS,
+    DEAD_LETTERS,
+    HISTORY_KEYS,
+    check_settings,
+    check_takeover,
+    read_dead_letters,
+    read_history,
+    read_labels,
+)
 from windrow.cli.job.secrets import Setting
 from windrow.cli.job.source import SOURCE_KEYS, check_time, read_source
 from windrow.cli.job.spark_conf import read_spark
-from windrow.cli.job.toml_errors import toml_error
 from windrow.cli.job.windows import with_windows
-from windrow.monoids.base import Monoid
+from windrow.monoids.base import Aggregate, Monoid
+from windrow.names import nearest as nearest_name
 from windrow.query import Query, query
 from windrow.spec_text import aggregate_of
 from windrow.windows import parse_duration
@@ -49,6 +57,8 @@ EVENTS_KEYS = (
 )
 SINK_KEYS = ("format", "path", "mode", "checkpoint", "trigger", "options")
 SPARK_KEYS = ("master", "remote", "app_name", "conf")
+#: what may stand in the tables that few jobs have
+_MORE_TABLES = {"at": AT_KEYS, "history": HISTORY_KEYS} | dict.fromkeys(DEAD_LETTERS, DEAD_LETTER_KEYS)
 #: the tables that every job has
 NEEDED = {
     "source": "say where rows come from, for instance format = 'parquet' and path = 'data/'",
@@ -65,6 +75,7 @@ CHOICES = {
     "emit": ("final", "update"),
 }
 TRIGGERS = ("continuously", "available_now")
+_NO_WATERMARK = "a stream needs a watermark: say how late rows may be, as in '10 minutes'"
 _PAUSES = "give 'continuously', 'available_now' (take what is there and end), or a pause such as '10s'"
 #: sinks that keep no promise over restarts, so that they need no checkpoint
 _TRANSIENT = ("console", "memory", "noop")
@@ -116,67 +127,102 @@ def _text(file: Path) -> str:
 def _job(
     file: Path, data: dict[str, Any], places: LineNumbers, own: Mapping[str, Monoid], conf: Sequence[Setting]
 ) -> Job:
-    for name in data:
-        if name not in TABLES and not isinstance(data[name], (dict, list)):
-            raise JobError(
-                f"{places.at('', name)}: this key is in no table: write it below one, such as [source]"
-            )
-        if name not in TABLES:
-            raise JobError(f"{places.at(name)}: this table is not known: {nearest(name, TABLES)}")
+    """Each table by itself, then what tables demand of each other: the mistakes of both are told together."""
+
+    def fields(name: str, known: tuple[str, ...]) -> Fields:
+        if name in NEEDED and name not in data:
+            raise JobError  # that was said
+        return Fields(data.get(name, {}), places, name, known)
+
+    parts = Mistakes(*_wrong_tables(data, places))
+    source = parts.of(lambda: read_source(fields("source", SOURCE_KEYS), file))
+    said = _table(data, "source")
+    is_stream = said.get("stream", False if said else None)
+    based = parts.of(lambda: _events(fields("events", EVENTS_KEYS), data), instead=query(time="time"))
+    parts.of(lambda: check_settings(data, fields("events", EVENTS_KEYS), is_stream))
+    windowed = parts.of(with_windows, based, data, places)
+    chosen = parts.of(lambda: _aggregates(fields("agg", tuple(_table(data, "agg"))), own))
+    sink = parts.of(lambda: _sink(fields("sink", SINK_KEYS), is_stream, file))
+    spark = parts.of(lambda: read_spark(fields("spark", SPARK_KEYS), file, conf))
+    for name, known in _MORE_TABLES.items():
+        if name in data:
+            parts.of(lambda name=name, known=known: fields(name, known).reading().stop())
+    parts.stop()
+    asked = parts.of(lambda: _aggregated(windowed, chosen, fields("agg", tuple(chosen))))
+    parts.of(check_stream, windowed, source, data, places)
+    parts.stop()
+    labels = parts.of(read_labels, asked, data, places, file, is_stream)
+    history = parts.of(read_history, asked, source, data, places, file)
+    events = fields("events", EVENTS_KEYS)
+    if is_stream and asked.watermark is None:
+        parts.of(events.refuse, "watermark", _NO_WATERMARK)
+    parts.of(_check_columns, asked, source, events)
+    parts.of(check_time, source, asked.time, events)
+    parts.of(_check_flags, asked, source, events)
+    parts.of(_check_policies, asked, data, places)
+    parts.of(check_takeover, history, sink, places)
+    letters = [parts.of(read_dead_letters, each, data, places, file, source, sink) for each in DEAD_LETTERS]
+    parts.stop()
+    _check_output(asked, source, labels, sink, fields("sink", SINK_KEYS), events, data)
+    return Job(file, source, asked, sink, spark, labels, history, *letters)
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table as it was written; an empty one for anything else."""
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _wrong_tables(data: dict[str, Any], places: LineNumbers) -> Iterator[str]:
+    unknown = [name for name in data if name not in TABLES]
+    for name in unknown:
+        if isinstance(data[name], (dict, list)):
+            yield f"{places.at(name)}: this table is not known: {nearest(name, TABLES)}"
+        else:
+            yield f"{places.at('', name)}: this key is in no table: write it below one, such as [source]"
+    meant = {nearest_name(name, TABLES) for name in unknown}
     for name in NEEDED:
-        if name not in data:
-            raise JobError(f"{places.file}: the table [{name}] is missing: {NEEDED[name]}")
-    source = read_source(Fields(data["source"], places, "source", SOURCE_KEYS), file)
-    events = Fields(data["events"], places, "events", EVENTS_KEYS)
-    check_settings(data, events, source.is_stream)
-    asked = _aggregated(with_windows(_events(events, data), data, places), data, places, own)
-    check_stream(asked, source, data, places)
-    labels = read_labels(asked, data, places, file, source.is_stream)
-    history = read_history(asked, source, data, places, file)
-    if source.is_stream and asked.watermark is None:
-        events.refuse("watermark", "a stream needs a watermark: say how late rows may be, as in '10 minutes'")
-    _check_columns(asked, source, events)
-    check_time(source, asked.time, events)
-    _check_flags(asked, source, events)
-    _check_policies(asked, data, places)
-    sink_fields = Fields(data["sink"], places, "sink", SINK_KEYS)
-    spark = read_spark(Fields(data.get("spark", {}), places, "spark", SPARK_KEYS), file, conf)
-    sink = _sink(sink_fields, source, file)
-    check_takeover(history, sink, places)
-    _check_output(asked, source, labels, sink, sink_fields, events, data)
-    late, rejected = (read_dead_letters(name, data, places, file, source, sink) for name in DEAD_LETTERS)
-    return Job(file, source, asked, sink, spark, labels, history, late, rejected)
+        if name not in data and name not in meant:
+            yield f"{places.file}: the table [{name}] is missing: {NEEDED[name]}"
 
 
 # -- where results go ----------------------------------------------------------------------------------------
 
 
-def _sink(fields: Fields, source: Source, file: Path) -> Sink:
+def _sink(fields: Fields, is_stream: Any, file: Path) -> Sink:
+    """``is_stream``: what the source says, which may be neither true nor false."""
+    keys = fields.reading()
+    form = keys.of(fields.text, "format", instead="")
     found = Sink(
-        format=fields.text("format"),
-        path=placed(fields.text("path", None), file, fields.text("format")),
-        mode=fields.choice("mode", CHOICES["mode"], "append" if source.is_stream else "error"),  # type: ignore[arg-type]
-        checkpoint=placed(fields.text("checkpoint", None), file),
-        trigger=fields.text("trigger", "continuously"),
-        options=fields.settings("options"),
+        format=form,
+        path=keys.of(lambda: placed(fields.text("path", None), file, form)),
+        mode=keys.of(fields.choice, "mode", CHOICES["mode"], "append" if is_stream else "error"),  # type: ignore[arg-type]
+        checkpoint=keys.of(lambda: placed(fields.text("checkpoint", None), file)),
+        trigger=keys.of(fields.text, "trigger", "continuously"),
+        options=keys.of(fields.settings, "options"),
     )
+    keys.stop()
     if found.format in FILE_FORMATS and found.path is None:
-        fields.refuse("path", f"this key is missing: say where the {found.format} files go")
-    if not source.is_stream:
-        for key in ("checkpoint", "trigger"):
-            if key in fields.data:
-                fields.refuse(key, "this is for streams: set stream = true in [source], or take it out")
-        return found
+        keys.of(fields.miss, "path", f"say where the {found.format} files go")
+    if is_stream is True:
+        _check_stream_sink(found, fields, keys)
+    for key in ("checkpoint", "trigger"):
+        if key in fields.data and is_stream is False:
+            keys.of(fields.refuse, key, "this is for streams: set stream = true in [source], or take it out")
+    keys.stop()
+    return found
+
+
+def _check_stream_sink(found: Sink, fields: Fields, keys: Mistakes) -> None:
     if found.mode != "append":
-        fields.refuse("mode", f"{found.mode!r} is for jobs that end: a stream appends")
+        keys.of(fields.refuse, "mode", f"{found.mode!r} is for jobs that end: a stream appends")
     if found.checkpoint is None and found.format not in _TRANSIENT:
-        fields.refuse("checkpoint", "this key is missing: a stream keeps its progress and state there")
+        keys.of(fields.miss, "checkpoint", "a stream keeps its progress and state there")
     if found.trigger not in TRIGGERS:
         try:
             parse_duration(found.trigger, "trigger")
         except (TypeError, ValueError, OverflowError):
-            fields.refuse("trigger", f"{found.trigger!r} is not a trigger: {_PAUSES}")
-    return found
+            keys.of(fields.refuse, "trigger", f"{found.trigger!r} is not a trigger: {_PAUSES}")
 
 
 def _check_output(
@@ -219,46 +265,45 @@ def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list
 
 
 def _events(fields: Fields, data: dict[str, Any]) -> Query:
-    time, by, order = fields.text("time"), fields.texts("by"), fields.texts("order")
-    late = fields.choice("late", CHOICES["late"], "emit" if "late" in data else "count")
-    on_error = fields.choice("on_error", CHOICES["on_error"], "reject" if "rejected" in data else "raise")
-    empty = fields.choice("empty", CHOICES["empty"], "skip")
-    emit = fields.choice("emit", CHOICES["emit"], "final")
-    least = fields.whole("min_count", 0)
-    watermark = fields.value("watermark", None, str, int)
-    lateness = fields.value("allowed_lateness", 0, str, int)
-    ahead = fields.value("max_ahead", None, str, int)
-    fields.checked("watermark", query, time=time, watermark=watermark)
-    fields.checked("max_ahead", query, time=time, watermark=watermark, max_ahead=ahead)
-    fields.checked("allowed_lateness", query, time=time, allowed_lateness=lateness)
-    return fields.checked(
-        "time",
-        query,
-        time=time,
-        by=by,
-        watermark=watermark,
-        allowed_lateness=lateness,
-        late=late,
-        on_error=on_error,
-        order=order or None,
-        empty=empty,
-        min_count=least,
-        emit=emit,
-        max_ahead=ahead,
-        max_windows=fields.whole("max_windows", None, 1),
-    )
+    keys = fields.reading()
+    defaults = {
+        "late": "emit" if "late" in data else "count",
+        "on_error": "reject" if "rejected" in data else "raise",
+        "empty": "skip",
+        "emit": "final",
+    }
+    settings: dict[str, Any] = {"time": keys.of(fields.text, "time", instead="time")}
+    settings |= {"by": keys.of(fields.texts, "by"), "order": keys.of(fields.texts, "order") or None}
+    settings |= {key: keys.of(fields.choice, key, CHOICES[key], word) for key, word in defaults.items()}
+    settings["min_count"] = keys.of(fields.whole, "min_count", 0)
+    settings["max_windows"] = keys.of(fields.whole, "max_windows", None, 1)
+    for key in ("watermark", "max_ahead", "allowed_lateness"):
+        settings[key] = keys.of(fields.value, key, 0 if key == "allowed_lateness" else None, str, int)
+        beside = {"watermark": settings["watermark"]} if key == "max_ahead" else {}
+        given = {"time": settings["time"], **beside, key: settings[key]}
+        if settings[key] is not None:
+            keys.of(lambda key=key, given=given: fields.checked(key, query, **given))
+    keys.stop()
+    return fields.checked("time", query, **settings)
 
 
-def _aggregated(asked: Query, data: dict[str, Any], places: LineNumbers, own: Mapping[str, Monoid]) -> Query:
-    found = data["agg"]
-    fields = Fields(found, places, "agg", tuple(found) if isinstance(found, dict) else ())
+def _aggregates(fields: Fields, own: Mapping[str, Monoid]) -> dict[str, Aggregate]:
     if not fields.data:
         fields.refuse("", 'there is no aggregate: write for instance longest = "max(len)"')
-    chosen = {}
-    for name in fields.data:
-        text = fields.text(name, REQUIRED)
-        chosen[name] = fields.checked(name, aggregate_of, text, own)
-        fields.checked(name, asked.agg, **{name: chosen[name]})
+    keys = fields.reading()
+    found = {
+        name: keys.of(lambda name=name: fields.checked(name, aggregate_of, fields.text(name), own))
+        for name in fields.data
+    }
+    keys.stop()
+    return found
+
+
+def _aggregated(asked: Query, chosen: dict[str, Aggregate], fields: Fields) -> Query:
+    keys = fields.reading()
+    for name, aggregate in chosen.items():
+        keys.of(lambda name=name, each=aggregate: fields.checked(name, asked.agg, **{name: each}))
+    keys.stop()
     return fields.checked("", asked.agg, **chosen)
 
 
@@ -272,11 +317,14 @@ def _check_columns(asked: Query, source: Source, events: Fields) -> None:
     for number, (_, window) in enumerate(asked.windows):
         read.append(("window", "column", number, window.columns))
     read += [("agg", name, 0, aggregate.reads) for name, aggregate in asked.aggregates]
-    for table, key, number, columns in read:
-        for column in columns:
-            if column not in names:
-                place = events.places.at(table, key, number)
-                raise JobError(f"{place}: {_no_column(source, column, names)}")
+    Mistakes(
+        *(
+            f"{events.places.at(table, key, number)}: {_no_column(source, column, names)}"
+            for table, key, number, columns in read
+            for column in columns
+            if column not in names
+        )
+    ).stop()
 
 
 def _check_flags(asked: Query, source: Source, events: Fields) -> None:

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, get_args
 
-from windrow.cli.job.dead_letters import DEAD_LETTER_KEYS, DEAD_LETTERS
 from windrow.cli.job.frames import ASOF_KEYS, DIRECTIONS, ROLLING_KEYS
-from windrow.cli.job.history import HISTORY_KEYS
-from windrow.cli.job.labels import AT_KEYS
 from windrow.cli.job.model import FILE_FORMATS
+from windrow.cli.job.more_tables import AT_KEYS, DEAD_LETTER_KEYS, DEAD_LETTERS, HISTORY_KEYS
 from windrow.cli.job.read import CHOICES, EVENTS_KEYS, NEEDED, SINK_KEYS, SPARK_KEYS, TABLES, TRIGGERS
 from windrow.cli.job.source import SOURCE_KEYS
 from windrow.cli.job.value_format import VALUE_FORMATS, VALUE_KEYS

@@ -6,40 +6,43 @@ only Spark can judge is left to it."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from windrow.cli.expressions.code import word_of_code
-from windrow.cli.job.column_types import TIME_TYPES, arrow_type, check_type
+from windrow.cli.job.column_types import TIME_TYPES, arrow_type
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.formats import check_source
 from windrow.cli.job.line_numbers import placed
 from windrow.cli.job.model import FILE_FORMATS, Source
 from windrow.cli.job.value_format import check_value, read_value
 
-__all__ = ["SOURCE_KEYS", "check_time", "read_source"]
+__all__ = ["SOURCE_KEYS", "check_time", "read_source", "word_of_code"]
 
 SOURCE_KEYS = ("format", "path", "stream", "options", "schema", "columns", "where", "value")
 
 
 def read_source(fields: Fields, file: Path, is_stream: bool | None = None) -> Source:
     """The source of a table; ``is_stream``: whether it is a stream, where the table does not say so."""
-    schema = fields.value("schema", {}, dict)
+    keys = fields.reading()
+    schema = keys.of(fields.value, "schema", {}, dict, instead={})
     types = Fields(schema, fields.places, f"{fields.table}.schema", tuple(schema))
     for name in schema:
-        types.checked(name, check_type, types.text(name))
+        keys.of(lambda name=name: types.checked(name, arrow_type, types.text(name)))
+    form = keys.of(fields.text, "format", instead="")
     found = Source(
-        format=fields.text("format"),
-        path=placed(fields.text("path", None), file, fields.text("format")),
-        is_stream=fields.flag("stream", False) if is_stream is None else is_stream,
-        options=fields.settings("options"),
+        format=form,
+        path=keys.of(lambda: placed(fields.text("path", None), file, form)),
+        is_stream=keys.of(fields.flag, "stream", False) if is_stream is None else is_stream,
+        options=keys.of(fields.settings, "options"),
         schema=tuple(schema.items()),
-        columns=_columns(fields),
-        where=fields.text("where", None),
-        value=read_value(fields, file),
+        columns=keys.of(_columns, fields),
+        where=keys.of(fields.text, "where", None),
+        value=keys.of(read_value, fields, file),
         table=fields.table,
     )
+    keys.stop()
     if found.format in FILE_FORMATS and found.path is None:
-        fields.refuse("path", f"this key is missing: say where the {found.format} files are")
+        fields.miss("path", f"say where the {found.format} files are")
     if found.format in FILE_FORMATS and found.is_stream and not schema:
         table = f"[{fields.table}.schema]"
         fields.refuse("schema", f"a stream of files needs {table}: name each column and its type")
@@ -71,7 +74,10 @@ def _columns(fields: Fields) -> tuple[tuple[str, str], ...]:
         if name.lower() in seen:
             inner.refuse(name, f"this is {seen[name.lower()]!r} again: Spark takes both for the same name")
         seen[name.lower()] = name
-    return tuple((name, inner.text(name)) for name in found)
+    keys = inner.reading()
+    columns = tuple((name, keys.of(inner.text, name)) for name in found)
+    keys.stop()
+    return columns
 
 
 def _check_expressions(source: Source, fields: Fields) -> None:
@@ -102,3 +108,25 @@ def _check_code(source: Source, fields: Fields) -> None:
             Fields({}, fields.places, table, ()).refuse(
                 key, f"{word!r} can run code, which a job file cannot: compute this before, or in Python"
             )
+
+
+#: identifier() makes the name of a function from text; using names the script of a transformation
+_WORDS = re.compile(
+    r"(?<![A-Za-z0-9_])(?:(?:try_)?reflect|java_method|identifier|using)(?![A-Za-z0-9_])", re.I
+)
+_PLAIN = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'")
+_MISLEADING = re.compile(r"\\|--|/\*|\$\w*\$|[rR]['\"]")
+
+
+def word_of_code(text: str) -> str | None:
+    """The word by which an expression would run code that is not SQL, if there is one: a function that calls
+    methods of Java, a script in a subquery. The words are looked for in all of an expression but plain text
+    literals; where escapes, comments or raw text might mislead the search, in those too.
+
+    >>> word_of_code("reflect('java.lang.System', 'exit', 3)"), word_of_code("note = 'using a phone'")
+    ('reflect', None)
+    """
+    if not _MISLEADING.search(text):
+        text = _PLAIN.sub(lambda found: "''" if found[0].startswith("'") else found[0], text)
+    word = _WORDS.search(text)
+    return word and word[0]

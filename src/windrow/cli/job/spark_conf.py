@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from windrow.cli.errors import JobError
+from windrow.cli.errors import JobError, Mistakes
 from windrow.cli.job.fields import Fields
 from windrow.cli.job.model import SparkSettings
 from windrow.cli.job.secrets import Setting
@@ -55,13 +55,16 @@ _CLASS = re.compile(r"\b[a-z_]\w*(?:\.[a-z_]\w*)+\.[A-Z]\w*", re.ASCII)
 
 def read_spark(fields: Fields, file: Path, given: Sequence[Setting]) -> SparkSettings:
     """``[spark]``, with what the command line gives."""
-    conf = _conf(fields, given)
+    keys = fields.reading()
+    conf = keys.of(_conf, fields, given)
     master, remote = _value_of(_MASTER, given), _value_of(_REMOTE, given)
     if master is None and remote is None:
-        master, remote = _master(fields), _remote(fields)
+        master, remote = keys.of(_master, fields), keys.of(_remote, fields)
     elif master is not None and remote is not None:
         raise JobError(f"--conf {_MASTER} and --conf {_REMOTE} exclude each other: give one of them")
-    return SparkSettings(master, fields.text("app_name", f"windrow {file.stem}"), conf, remote)
+    name = keys.of(fields.text, "app_name", f"windrow {file.stem}")
+    keys.stop()
+    return SparkSettings(master, name, conf, remote)
 
 
 def spark_without_a_job(app_name: str, given: Sequence[Setting]) -> SparkSettings:
@@ -149,8 +152,10 @@ def _conf(fields: Fields, given: Sequence[Setting]) -> tuple[Setting, ...]:
     """``[spark.conf]`` of a job, and what the command line gives, which comes first."""
     overruled = {setting.name for setting in given}
     kept = [setting for setting in fields.settings("conf") if setting.name not in overruled]
+    mistakes = Mistakes()
     for setting in kept:
-        _check(fields, setting)
+        mistakes.of(_check, fields, setting)
+    mistakes.stop()
     return (*kept, *_without_place(given))
 
 

@@ -26,12 +26,15 @@ def read_value(fields: Fields, file: Path) -> ValueFormat | None:
     if found is None:
         return None
     inner = Fields(found, fields.places, "source.value", VALUE_KEYS)
-    name = inner.choice("format", VALUE_FORMATS)
+    keys = inner.reading()
+    name = keys.of(inner.choice, "format", VALUE_FORMATS)
+    options = keys.of(inner.settings, "options")
+    keys.stop()
     if name == "avro":
-        return ValueFormat(name, inner.settings("options"), _avro_schema(inner, file))
+        return ValueFormat(name, options, _avro_schema(inner, file))
     if "schema" in inner.data:
         inner.refuse("schema", "this is for avro: the columns of JSON are in [source.schema]")
-    return ValueFormat(name, inner.settings("options"))
+    return ValueFormat(name, options)
 
 
 def check_value(source: Source, fields: Fields, types: Fields) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from windrow import windows
-from windrow.cli.errors import JobError
+from windrow.cli.errors import JobError, Mistakes
 from windrow.cli.job.fields import REQUIRED, Fields
 from windrow.cli.job.frames import ASOF_KEYS, ROLLING_KEYS, with_asof, with_rolling
 from windrow.cli.job.line_numbers import LineNumbers
@@ -33,7 +33,7 @@ def with_windows(query: Query, data: dict[str, Any], places: LineNumbers) -> Que
     if "asof" in data and ("window" in data or "rolling" in data):
         other = "[[window]]" if "window" in data else "[rolling]"
         raise JobError(f"{places.at('asof')}: there is {other}, too: give one of them, and not both")
-    if not {"window", "rolling", "asof"} & set(data):
+    if not {"rolling", "asof"} & set(data) and data.get("window", []) == []:
         top.refuse(
             "",
             f"there is no window: write for instance {_EXAMPLE}; or [rolling] with size = '1h'; or, for "
@@ -55,13 +55,18 @@ def _fields(data: Any, places: LineNumbers, number: int) -> Fields:
 
 def _windowed(query: Query, tables: list[Fields]) -> Query:
     named: dict[str, Window] = {}
+    mistakes = Mistakes()
     for fields in tables:
-        name = fields.text("name", None if len(tables) == 1 else REQUIRED) or ""
+        keys = fields.reading()
+        name = keys.of(fields.text, "name", None if len(tables) == 1 else REQUIRED) or ""
         if name in named:
-            fields.refuse("name", f"{name!r} is there twice")
-        window = _window(fields)
-        fields.checked("", query.window, window)
+            keys.of(fields.refuse, "name", f"{name!r} is there twice")
+        window = keys.of(_window, fields)
         named[name] = window
+        mistakes.of(keys.stop)
+        if window is not None:
+            mistakes.of(fields.checked, "", query.window, window)
+    mistakes.stop()
     last = tables[-1]
     if "" in named:
         return last.checked("", query.window, named[""])
@@ -71,12 +76,13 @@ def _windowed(query: Query, tables: list[Fields]) -> Query:
 def _window(fields: Fields) -> Window:
     kind = KINDS[fields.choice("kind", tuple(KINDS))]
     known = [key.name for key in kind.job_keys]
-    for name in fields.data:
-        if name not in ("name", "kind", *known):
-            takes = ", ".join(known)
-            fields.refuse(name, f"a {fields.data['kind']} window has no {name}: it takes {takes}")
+    keys = Mistakes()
+    for name in (name for name in fields.data if name in _EVERY_KEY and name not in known):
+        takes = ", ".join(known)
+        keys.of(fields.refuse, name, f"a {fields.data['kind']} window has no {name}: it takes {takes}")
     wanted = [key for key in kind.job_keys if key.is_needed or key.name in fields.data]
-    arguments = {key.name: _argument(fields, key) for key in wanted}
+    arguments = {key.name: keys.of(_argument, fields, key) for key in wanted}
+    keys.stop()
     if kind is Policy:
         return fields.checked("evict_while", policy_of, arguments["evict_while"])
     try:

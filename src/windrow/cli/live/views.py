@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from windrow.cli.charts.constants import without_constants
-from windrow.cli.charts.figures import figures
+from windrow.cli.charts.figures import figures, without_constants
 from windrow.cli.charts.lines import Lines
 from windrow.cli.charts.results import is_regular, result_chart
 from windrow.cli.charts.steps import step_charts

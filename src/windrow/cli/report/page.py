@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from windrow.cli.charts.bars import comparison_figure
-from windrow.cli.charts.constants import without_constants
-from windrow.cli.charts.figures import figures
+from windrow.cli.charts.figures import comparison_figure, figures, without_constants
 from windrow.cli.charts.layout import layout_of_job
 from windrow.cli.charts.lines import Lines
 from windrow.cli.charts.results import lines_of, result_charts

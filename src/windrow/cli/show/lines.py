@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from windrow.cli.show.out import one_line, say_line
@@ -12,7 +13,7 @@ from windrow.cli.show.progress import Progress, Totals, human_bytes, human_secon
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JsonLines", "PlainLines", "Reporter", "Silent", "progress_text"]
+__all__ = ["JsonLines", "PlainLines", "Reporter", "Several", "Silent", "progress_text"]
 
 
 class Reporter(Protocol):
@@ -103,3 +104,30 @@ class JsonLines(Silent):
 
     def ended(self, summary: dict[str, Any], text: str) -> None:
         self._write("end", **summary)
+
+
+class Several:
+    """Hands everything on, in order."""
+
+    def __init__(self, reporters: Sequence[Reporter]) -> None:
+        self._reporters = reporters
+
+    def note(self, text: str) -> None:
+        for reporter in self._reporters:
+            reporter.note(text)
+
+    def progress(self, progress: Progress, totals: Totals) -> None:
+        for reporter in self._reporters:
+            reporter.progress(progress, totals)
+
+    def results(self, table: pa.Table) -> None:
+        for reporter in self._reporters:
+            reporter.results(table)
+
+    def ended(self, summary: dict[str, Any], text: str) -> None:
+        for reporter in self._reporters:
+            reporter.ended(summary, text)
+
+    def close(self) -> None:
+        for reporter in self._reporters:
+            reporter.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["plain_rows", "plain_value", "plain_values", "seconds_of"]
+__all__ = ["plain_rows", "plain_value", "plain_values"]
 
 
 def plain_value(scalar: Any) -> Any:
@@ -41,18 +41,3 @@ def plain_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     columns = [plain_values(column) for column in table.columns]
     for values in zip(*columns, strict=True):
         yield dict(zip(table.column_names, values, strict=True))
-
-
-def seconds_of(column: Any) -> list[float | None]:
-    """Times as seconds since 1970; integers as they are.
-
-    >>> seconds_of(pa.array([2**59, None], pa.timestamp("us")))
-    [576460752303.4235, None]
-    """
-    kind = column.type
-    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        return [None if value is None else float(value) for value in column.to_pylist()]
-    counts = (
-        column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64()).to_pylist()
-    )
-    return [None if count is None else count / 1e6 for count in counts]

@@ -39,9 +39,8 @@ from windrow.packages import how_to_install
 from windrow.query import Query
 from windrow.result_names import REJECTED_ROWS
 from windrow.spec_text import SpecTextError, aggregate_of, window_of
-from windrow.testing.transcripts.errors import TranscriptError
 
-__all__ = ["Step", "Transcript", "read_transcript"]
+__all__ = ["Step", "Transcript", "TranscriptError", "read_transcript"]
 
 Row = dict[str, Any]
 _FIELDS = {
@@ -55,6 +54,10 @@ _ACTIONS = (
 #: what is added to rows that come back
 _ADDED = {"late": ("late_by", "late_reason"), "rejected": REJECTED_ROWS}
 _GIVING = ("push", "advance", "poll", "finish")
+
+
+class TranscriptError(ValueError):
+    """A transcript that cannot be read."""
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from windrow.testing.comparison import assert_same_results
 from windrow.testing.tables import rows_of
-from windrow.testing.transcripts.format import Step, Transcript, read_transcript
+from windrow.testing.transcripts.format import Step, Transcript, TranscriptError, read_transcript
 from windrow.testing.transcripts.oracle import OracleOperator
-from windrow.testing.transcripts.tables import arrow_types, table_from
 from windrow.windows import format_duration, parse_duration
 
-__all__ = ["list_transcripts", "run_on_oracle", "run_transcript"]
+__all__ = ["arrow_types", "list_transcripts", "run_on_oracle", "run_transcript", "table_from"]
 
 Row = dict[str, Any]
 
@@ -180,3 +179,43 @@ def _with_plain_lateness(row: Row) -> Row:
     if not isinstance(late_by, (str, timedelta)):
         return row
     return row | {"late_by": format_duration(parse_duration(late_by))}
+
+
+def arrow_types(transcript: Transcript) -> dict[str, Any]:
+    """The type of each column that is pushed: as the transcript says, or as the values of all pushes tell."""
+    import pyarrow as pa
+
+    pushed = [row for step in transcript.steps if step.action == "push" for row in step.argument]
+    columns = dict.fromkeys(name for row in pushed for name in row) | transcript.types
+    return {
+        name: _named(said) if said else pa.array([_tellable(row.get(name)) for row in pushed]).type
+        for name, said in columns.items()
+    }
+
+
+def table_from(rows: list[Row], types: dict[str, Any]) -> Any:
+    """Rows as a table with all columns, also where there are no rows.
+
+    >>> import pyarrow as pa
+    >>> table_from([], {"t": pa.int64()}).schema
+    t: int64
+    """
+    import pyarrow as pa
+
+    return pa.table({name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()})
+
+
+def _tellable(value: Any) -> Any:
+    """A value by which Arrow tells the type; datetimes in any zone are timestamps in UTC."""
+    from datetime import UTC
+
+    return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def _named(type_name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.type_for_alias(type_name)
+    except ValueError as error:
+        raise TranscriptError(f"type {type_name!r} is none that Arrow knows by this name") from error

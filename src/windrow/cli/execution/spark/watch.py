@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from windrow.cli.errors import JobFailed, JobInterrupted
-from windrow.cli.execution.spark.brokers import BrokerWatch
-from windrow.cli.execution.spark.outages import failure_line
+from windrow.cli.execution.spark.brokers import BrokerWatch, kafka_servers
+from windrow.cli.execution.spark.failures import causes, first_line
 from windrow.cli.execution.spark.progress import step_of
 from windrow.cli.job import Job
 from windrow.cli.record import Record
@@ -18,7 +19,7 @@ from windrow.cli.stopping import Stopping
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["watch"]
+__all__ = ["failure_line", "watch"]
 
 _PAUSE = 0.2
 
@@ -74,3 +75,33 @@ def _raise_failure(job: Job, stream: Any) -> None:
     error = stream.exception()
     if error is not None:
         raise JobFailed(failure_line(job, error)) from error
+
+
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|not enough space on the disk")
+_NO_BROKER = re.compile(
+    r"org\.apache\.kafka\.\S*(?:TimeoutException|DisconnectException|NetworkException|BrokerNotAvailable\w*)"
+    r"|Timed out waiting for a node assignment|Failed to update metadata|Failed to (?:create|construct) "
+    r"(?:new )?Kafka|No resolvable bootstrap urls|TimeoutException: Timeout of \d+ms expired"
+)
+
+
+def failure_line(job: Job, error: BaseException) -> str:
+    """The one line for a stream that has failed. For a disk without room and a Kafka that does not answer it
+    names the disk and the broker, which Spark's message does not."""
+    text, line = "\n".join(map(str, causes(error))), first_line(error)
+    if room := _NO_ROOM.search(text):
+        return f"{room[0]}: the job writes to {_places(job)}; make room, then {_again(job)}"
+    servers = ", ".join(kafka_servers(job))
+    if servers and _NO_BROKER.search(text):
+        return f"Kafka at {servers} does not answer, and its client has given up: {_again(job)} ({line})"
+    return line
+
+
+def _places(job: Job) -> str:
+    paths = [sink.path for sink in job.sinks if sink.path] + [job.sink.checkpoint]
+    return ", ".join([*dict.fromkeys(path for path in paths if path), "and Spark to its temporary folder"])
+
+
+def _again(job: Job) -> str:
+    goes_on = "" if job.sink.checkpoint is None else ", which goes on from its checkpoint"
+    return f"start the job again{goes_on}"
