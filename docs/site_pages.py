@@ -21,6 +21,7 @@ PAGES = {
     "SECURITY.md": "security.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "RELEASING.md": "releasing.md",
     "bench/README.md": "benchmarks.md",
 }
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#:]+)((?:#[^)\s]*)?)\)")
@@ -63,8 +64,8 @@ def foreign(page: str) -> list[str]:
 def linked(text: str, page: str) -> str:
     """The text of a page with links to pages of the site in place of links to files.
 
-    >>> linked("[windows](docs/windows.md#rows), [a job](examples/phone_calls/job.toml)", "index.md")
-    '[windows](windows.md#rows), `examples/phone_calls/job.toml`'
+    >>> linked("[windows](docs/windows.md#rows), [a job](examples/kafka/job.toml)", "index.md")
+    '[windows](windows.md#rows), `examples/kafka/job.toml`'
     >>> linked("[security](../SECURITY.md)", "state.md")
     '[security](security.md)'
     """

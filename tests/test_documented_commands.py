@@ -128,8 +128,7 @@ def test_extras_that_are_to_be_installed_are_there() -> None:
             assert set(named.split(",")) <= set(known), f"{page.name}: {named}"
 
 
-def test_the_demo_names_a_command_that_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "examples"))
-    from phone_calls.compare import FULL
+def test_the_demo_names_a_command_that_is_accepted() -> None:
+    from windrow.cli.demo.on_spark import FULL
 
     accept(tuple(FULL.split()))

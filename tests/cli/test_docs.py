@@ -55,7 +55,7 @@ def test_every_key_is_explained() -> None:
 
 def test_every_command_and_option_is_explained() -> None:
     text = parser().format_help() + CLI
-    for command in ("run", "check", "explain", "verify", "new", "schema", "state", "replay", "bench"):
+    for command in ("demo", "run", "check", "explain", "verify", "new", "schema", "state", "replay", "bench"):
         assert f"windrow {command}" in CLI
         assert command in text
     for option in (

@@ -19,6 +19,7 @@ windrow aggregates windows over event data: a job file says where rows come
 from, which windows they belong to, what is computed and where results go.
 
 start here:
+  windrow demo               phone calls, aggregated while you watch; a report
   windrow new calls          a commented job file and sample data, in calls/
   windrow check calls/job.toml
   windrow run calls/job.toml --engine local
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="store_true", help="print the version and end")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _demo(commands.add_parser("demo", help="run an example and write a report of it; --spark: on Spark"))
     _run(commands.add_parser("run", help="run a job"))
     _replay(commands.add_parser("replay", help="run a job over stored input, at a chosen speed"))
     check = commands.add_parser("check", help="say what is wrong with a job before it runs")
@@ -68,6 +70,17 @@ def parser() -> argparse.ArgumentParser:
     _state(commands.add_parser("state", help="show, save, verify, copy or rescale what a stream keeps"))
     _bench(commands.add_parser("bench", help="run the papers' experiments again, in a clone of windrow"))
     return top
+
+
+def _demo(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--spark", action="store_true", help="on Spark, compared with its window(); needs Java")
+    command.add_argument("--calls", type=int, help="phone calls (default: 50000; on Spark 250000)")
+    command.add_argument(
+        "--sample", type=int, default=20_000, help="calls of the comparison on Spark; 0: none (default: 20000)"
+    )
+    command.add_argument(
+        "--folder", default="windrow-demo", help="where calls, results and report go (default: windrow-demo)"
+    )
 
 
 def _state(command: argparse.ArgumentParser) -> None:

@@ -11,11 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import windrow as wr
+from windrow.cli.demo.calls import calls
 from windrow.cli.show.comparison import Comparison
 
-from .generate import calls
-
-__all__ = ["compare"]
+__all__ = ["FULL", "compare"]
 
 WAYS = ["Spark's window()", "windrow"]
 WARM = 100
