@@ -92,8 +92,9 @@ lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(READY) ## Check the types of src and experiments with mypy --strict
+types: $(READY) ## Check the types of src and experiments with mypy --strict, and what Pyright says of a user's code
 	$(BIN)/mypy
+	$(BIN)/basedpyright --project tests/typing
 
 imports: $(READY) ## Check that dependencies between packages point one way
 	$(BIN)/lint-imports

@@ -6,8 +6,8 @@ Each part is a command of its own that writes JSON, and has so many seconds to b
 it does not get to are named on the page. ``--resume`` goes on where a run was stopped: parts that are there
 are kept. ``--assemble`` runs none, and makes the page of what is there. In the folder there are then
 ``field.html``, ``field.json``, and ``field.md`` with all tables; ``--docs`` also writes the tables into
-README.md and docs/field.md, and draws README's chart. ``--smoke`` asks little of each part, to see that all of it runs: its figures say
-nothing. ``--scotty`` takes a checkout of Scotty's source, to be measured as well.
+README.md and docs/field.md, and draws README's chart. ``--smoke`` asks little of each part, to see that all
+of it runs: its figures say nothing. ``--scotty`` takes a checkout of Scotty's source, to be measured as well.
 """
 
 from __future__ import annotations

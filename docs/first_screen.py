@@ -90,7 +90,9 @@ def picture() -> str:
     body = [_text(10, 44, "rows", bold=True), f'<path d="M{_LEFT} 40H{_RIGHT}" stroke="{GREY}"/>']
     for minute in range(-SLIDE, max(high for _, high, _ in found) + 1, SLIDE):
         x = _x(minute)
-        body.append(f'<path d="M{x} 62V{height - 4}" stroke="{GREY}" stroke-opacity="0.3" stroke-dasharray="2 3"/>')
+        body.append(
+            f'<path d="M{x} 62V{height - 4}" stroke="{GREY}" stroke-opacity="0.3" stroke-dasharray="2 3"/>'
+        )
         body.append(_text(x, 58, f"{minute}", "middle", 10))
     for k, minute in enumerate(CALLS["minute"]):
         body.append(f'<circle cx="{_x(minute)}" cy="40" r="5" fill="{BLUE}"/>')
@@ -102,7 +104,9 @@ def picture() -> str:
     body.append(_text(10, 134, "windows", bold=True))
     for k, (low, high, held) in enumerate(found):
         body += _box(low, high, 118 + 30 * k, BLUE, _said(held))
-    return _svg(height, "Rows are folded once, into slices; overlapping windows are combined from slices", body)
+    return _svg(
+        height, "Rows are folded once, into slices; overlapping windows are combined from slices", body
+    )
 
 
 def _box(low: int, high: int, top: float, colour: str, says: str) -> list[str]:
@@ -139,12 +143,12 @@ def _svg(height: float, title: str, body: list[str]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" role="img" font-family="Verdana, DejaVu Sans, sans-serif">'
     )
-    return "\n".join([head, f"  <title>{escape(title)}</title>", *(f"  {line}" for line in body), "</svg>", ""])
+    return "\n".join(
+        [head, f"  <title>{escape(title)}</title>", *(f"  {line}" for line in body), "</svg>", ""]
+    )
 
 
-def _text(
-    x: float, y: float, text: str, anchor: str = "start", size: int = 12, *, bold: bool = False
-) -> str:
+def _text(x: float, y: float, text: str, anchor: str = "start", size: int = 12, *, bold: bool = False) -> str:
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{GREY}"{weight}>'

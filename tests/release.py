@@ -1,6 +1,6 @@
 """What must hold before a version is published: ``make release`` runs this first.
 
-    python tests/release.py
+python tests/release.py
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def problems(root: Path) -> Iterator[str]:
     module = (root / "src" / "windrow" / "__init__.py").read_text()
     if f'__version__ = "{version}"' not in module:
         yield f"pyproject.toml has version {version}, and windrow.__version__ another"
-    if not re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$", (root / "CHANGELOG.md").read_text(), re.M):
+    if not re.search(
+        rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$", (root / "CHANGELOG.md").read_text(), re.M
+    ):
         yield f"CHANGELOG.md has no section '## [{version}] - <date>'"
     if _git(root, "status", "--porcelain"):
         yield "there are uncommitted changes"

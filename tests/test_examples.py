@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
-
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -73,10 +73,15 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _demo(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--spark", action="store_true", help="on Spark, compared with its window(); needs Java")
+    command.add_argument(
+        "--spark", action="store_true", help="on Spark, compared with its window(); needs Java"
+    )
     command.add_argument("--calls", type=int, help="phone calls (default: 50000; on Spark 250000)")
     command.add_argument(
-        "--sample", type=int, default=20_000, help="calls of the comparison on Spark; 0: none (default: 20000)"
+        "--sample",
+        type=int,
+        default=20_000,
+        help="calls of the comparison on Spark; 0: none (default: 20000)",
     )
     command.add_argument(
         "--folder", default="windrow-demo", help="where calls, results and report go (default: windrow-demo)"

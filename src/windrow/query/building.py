@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -12,7 +13,8 @@ from windrow.monoids.base import Aggregate, check_min_count
 from windrow.names import nearest
 from windrow.result_names import check_names
 from windrow.spec import Spec
-from windrow.windows import Window
+from windrow.windows import Policy, Window
+from windrow.windows.timeline.durations import DurationLike
 from windrow.words import said
 
 if TYPE_CHECKING:
@@ -71,29 +73,29 @@ class Building(Spec):
 
     def rolling(
         self,
-        *sizes: Any,
-        size: Any = None,
-        rows: Any = None,
-        policy: Any = None,
+        *sizes: DurationLike | Policy,
+        size: DurationLike | None = None,
+        rows: int | Sequence[int] | None = None,
+        policy: Policy | Callable[..., Any] | None = None,
         closed: Literal["left", "right", "both", "neither"] = "right",
-        shift: Any = 0,
+        shift: DurationLike = 0,
         timezone: str | None = None,
         min_count: int | None = None,
         store: Store | None = None,
-        **named: Any,
+        **named: DurationLike,
     ) -> Self:
         """One result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
 
         Rows with equal time are peers: by time, each sees all of them. ``store`` is that of :meth:`open`,
         given here; see docs/state.md.
 
-        Several sizes (``rolling("1d", "7d")``, ``rolling(day="1d")``, ``rows=[10, 100]``) give a column for
-        each: ``total_1d``, ``total_day``, ``total_10``. The size ``"all"`` is everything up to the row.
-        ``closed`` says which ends of (t - size, t] belong to it: with ``"left"`` a row sees neither itself
-        nor its peers. ``shift`` moves it: ``"-1h"`` lets it end an hour before the row, and ``"30m"`` with
-        a size of ``"1h"`` centres it; with ``rows`` it is a number of rows. Months, and days in a
-        ``timezone``, are counted on the local calendar. See docs/asof.md. ``min_count`` replaces that of the
-        query: an aggregate over fewer values is null.
+        Several sizes (``rolling("1d", "7d")``, ``rolling(day="1d")``, ``rows=[10, 100]``) return a column for
+        each: ``total_1d`` (also for ``"1 day"``), ``total_day``, ``total_10``. The size ``"all"`` is
+        everything up to the row. ``closed`` sets which ends of (t - size, t] belong to it: with ``"left"`` a
+        row sees neither itself nor its peers. ``shift`` moves it: ``"-1h"`` lets it end an hour before the
+        row, and ``"30m"`` with a size of ``"1h"`` centres it; with ``rows`` it is a number of rows. Months,
+        and days in a ``timezone``, are counted on the local calendar. See docs/asof.md. ``min_count``
+        replaces that of the query: an aggregate over fewer values is null.
 
         >>> import windrow as wr
         >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
@@ -113,16 +115,16 @@ class Building(Spec):
 
     def asof(
         self,
-        *sizes: Any,
-        rows: Any = None,
+        *sizes: DurationLike,
+        rows: int | Sequence[int] | None = None,
         closed: Literal["left", "right", "both", "neither"] | None = None,
-        lag: Any = 0,
+        lag: DurationLike = 0,
         direction: Literal["backward", "forward"] = "backward",
         timezone: str | None = None,
-        **named: Any,
+        **named: DurationLike,
     ) -> Self:
-        """What was known at a moment: for each label, a row of a second table, aggregates over the events
-        before it. :meth:`run` takes the labels as ``at=``.
+        """Point-in-time features: for each label, a row of a second table, aggregates over the events before
+        it. :meth:`run` takes the labels as ``at=``.
 
         For a label at time t the window is [t - lag - size, t - lag): an event at the label's own time is
         its future (``closed="right"`` lets it in). ``direction="forward"`` looks at (t + lag, t + lag +

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from windrow.html_text import Explanation
 from windrow.query_settings import check_complete, checked_labels
@@ -11,9 +11,32 @@ from windrow.spec import Spec
 
 __all__ = ["Running"]
 
+TableT = TypeVar("TableT")
+
 
 class Running(Spec):
     """A query that is evaluated on a table, on a Spark DataFrame, or on a stream of it."""
+
+    @overload
+    def run(
+        self,
+        data: Any,
+        *,
+        at: TableT,
+        at_time: str | None = None,
+        at_by: str | Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> TableT: ...
+
+    @overload
+    def run(
+        self,
+        data: TableT,
+        *,
+        threads: int | None = None,
+        history: Any = None,
+        history_until: Any = None,
+    ) -> TableT: ...
 
     def run(
         self,
@@ -58,6 +81,17 @@ class Running(Spec):
         if self.asof_over is not None or any(each is not None for each in (at, at_time, at_by)):
             return _run_asof(self, data, at, checked_labels(self, at, at_time, at_by), count)
         return _run_windows(self, data, threads, count, history, history_until)
+
+    def __call__(self, data: TableT, **options: Any) -> TableT:
+        """Run the query, as :meth:`run` does: for ``df.pipe(query)``.
+
+        >>> import pandas as pd, windrow as wr
+        >>> rows = wr.query(time="t").rolling(10).agg(n=wr.count())
+        >>> pd.DataFrame({"t": [1, 2]}).pipe(rows)["n"].tolist()
+        [1, 2]
+        """
+        found: TableT = self.run(data, **options)
+        return found
 
     def rejected_rows(self, data: Any) -> Any:
         """The rows of a finite table that :meth:`run` leaves out: those without a time, and with

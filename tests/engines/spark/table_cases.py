@@ -202,7 +202,7 @@ def read_tables(folder: Path, form: str) -> dict[str, pa.Table]:
 
 def oracle_and_results() -> tuple[StreamOracle, list[Any]]:
     """An oracle that has seen all rows, and what it gave."""
-    oracle = StreamOracle(query(late="emit"), judge="spark")
+    oracle = StreamOracle(query(late="return"), judge="spark")
     return oracle, [row for each in (*map(rows, range(FILES)), []) for row in oracle.push(each)]
 
 

@@ -75,7 +75,13 @@ def prepared(folder: Path, count: int, steps: Steps) -> Job:
 def _settings(engine: str, report: Path | None) -> argparse.Namespace:
     """What ``windrow run`` would be given."""
     return argparse.Namespace(
-        engine=engine, json=False, quiet=False, verbose=False, report=report, overwrite=False, batch_rows=65_536
+        engine=engine,
+        json=False,
+        quiet=False,
+        verbose=False,
+        report=report,
+        overwrite=False,
+        batch_rows=65_536,
     )
 
 
@@ -174,8 +180,8 @@ def show_summary(record: Record, comparison_seconds: float) -> None:
     outside += [f"{human_seconds(comparison_seconds)} of comparison"] if comparison_seconds else []
     say_line(
         f"\nIn short\n"
-        f"  {totals.rows:,} calls in {len(steps)} micro-batches, {human_seconds(record.seconds)}; the first took "
-        f"{human_seconds(steps[0].seconds)}, the last {human_seconds(steps[-1].seconds)}\n"
+        f"  {totals.rows:,} calls in {len(steps)} micro-batches, {human_seconds(record.seconds)}; "
+        f"the first took {human_seconds(steps[0].seconds)}, the last {human_seconds(steps[-1].seconds)}\n"
         f"  results: {counts.get('day', 0):,} windows of 24 hours, one per minute and region, "
         f"and {counts.get('spell', 0):,} spells;\n"
         f"    {totals.late:,} calls came too late and were counted"
@@ -190,10 +196,14 @@ def show_next(job: Job, report: Path, on_spark: bool) -> None:
     lines = [f"\nThe picture, for a browser: {_shorter(report)}\n\nWhat to try next"]
     lines.append(f"  {windrow} explain {file}\n    what runs, with which algorithms, and what is kept")
     if on_spark:
-        lines.append(f"  {windrow} replay {file} --engine local --speed max\n    the same calls without Spark")
+        lines.append(
+            f"  {windrow} replay {file} --engine local --speed max\n    the same calls without Spark"
+        )
         lines.append(f"  {windrow} state {checkpoint}\n    what the stream keeps for its next run")
     else:
-        lines.append(f"  {windrow} demo --spark\n    the same on Spark, and Spark's own window() for comparison")
+        lines.append(
+            f"  {windrow} demo --spark\n    the same on Spark, and Spark's own window() for comparison"
+        )
     lines.append(f"  {windrow} new calls\n    a job of your own, with every key explained")
     say_line("\n".join(lines))
 

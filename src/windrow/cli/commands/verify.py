@@ -99,7 +99,7 @@ def _compared(job: Job, sample: int, tables: _Tables) -> Verdict:
         labels = of_keys(tables.rows(job.labels.source, keys), keys)
         asked = job.labels.arguments(_timed(job, labels, job.labels.time))
     # what the stream needs of a query, batch does not
-    query = replace(job.query, late="count", emit="final", allowed_lateness=None)
+    query = replace(job.query, late="count", output="final", allowed_lateness=None)
     expected = query.run(rows, **asked)
     shape = shape_of(query, job.labels, asked.get("at", rows).column_names)
     written = conformed(written, expected.schema)

@@ -30,7 +30,7 @@ OFFLINE = 2 * 86_400
 
 
 def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
-    """Return the calls in the order in which they are logged; ``logged`` is when, in seconds since the first day."""
+    """Return the calls in the order of logging; ``logged`` is when, in seconds since the first day."""
     rng = np.random.default_rng(seed)
     busy = np.resize(BUSY, days)
     day = rng.choice(days, count, p=busy / busy.sum())
@@ -64,4 +64,3 @@ def write_calls(folder: Path, count: int) -> int:
         pq.write_table(table.slice(low, high - low), file)
         os.utime(file, (1_714_500_000 + hour * 3_600,) * 2)  # Spark takes files in the order of their age
     return len(found)
-

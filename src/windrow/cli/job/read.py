@@ -44,6 +44,7 @@ EVENTS_KEYS = (
     "order",
     "empty",
     "min_count",
+    "output",
     "emit",
     "max_windows",
 )
@@ -59,9 +60,10 @@ NEEDED = {
 #: keys that take one of a few words
 CHOICES = {
     "mode": ("error", "overwrite", "append"),
-    "late": ("count", "emit"),
+    "late": ("count", "return", "emit"),
     "on_error": ("raise", "reject"),
-    "empty": ("skip", "emit"),
+    "empty": ("skip", "include", "emit"),
+    "output": ("final", "update"),
     "emit": ("final", "update"),
 }
 TRIGGERS = ("continuously", "available_now")
@@ -198,13 +200,14 @@ def _check_output(
                 f"csv cannot hold {table} rows, which are a struct: write parquet or json, or name another "
                 f"place for them in [{table}]",
             )
-    if asked.emit == "update" and source.is_stream and sink.format in APPEND_ONLY:
+    if asked.output == "update" and source.is_stream and sink.format in APPEND_ONLY:
         why = (
             "and files cannot be corrected"
             if sink.format in FILE_FORMATS
             else f"which {sink.format!r} cannot"
         )
-        events.refuse("emit", f"'update' corrects what came out, {why}: use 'final'")
+        name = "output" if "output" in events.data else "emit"
+        events.refuse(name, f"'update' corrects what came out, {why}: use 'final'")
 
 
 def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list[str]:
@@ -220,10 +223,12 @@ def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list
 
 def _events(fields: Fields, data: dict[str, Any]) -> Query:
     time, by, order = fields.text("time"), fields.texts("by"), fields.texts("order")
-    late = fields.choice("late", CHOICES["late"], "emit" if "late" in data else "count")
+    late = fields.choice("late", CHOICES["late"], "return" if "late" in data else "count")
     on_error = fields.choice("on_error", CHOICES["on_error"], "reject" if "rejected" in data else "raise")
     empty = fields.choice("empty", CHOICES["empty"], "skip")
-    emit = fields.choice("emit", CHOICES["emit"], "final")
+    # `emit` is the old name of `output`, and a value of `late` and `empty`: the query warns of it
+    names = [name for name in ("output", "emit") if name in fields.data]
+    output = {name: fields.choice(name, CHOICES[name], "final") for name in names}
     least = fields.whole("min_count", 0)
     watermark = fields.value("watermark", None, str, int)
     lateness = fields.value("allowed_lateness", 0, str, int)
@@ -243,7 +248,7 @@ def _events(fields: Fields, data: dict[str, Any]) -> Query:
         order=order or None,
         empty=empty,
         min_count=least,
-        emit=emit,
+        **output,
         max_ahead=ahead,
         max_windows=fields.whole("max_windows", None, 1),
     )

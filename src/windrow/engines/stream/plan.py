@@ -113,7 +113,7 @@ class Plan:
 
     @cached_property
     def counts_revisions(self) -> bool:
-        return self.query.corrects or self.query.emit == "update"
+        return self.query.corrects or self.query.output == "update"
 
     @cached_property
     def counts_integers(self) -> bool | None:

@@ -39,7 +39,7 @@ class OracleOperator:
         judge: Literal["push", "spark"] = "push",
     ) -> None:
         self._oracle = StreamOracle(query, clock, judge)
-        self._keeps_late = query.late == "emit"
+        self._keeps_late = query.late == "return"
         self._handed_over = 0
         self._rejected_handed_over = 0
 

@@ -146,7 +146,7 @@ def run_batches(
     ``derived`` counts the rows that were left out of the micro-batches. ``back``: where late and rejected
     rows go; None: among results."""
     back = HandedBack(job) if back is None else back
-    operator = guarded(job.query.open, judge="spark", **_history_arguments(job))
+    operator = guarded(job.query.open, lateness="spark", **_history_arguments(job))
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:

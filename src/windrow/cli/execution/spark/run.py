@@ -110,7 +110,7 @@ def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType
     spark = frame.sparkSession
     result = job.query.run(frame, **_labels(job, spark), **_history(job, spark))
     writer = stream_writer(job, result).queryName(job.name.replace("-", "_"))
-    writer = writer.outputMode("update" if job.query.emit == "update" else "append")
+    writer = writer.outputMode("update" if job.query.output == "update" else "append")
     if sink.checkpoint is not None:
         writer = writer.option("checkpointLocation", sink.checkpoint)
     if sink.trigger == "available_now":
