@@ -85,7 +85,6 @@ release: $(READY) ## Check, build and publish this version, with the account tha
 	$(BIN)/twine upload dist/*
 
 docs: $(READY) ## Build the pages of the docs into .cache/site (DOCS_ARGS=serve: show them while you write)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS_ARGS)
 
 lint: $(READY) ## Check style and formatting

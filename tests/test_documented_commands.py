@@ -31,14 +31,14 @@ PAGES = [
 LONE = sorted({command for page in PAGES for command in lone_options(page)})
 #: sections whose figures are settings, bounds that are proven, or sizes by definition: nothing measured
 DEFINED = {
-    ("aggregates.md", "All of them"),
-    ("aggregates.md", "Sketches and their errors"),
-    ("aggregates.md", "Quantiles"),
-    ("asof.md", "On Spark"),
+    ("aggregates.md", "All aggregates"),
+    ("aggregate-details.md", "Sketches and their errors"),
+    ("aggregate-details.md", "Quantiles"),
+    ("asof-serving.md", "On Spark"),
     ("migration.md", "From Spark's `window()`"),
-    ("spark.md", "One key with most of the rows"),
-    ("state.md", "Sizes"),
-    ("streams.md", "The watermark"),
+    ("spark-performance.md", "Hot keys"),
+    ("state-costs.md", "Sizes"),
+    ("streams.md", "Watermarks and out-of-order rows"),
 }
 #: options of Spark's own commands
 SPARKS = {"--archives", "--py-files"}

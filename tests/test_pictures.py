@@ -66,7 +66,8 @@ def test_the_windows_drawn_are_those_of_a_query(name: str) -> None:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_guide_shows_the_picture(name: str) -> None:
-    assert f"](pictures/{name}.svg)" in (DOCS / "windows.md").read_text(encoding="utf-8")
+    guides = [(DOCS / page).read_text(encoding="utf-8") for page in ("windows.md", "window-options.md")]
+    assert sum(f"](pictures/{name}.svg)" in guide for guide in guides) == 1
 
 
 FIRST_SCREEN = _generator("first_screen")
@@ -106,6 +107,17 @@ def test_readme_fits_a_few_screens_and_has_the_figures_of_the_field() -> None:
         column = [cell.strip() for cell in head.split("|")].index(peer)
         lines = [line.split("|") for line in field.splitlines() if f"| {ours} |" in line]
         assert [line[column].split()[0] for line in lines] == cells.split(" | ")
+
+
+CONCEPTS = _generator("concepts")
+
+
+@pytest.mark.parametrize("name", CONCEPTS.PICTURES)
+def test_the_drawings_of_concepts_are_what_their_script_makes(name: str) -> None:
+    made = CONCEPTS.draw(CONCEPTS.PICTURES[name])
+    found = (CONCEPTS.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert found == made, "run: python docs/concepts.py"
+    assert f"](concepts/{name}.svg)" in (DOCS / "concepts.md").read_text(encoding="utf-8")
 
 
 ARCHITECTURE = _generator("architecture")

@@ -15,7 +15,9 @@ from windrow.cli.job.windows import KINDS
 from windrow.cli.main import parser
 
 ROOT = Path(__file__).parents[2]
-CLI = (ROOT / "docs" / "cli.md").read_text()
+CLI = "".join(
+    (ROOT / "docs" / f"{page}.md").read_text() for page in ("cli", "job-file", "job-windows", "job-sinks")
+)
 
 
 @pytest.mark.parametrize("table", TABLES)

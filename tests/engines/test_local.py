@@ -92,7 +92,7 @@ def test_a_combine_that_raises_while_rows_are_evicted_names_the_row() -> None:
         (lambda: wr.query(time="ts").rolling(), TypeError, "one of"),
         (lambda: wr.query(time="ts").rolling(rows=0), ValueError, "at least 1"),
         (lambda: wr.query(time="ts", by=["a", "a"]), ValueError, "twice"),
-        (lambda: wr.query(time="ts", empty="fill"), ValueError, "'skip', 'emit'"),  # type: ignore[arg-type]
+        (lambda: wr.query(time="ts", empty="fill"), ValueError, "'skip', 'include'"),  # type: ignore[arg-type]
         (lambda: wr.query(time="ts").window(wr.Tumbling(5)).run(TABLE), TypeError, "computes nothing"),
         (lambda: wr.sum("v", nulls="propagate", nan="ignore"), ValueError, "not supported"),
     ],

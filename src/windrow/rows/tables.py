@@ -111,4 +111,4 @@ def _to_polars(table: pa.Table) -> Any:
 def _to_duckdb(table: pa.Table) -> Any:
     import duckdb
 
-    return duckdb.from_arrow(table)
+    return duckdb.from_arrow(table) if table.num_columns else table  # DuckDB has no table without columns
