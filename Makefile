@@ -87,9 +87,10 @@ release: $(READY) ## Check, build and publish this version, with the account tha
 docs: $(READY) ## Build the pages of the docs into .cache/site (DOCS_ARGS=serve: show them while you write)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS_ARGS)
 
-lint: $(READY) ## Check style and formatting
+lint: $(READY) ## Check style, formatting and the words of docs, help and docstrings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(PYTEST) -q --no-header -p no:cacheprovider tests/test_words.py
 
 types: $(READY) ## Check the types of src and experiments with mypy --strict, and what Pyright says of a user's code
 	$(BIN)/mypy

@@ -62,7 +62,7 @@ class Building(Spec):
             self._check_time_kind(window)
             if self.corrects and window.refuses_lateness:
                 raise ValueError(
-                    f"{window!r} never changes a session that has come out: leave out allowed_lateness, or "
+                    f"{window!r} never changes a session that has fired: leave out allowed_lateness, or "
                     f"late_by"
                 )
         if len(windows) > 1 or (windows and named):

@@ -1,4 +1,4 @@
-"""A query over endless input: operators that begin with nothing, with history, or where another stopped."""
+"""A query over unbounded input: operators that begin with nothing, with history, or where another stopped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Opening(Spec):
         history: Any = None,
         history_until: Any = None,
     ) -> Operator:
-        """An operator for endless input: push rows, get results as the watermark passes them.
+        """Return an operator for unbounded input: push rows, get results as the watermark passes them.
 
         ``clock`` gives seconds, and only ``idle_timeout`` looks at it; ``now`` gives seconds since 1970, and
         only ``max_ahead`` looks at it.
@@ -49,9 +49,10 @@ class Opening(Spec):
         The operator of an as-of query takes events, and its ``at(labels)`` answers from what has come; see
         docs/asof.md.
 
-        With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what
-        is there already is taken up; see docs/state.md. It is stored before a step's results are handed
-        over, with ``sync`` as safely as the store can. Of slices at most ``cache_bytes`` stay in memory.
+        With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and an
+        operator that is stored there is resumed; see docs/state.md. State is stored before the results of a
+        step are returned, with ``sync`` as safely as the store can. At most ``cache_bytes`` of slices stay
+        in memory.
 
         ``history`` is a table of the rows before: the operator begins with the state that they lead to, and
         gives no results for them, which :meth:`run` over the same table does. ``history_until``, a time,
@@ -104,7 +105,7 @@ class Opening(Spec):
         history: Any = None,
         history_until: Any = None,
     ) -> Operator:
-        """An operator that goes on from what :meth:`Operator.snapshot` gave.
+        """Return an operator that resumes from what :meth:`Operator.snapshot` returned.
 
         The query must be the one that the snapshot is of; windows and aggregates may have been added and
         removed, and watermark, allowed_lateness and max_ahead changed. An added aggregate is null over

@@ -54,8 +54,8 @@ class Running(Spec):
         The result is the kind of table that went in. What pandas calls missing, NaN in a column of floats, is
         null and skipped; NaN in all other tables is a number.
 
-        A large table is worked on by so many ``threads``: by default ``$WINDROW_THREADS``, or one for each
-        core that the process may use. Results are the same, bit for bit, with any number of them.
+        A large table is processed by this number of ``threads``: by default ``$WINDROW_THREADS``, or one for
+        each core that the process may use. Results are the same, bit for bit, with any number of them.
 
         >>> import pandas as pd, pyarrow as pa, windrow as wr
         >>> q = wr.query(time="t").window(wr.Tumbling(10)).agg(top=wr.max("v"))
@@ -142,7 +142,7 @@ def _check_history(query: Spec, data: Any, history: Any) -> None:
         raise TypeError("history= is for windows: give all events of an as-of query as events")
     if not (is_spark_frame(data) and is_streaming(data)):
         raise TypeError(
-            "history= and history_until= are for endless input, Spark streams and open(): a "
+            "history= and history_until= are for unbounded input, Spark streams and open(): a "
             "table is taken whole, so put the rows before into it, or leave them out"
         )
     if history is not None and not is_spark_frame(history):

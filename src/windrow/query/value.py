@@ -70,24 +70,30 @@ def query(
     max_ahead: DurationLike | None = None,
     max_windows: int | None = None,
 ) -> Query:
-    """Start a query.
+    """Start a query: which column is time, which columns are keys, and the rules for nulls and late rows.
 
-    ``time``: the column of event times, timestamps of any unit (naive means UTC) or integers. ``by``: key
-    columns; each key has windows of its own, and null is a key like others. ``order``: columns that order
-    rows of equal time. ``empty="include"``: also return windows without rows between a key's first and last.
-    ``min_count``: an aggregate over fewer values is null. ``max_windows``: a step that would give more
-    windows, all kinds together, raises :class:`TooManyWindows` instead; by default more than 10 million, or
-    more than four for each row that the step reads if that is more. See docs/windows.md.
-    ``on_error="reject"``: a row over which ``lift`` of an aggregate of your own raises is left out, counted,
-    and handed back with the aggregate's name and the error, as are rows that are rejected for other reasons:
-    see :meth:`Query.rejected_rows` and docs/streams.md.
-
-    For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind
-    the largest time seen. ``allowed_lateness``: how late a row may correct windows that have fired.
-    ``late="return"`` keeps late rows and returns them. ``output="update"`` also emits speculative results.
-    ``idle_timeout``: after so long without rows event time goes on with the clock. ``max_ahead``: rows that
-    are further ahead are rejected and counted, so that one of them cannot make all others late: ahead of the
-    clock where times are timestamps, of the largest time before where they are integers.
+    Args:
+        time (str): The column of event times: timestamps of any unit (naive means UTC), dates or integers.
+        by (str | list[str]): Key columns. Each key has its own windows, and null is a key.
+        watermark (duration): How far the watermark stays behind the largest time seen; for unbounded input
+            (:meth:`Query.open`, Spark streams).
+        allowed_lateness (duration): How late a row may correct windows that have fired.
+        late (str): ``"count"`` counts late rows; ``"return"`` also keeps and returns them.
+        on_error (str): ``"raise"``, or ``"reject"``: a row for which ``lift`` of a user-defined aggregate
+            raises is left out, counted, and returned with the aggregate's name and the error, as are rows
+            that are rejected for other reasons; see :meth:`Query.rejected_rows` and docs/late-data.md.
+        order (str | list[str]): Columns that order rows with the same timestamp.
+        empty (str): ``"skip"``, or ``"include"`` to return windows without rows between a key's first and
+            last row.
+        min_count (int): An aggregate over fewer values is null.
+        output (str): ``"final"``, or ``"update"`` to also emit speculative results.
+        idle_timeout (duration): After this time without rows, event time follows the clock.
+        max_ahead (duration): Rows that are further ahead are rejected and counted, so that one of them
+            cannot make all others late: ahead of the clock for timestamps, of the largest time before for
+            integers.
+        max_windows (int): A step that would return more windows, of all types together, raises
+            :class:`TooManyWindows`. By default more than 10 million, or more than four for each row that the
+            step reads if that is more; see docs/window-options.md.
 
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Tumbling("1h")).agg(n=wr.count())

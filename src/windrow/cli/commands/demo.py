@@ -34,7 +34,7 @@ __all__ = ["execute", "show_comparison", "show_summary"]
 
 JOB = Path(__file__).parents[1] / "demo" / "job.toml"
 #: calls with and without Spark
-_CALLS = {True: 250_000, False: 50_000}
+_CALLS = {True: 250_000, False: 20_000}
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -154,8 +154,7 @@ def show_results(record: Record) -> None:
     fall = None if day is None else largest_fall(day)
     if day is None or fall is None:
         return
-    say_line(f"\nWindows move. {fall}\nIts windows that end at noon:\n")
-    say_line(text_table(noons(day, fall.region)))
+    _say(f"\nWindows move. {fall}\nIts windows that end at noon:\n\n{text_table(noons(day, fall.region))}")
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -178,7 +177,7 @@ def show_summary(record: Record, comparison_seconds: float) -> None:
     counts = {entry["values"]: entry["counts"] for entry in kinds}
     outside = [f"{human_seconds(record.startup)} in which Spark started"] if record.startup else []
     outside += [f"{human_seconds(comparison_seconds)} of comparison"] if comparison_seconds else []
-    say_line(
+    _say(
         f"\nIn short\n"
         f"  {totals.rows:,} calls in {len(steps)} micro-batches, {human_seconds(record.seconds)}; "
         f"the first took {human_seconds(steps[0].seconds)}, the last {human_seconds(steps[-1].seconds)}\n"
@@ -205,7 +204,12 @@ def show_next(job: Job, report: Path, on_spark: bool) -> None:
             f"  {windrow} demo --spark\n    the same on Spark, and Spark's own window() for comparison"
         )
     lines.append(f"  {windrow} new calls\n    a job of your own, with every key explained")
-    say_line("\n".join(lines))
+    _say("\n".join(lines))
+
+
+def _say(text: str) -> None:
+    for line in text.split("\n"):
+        say_line(line)
 
 
 def _shorter(path: Path) -> Path:

@@ -48,9 +48,9 @@ class EventInput(ABC):
     def finish(self) -> Any: ...
 
     def insert(self, time: Any, key: Any = NO_KEY, /, **values: Any) -> None:
-        """Take one event: its time, its key (a tuple for several key columns; left out without any), and its
-        values by column. It waits until the next call that gives results: ``flush()``, or any of ``push``,
-        ``advance``, ``poll`` and ``finish``, which take events that wait as part of the same push.
+        """Ingest one event: its time, its key (a tuple for several key columns; left out without any), and
+        its values by column. It waits until the next call that returns results: ``flush()``, or any of
+        ``push``, ``advance``, ``poll`` and ``finish``, which ingest waiting events as part of the same push.
 
         An event that does not fit is refused at once; those before it stay.
 
@@ -95,7 +95,7 @@ class EventInput(ABC):
 
     @one_at_a_time
     def drop_events(self) -> int:
-        """Forget the events that wait, for instance since a push of them raises; how many there were.
+        """Drop the events that wait, for instance since a push of them raises; how many there were.
 
         >>> import windrow as wr
         >>> hours = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -126,7 +126,7 @@ class EventInput(ABC):
             yield from (result for result in (self.finish(),) if _has_rows(result))
 
     async def results(self, source: AsyncIterable[T], *, finish: bool = True) -> AsyncIterator[T]:
-        """The same for a source that is waited for: ``async for result in operator.results(source)``. A push
+        """Like :meth:`over`, for an async iterable: ``async for result in operator.results(source)``. A push
         runs in the event loop's thread and holds it up for as long as it takes.
 
         >>> import asyncio, pyarrow as pa, windrow as wr

@@ -1,4 +1,4 @@
-"""The operator: what a query is on endless input. docs/streams.md says what it does; this is the order of
+"""The operator: a query on unbounded input. docs/streams.md says what it does; this is the order of
 things.
 
 A push goes: rows are checked and set in order; slices are cut and folded once; every window that time or
@@ -66,7 +66,7 @@ _PUSHES_IN_VAIN = 10
 
 
 class Operator(EventInput):
-    """Endless input through a query; ``query.open()`` makes one.
+    """A query on unbounded input; ``query.open()`` returns one.
 
     Several threads may use one operator. Their calls come one after the other, in the order in which they get
     its lock, and each is whole: no row is lost, and a snapshot is of the state between two calls. The lock is
@@ -130,7 +130,7 @@ class Operator(EventInput):
         now: Callable[[], float] = wall_clock,
         judge: Judge = "push",
     ) -> Operator:
-        """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
+        """Return an operator that resumes from a snapshot; ``query.restore(snapshot)`` calls this."""
         operator = cls(query, clock=clock, now=now, judge=judge)
         value = unpack_snapshot(snapshot)
         operator._plan, state = restored_value(operator._plan, value, None)
@@ -141,7 +141,7 @@ class Operator(EventInput):
 
     @one_at_a_time
     def begin_with(self, history: Any, until: Any = None) -> None:
-        """Take a table of what was before, without results; ``query.open(history=...)`` calls this. State
+        """Ingest a table of earlier rows without results; ``query.open(history=...)`` calls this. State
         that was found in a store has it already; with a later cut, windows and aggregates that were added to
         it are filled. None: only the cut is given."""
         self._check_open()
@@ -164,7 +164,7 @@ class Operator(EventInput):
 
     @property
     def query(self) -> Spec:
-        """The query as it runs now, with windows that were added and without those that were removed."""
+        """Return the query as it runs now, with added and without removed windows."""
         return self._plan.query
 
     @one_at_a_time
@@ -263,7 +263,7 @@ class Operator(EventInput):
         return result
 
     def _warn_of_waiting(self) -> None:
-        """Say that nothing comes out of an operator whose watermark nobody moves."""
+        """Warn that an operator whose watermark nobody moves emits nothing."""
         query, state = self.query, self._state
         is_moved = query.watermark is not None or state.watermark > START_OF_TIME
         if not is_moved and query.output == "final" and (state.has_slices or state.rows_held):
@@ -445,7 +445,7 @@ class Operator(EventInput):
     @property
     @one_at_a_time
     def metrics(self) -> Metrics:
-        """What was counted so far, and what is held now: :class:`Metrics`.
+        """Return the counts so far and the current state: :class:`Metrics`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -468,7 +468,7 @@ class Operator(EventInput):
 
     @one_at_a_time
     def snapshot(self) -> bytes:
-        """The whole state as bytes, with the events that wait, for ``query.restore``.
+        """Return the whole state as bytes, including inserted events that wait, for ``query.restore``.
 
         >>> import pyarrow as pa, windrow as wr
         >>> query = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count())
@@ -484,8 +484,8 @@ class Operator(EventInput):
 
     @one_at_a_time
     def add_window(self, **named: Window) -> None:
-        """Add windows to the running operator; they see rows that come from now on, and those that may have
-        begun before do not come out. Its windows have names.
+        """Add windows to the running operator. They see the rows of later pushes; windows that may have begun
+        before are not emitted. All windows of the operator need names.
 
         >>> import pyarrow as pa, windrow as wr
         >>> running = wr.query(time="t").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -506,7 +506,7 @@ class Operator(EventInput):
 
     @one_at_a_time
     def remove_window(self, name: str) -> None:
-        """Remove a window; what it holds is forgotten, and nothing more comes out of it.
+        """Remove a window and its state; it emits no more results.
 
         >>> import windrow as wr
         >>> query = wr.query(time="t").window(ten=wr.Tumbling(10), visit=wr.Session(5))

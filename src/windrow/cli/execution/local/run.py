@@ -185,6 +185,11 @@ def _stepped(
     fired = operator.metrics.windows_fired
     result = guarded(operator.finish)
     record.totals.windows += operator.metrics.windows_fired - fired
+    if result.num_rows:
+        reporter.note(
+            f"the input has ended: {result.num_rows:,} results of open windows were also emitted; on Spark "
+            f"they stay open in the checkpoint"
+        )
     yield back.after(operator, result)
 
 

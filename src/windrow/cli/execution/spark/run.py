@@ -35,6 +35,10 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
             reporter.note(note)
         stream, schema = guarded(start_stream, job, frame)
         was_stopped = watch(job, stream, record, reporter)
+        reporter.note(
+            "open windows stay in the checkpoint for the next run; --engine local emits them when its input "
+            "ends"
+        )
     else:
         schema = _run_once(job, spark, frame, record, reporter)
         was_stopped = False
