@@ -37,27 +37,27 @@ class Opening(Spec):
     ) -> Operator:
         """Return an operator for unbounded input: push rows, get results as the watermark passes them.
 
-        ``clock`` gives seconds, and only ``idle_timeout`` looks at it; ``now`` gives seconds since 1970, and
-        only ``max_ahead`` looks at it.
+        The operator of an as-of query ingests events, and its ``at(labels)`` answers from the events so far;
+        see docs/asof-serving.md.
 
-        ``lateness`` sets how the watermark moves with a push. Whether a row is late is always decided against
-        the watermark before its push; then the watermark moves, and windows fire. With ``"push"`` it moves
-        to where all rows so far lead, including those of this push. With ``"spark"`` it moves to where the
-        rows *before* this push lead, in whole milliseconds and only once that is after 1970, as in Spark
-        streams; a push is then a micro-batch, and one without rows also moves it. See docs/streams.md.
-
-        The operator of an as-of query takes events, and its ``at(labels)`` answers from what has come; see
-        docs/asof.md.
-
-        With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and an
-        operator that is stored there is resumed; see docs/state.md. State is stored before the results of a
-        step are returned, with ``sync`` as safely as the store can. At most ``cache_bytes`` of slices stay
-        in memory.
-
-        ``history`` is a table of the rows before: the operator begins with the state that they lead to, and
-        gives no results for them, which :meth:`run` over the same table does. ``history_until``, a time,
-        makes the cut exact: rows of the table from then on, and rows before it that are pushed, are left out.
-        See docs/history.md.
+        Args:
+            clock: Returns seconds; only ``idle_timeout`` reads it.
+            now: Returns seconds since 1970; only ``max_ahead`` reads it.
+            lateness (str): How the watermark moves with a push. Whether a row is late is always decided
+                against the watermark before its push; then the watermark moves, and windows fire.
+                ``"push"``: to where all rows so far lead, including those of this push. ``"spark"``: to where
+                the rows *before* this push lead, in whole milliseconds and only once that is after 1970, as
+                in Spark streams; a push is then a micro-batch, and one without rows also moves it. See
+                docs/late-data.md.
+            store (Store): Where state is kept under ``name``; an operator that is stored there is resumed.
+                State is stored before the results of a step are returned. See docs/state.md.
+            name (str): The name of the operator in the store.
+            sync (bool): Store as safely as the store can.
+            cache_bytes (int): The most bytes of slices that stay in memory.
+            history: A table of earlier rows: the operator starts with the state that they lead to, and emits
+                no results for them, which :meth:`run` over the same table does.
+            history_until: A time that makes the cut exact: rows of the table from then on, and rows before it
+                that are pushed, are left out. See docs/history.md.
 
         >>> import pyarrow as pa, windrow as wr
         >>> op = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count()).open()

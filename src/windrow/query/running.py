@@ -49,27 +49,30 @@ class Running(Spec):
         history: Any = None,
         history_until: Any = None,
     ) -> Any:
-        """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
+        """Run the query on a finite table, a Spark DataFrame or a Spark stream, and return the same kind.
 
-        The result is the kind of table that went in. What pandas calls missing, NaN in a column of floats, is
-        null and skipped; NaN in all other tables is a number.
+        What pandas calls missing, NaN in a column of floats, is null and skipped; NaN in all other tables is
+        a number. For :meth:`asof`, the result is the label table: all its rows and columns in their order,
+        followed by the features. A label without events has null (a count: 0), one without a time null, with
+        a warning.
 
-        A large table is processed by this number of ``threads``: by default ``$WINDROW_THREADS``, or one for
-        each core that the process may use. Results are the same, bit for bit, with any number of them.
+        Args:
+            data: A pandas, Polars, Arrow or DuckDB table, anything with ``__arrow_c_stream__``, or a Spark
+                DataFrame.
+            at: For :meth:`asof`, the table of labels.
+            at_time (str): The time column of the labels; by default that of the query.
+            at_by (str | list[str]): The key columns of the labels; by default those of the query.
+            threads (int): Threads for a large table; by default ``$WINDROW_THREADS``, or one per core.
+                Results are the same, bit for bit, with any number.
+            history: For a Spark stream, a DataFrame of earlier rows: the stream starts with the state that
+                they lead to, computed in batch.
+            history_until: The cut-over time, as in :meth:`open`.
 
         >>> import pandas as pd, pyarrow as pa, windrow as wr
         >>> q = wr.query(time="t").window(wr.Tumbling(10)).agg(top=wr.max("v"))
         >>> rows = {"t": [1, 2], "v": [5.0, float("nan")]}
         >>> q.run(pd.DataFrame(rows))["top"].tolist(), q.run(pa.table(rows))["top"].to_pylist()
         ([5.0], [nan])
-
-        For :meth:`asof`, ``at`` is the table of labels, and ``at_time`` and ``at_by`` are its columns, by
-        default those of the query. The result is the kind of table that ``at`` is: all its rows and columns
-        in their order, and the aggregates. A label without events has null (a count: 0), one without a time
-        null, with a warning.
-
-        For a Spark stream, ``history`` is a DataFrame of the rows before: the stream begins with the
-        state that they lead to, computed in batch. ``history_until`` is as in :meth:`open`.
         """
         check_complete(self)
         from windrow.engines.spark import is_in_spark_task
