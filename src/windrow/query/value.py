@@ -73,7 +73,7 @@ def query(
     """Start a query: which column is time, which columns are keys, and the rules for nulls and late rows.
 
     Args:
-        time (str): The column of event times: timestamps of any unit (naive means UTC), dates or integers.
+        time (str): The column of event times: timestamps of any unit (naive means UTC) or integers.
         by (str | list[str]): Key columns. Each key has its own windows, and null is a key.
         watermark (duration): How far the watermark stays behind the largest time seen; for unbounded input
             (:meth:`Query.open`, Spark streams).
