@@ -20,7 +20,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup chromium screens demo demo-kafka test test-fast test-rest test-all test-thorough chaos soak compat package docs lint types imports bench field papers format constraints clean
+.PHONY: help setup chromium screens demo demo-kafka test test-fast test-rest test-all test-thorough chaos soak compat package release docs lint types imports bench field papers format constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ screens: $(READY) ## Take screenshots of the live page in all its states, into .
 	PYTHONPATH=tests $(BIN)/python tests/live_screens.py
 
 demo: $(READY) ## Stream five days of phone calls through Spark; ends with a summary and a report
-	$(BIN)/python examples/demo.py
+	$(BIN)/windrow demo --spark --folder .cache/demo
 
 demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, and kill it now and then
 	$(BIN)/python examples/kafka/demo.py
@@ -77,16 +77,24 @@ compat: $(READY) ## Run cases with PySpark 3.5 to 4.3, an environment each in .c
 package: $(READY) ## Build sdist and wheel, and try the wheel with Python 3.11 to 3.13; ends with a table
 	$(BIN)/python tests/package.py $(PACKAGE_ARGS)
 
+release: $(READY) ## Check, build and publish this version, with the account that twine is given; see RELEASING.md
+	$(BIN)/python tests/release.py
+	$(MAKE) package
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[release]'
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/twine upload dist/*
+
 docs: $(READY) ## Build the pages of the docs into .cache/site (DOCS_ARGS=serve: show them while you write)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS_ARGS)
 
-lint: $(READY) ## Check style and formatting
+lint: $(READY) ## Check style, formatting and the words of docs, help and docstrings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(PYTEST) -q --no-header -p no:cacheprovider tests/test_words.py
 
-types: $(READY) ## Check the types of src and experiments with mypy --strict
+types: $(READY) ## Check the types of src and experiments with mypy --strict, and what Pyright says of a user's code
 	$(BIN)/mypy
+	$(BIN)/basedpyright --project tests/typing
 
 imports: $(READY) ## Check that dependencies between packages point one way
 	$(BIN)/lint-imports

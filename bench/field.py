@@ -6,8 +6,8 @@ Each part is a command of its own that writes JSON, and has so many seconds to b
 it does not get to are named on the page. ``--resume`` goes on where a run was stopped: parts that are there
 are kept. ``--assemble`` runs none, and makes the page of what is there. In the folder there are then
 ``field.html``, ``field.json``, and ``field.md`` with all tables; ``--docs`` also writes the tables into
-README.md and docs/field.md. ``--smoke`` asks little of each part, to see that all of it runs: its figures say
-nothing. ``--scotty`` takes a checkout of Scotty's source, to be measured as well.
+README.md and docs/field.md, and draws README's chart. ``--smoke`` asks little of each part, to see that all
+of it runs: its figures say nothing. ``--scotty`` takes a checkout of Scotty's source, to be measured as well.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import runpy
 import shlex
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from typing import Any, TextIO
 
 from common import progress
 from sections.field_page import field_page
-from sections.field_tables import all_tables, chosen_table, lacking_lines, put
+from sections.field_tables import all_tables, lacking_lines, nexmark_table, put
 
 HERE = Path(__file__).parent
 
@@ -122,10 +123,11 @@ def write_docs(found: list[dict[str, Any]], root: Path) -> None:
     lacking = [name for name in PARTS if name not in complete(found)]
     if lacking:
         sys.exit(f"--docs: no figures of {', '.join(lacking)} yet: run them with --resume --docs")
-    put(root / "README.md", chosen_table(found))
+    put(root / "README.md", nexmark_table(found))
     put(root / "docs" / "field.md", all_tables(found))
+    runpy.run_path(str(root / "docs" / "first_screen.py"), run_name="__main__")  # the chart of README
     for title in lacking_lines(found):
-        print(f"README has no line for {title}: there are no figures of it")
+        print(f"docs/field.md has no line for {title} in its short table: there are no figures of it")
     print(f"tables written into {root / 'README.md'} and {root / 'docs' / 'field.md'}")
 
 

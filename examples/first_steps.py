@@ -61,7 +61,7 @@ def main() -> None:
         .agg(
             longest=wr.max("len"),
             ties=wr.max_count("len"),
-            who=wr.arg_max("len", "caller"),
+            who=wr.max_by("caller", "len"),
             mean=wr.mean("len"),
             calls=wr.count(),
         )

@@ -32,7 +32,7 @@ def clicks(count: int = 20_000, seed: int = 3) -> pa.Table:
 
 def main(count: int = 20_000) -> dict[str, int]:
     query = (
-        wr.query(time="ts", by="visitor", watermark="5m", allowed_lateness="1h", late="emit")
+        wr.query(time="ts", by="visitor", watermark="5m", allowed_lateness="1h", late="return")
         .window(wr.Session("30m"))
         .agg(pages=wr.count(), first=wr.first("page"), last=wr.last("page"))
     )

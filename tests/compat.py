@@ -24,7 +24,7 @@ from support.scopes import OWN_SESSION
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "tests/engines/spark"
-DOCS = ROOT / "docs" / "spark.md"
+DOCS = ROOT / "docs" / "spark-deployment.md"
 BEGIN, END = "<!-- compat: begin -->\n", "<!-- compat: end -->\n"
 BROKEN = "BROKEN"
 
@@ -107,7 +107,9 @@ def _parser() -> argparse.ArgumentParser:
         "--folder", default=str(ROOT / ".cache" / "compat"), help="where environments are kept"
     )
     parser.add_argument("--again", action="store_true", help="run what has passed before, too")
-    parser.add_argument("--write-docs", action="store_true", help="put a whole table into docs/spark.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="put a whole table into docs/spark-deployment.md"
+    )
     return parser
 
 

@@ -181,6 +181,13 @@ def _job(home: Path, wheel: Path, log: Path) -> None:
     _run(home, log, "windrow", "schema")
 
 
+def _demo(home: Path, wheel: Path, log: Path) -> None:
+    """What README says to run first, with Python, Arrow and the command line alone."""
+    said = _run(home, log, "windrow", "demo", "--calls", "5000")
+    assert "The picture, for a browser: windrow-demo/report.html" in said, said
+    assert "<svg" in (home / "windrow-demo" / "report.html").read_text()
+
+
 def _types(home: Path, wheel: Path, log: Path) -> None:
     """Annotations are there for a checker, and tell right from wrong."""
     (home / "typed.py").write_text(TYPED)
@@ -228,6 +235,7 @@ STEPS: dict[str, Callable[[Path, Path, Path], None]] = {
     "docs": _docs,
     "a query": _query,
     "a job": _job,
+    "windrow demo": _demo,
     "mypy": _types,
     "mypy of all of it": _complete,
     "extras": _extras,

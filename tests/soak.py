@@ -36,7 +36,7 @@ HEAP = {
 
 def soak(seconds: float, rows: int, every: float = 0.0, keys: int = 500, store: Any = None) -> Soaked:
     """Push rows every so many seconds, for so many seconds; each push is a minute of event time."""
-    query = wr.query(time="ts", by="key", watermark="2m", late="emit", on_error="reject")
+    query = wr.query(time="ts", by="key", watermark="2m", late="return", on_error="reject")
     query = query.window(hour=wr.Sliding("1h", slide="5m"), visit=wr.Session("3m"))
     operator = query.agg(n=wr.count(), top=wr.max("v"), total=wr.sum("v")).open(store=store)
     rng, began = np.random.default_rng(1), time.monotonic()

@@ -31,7 +31,7 @@ def test_aggregates_without_a_keyword_are_named_after_columns_and_aggregate() ->
         wr.mean("len"),
         wr.count(),
         wr.count("caller"),
-        wr.arg_max("len", "caller"),
+        wr.arg_max("len", value="caller"),
         wr.quantile("len", 0.95),
         SPREAD("len"),
     ]
@@ -107,7 +107,7 @@ def test_two_aggregates_of_one_name_are_to_be_named_by_keyword(build: Any) -> No
         (lambda: wr.sum(), "sum reads 1 column and got none: write for instance wr.sum('column')"),
         (
             lambda: wr.arg_max("len"),
-            "arg_max reads 2 columns and got 'len': write for instance wr.arg_max('column', 'value')",
+            "arg_max reads 2 columns and got 'len': write for instance wr.arg_max('column', value='value')",
         ),
         (lambda: wr.stddev("len", ddoff=0), "stddev has no parameter 'ddoff': did you mean 'ddof'?"),
         (

@@ -31,14 +31,14 @@ PAGES = [
 LONE = sorted({command for page in PAGES for command in lone_options(page)})
 #: sections whose figures are settings, bounds that are proven, or sizes by definition: nothing measured
 DEFINED = {
-    ("aggregates.md", "All of them"),
-    ("aggregates.md", "Sketches and their errors"),
-    ("aggregates.md", "Quantiles"),
-    ("asof.md", "On Spark"),
+    ("aggregates.md", "All aggregates"),
+    ("aggregate-details.md", "Sketches and their errors"),
+    ("aggregate-details.md", "Quantiles"),
+    ("asof-serving.md", "On Spark"),
     ("migration.md", "From Spark's `window()`"),
-    ("spark.md", "One key with most of the rows"),
-    ("state.md", "Sizes"),
-    ("streams.md", "The watermark"),
+    ("spark-performance.md", "Hot keys"),
+    ("state-costs.md", "Sizes"),
+    ("streams.md", "Watermarks and out-of-order rows"),
 }
 #: options of Spark's own commands
 SPARKS = {"--archives", "--py-files"}
@@ -80,8 +80,8 @@ def test_what_is_not_there_is_refused(words: tuple[str, ...]) -> None:
         accept(words)
 
 
-def test_every_ratio_in_the_table_of_readme_has_its_command() -> None:
-    text = (ROOT / "README.md").read_text()
+def test_every_ratio_in_the_short_table_has_its_command() -> None:
+    text = (ROOT / "docs" / "field.md").read_text()
     rows = re.findall(r"^\| .+ \| .*\d.* \| `(.+)` \|$", text, re.MULTILINE)
     assert len(rows) >= 6
     for command in rows:
@@ -128,8 +128,7 @@ def test_extras_that_are_to_be_installed_are_there() -> None:
             assert set(named.split(",")) <= set(known), f"{page.name}: {named}"
 
 
-def test_the_demo_names_a_command_that_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "examples"))
-    from phone_calls.compare import FULL
+def test_the_demo_names_a_command_that_is_accepted() -> None:
+    from windrow.cli.demo.on_spark import FULL
 
     accept(tuple(FULL.split()))

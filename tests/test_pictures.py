@@ -66,7 +66,58 @@ def test_the_windows_drawn_are_those_of_a_query(name: str) -> None:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_guide_shows_the_picture(name: str) -> None:
-    assert f"](pictures/{name}.svg)" in (DOCS / "windows.md").read_text(encoding="utf-8")
+    guides = [(DOCS / page).read_text(encoding="utf-8") for page in ("windows.md", "window-options.md")]
+    assert sum(f"](pictures/{name}.svg)" in guide for guide in guides) == 1
+
+
+FIRST_SCREEN = _generator("first_screen")
+README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_pictures_of_readme_are_what_their_script_makes() -> None:
+    said = "run: python docs/first_screen.py"
+    assert FIRST_SCREEN.PICTURE.read_text(encoding="utf-8") == FIRST_SCREEN.picture(), said
+    assert FIRST_SCREEN.CHART.read_text(encoding="utf-8") == FIRST_SCREEN.chart(), said
+
+
+def test_the_picture_of_readme_shows_what_its_query_returns() -> None:
+    calls = wr.events(pa.table(FIRST_SCREEN.CALLS), time="minute")
+    result = calls.window(wr.Sliding(FIRST_SCREEN.SIZE, slide=FIRST_SCREEN.SLIDE)).agg(
+        longest=wr.max("len"), n=wr.count()
+    )
+    lengths = FIRST_SCREEN.CALLS["len"]
+    drawn = [
+        (low, high, max(lengths[k] for k in held), len(held)) for low, high, held in FIRST_SCREEN.windows()
+    ]
+    assert [tuple(row.values()) for row in result.to_pylist()] == drawn
+    code = README.replace("\n...     ", " ")
+    assert all(f'"{name}": [' in code for name in FIRST_SCREEN.CALLS)
+    assert f"wr.Sliding({FIRST_SCREEN.SIZE}, slide={FIRST_SCREEN.SLIDE})" in code
+
+
+def test_readme_fits_a_few_screens_and_has_the_figures_of_the_field() -> None:
+    """What it says of NEXMark is in the table of docs/field.md."""
+    assert README.count("\n") <= 120
+    field = (DOCS / "field.md").read_text(encoding="utf-8").partition("### NEXMark")[2].partition("###")[0]
+    rows = re.findall(r"^\| (Flink|Spark) / windrow (.*?) \| (.*) \|$", README, re.MULTILINE)
+    assert len(rows) == 3
+    head = next(line for line in field.splitlines() if line.startswith("| |"))
+    for peer, side, cells in rows:
+        ours = "windrow's operator" if side == "in one process" else "windrow on Spark"
+        column = [cell.strip() for cell in head.split("|")].index(peer)
+        lines = [line.split("|") for line in field.splitlines() if f"| {ours} |" in line]
+        assert [line[column].split()[0] for line in lines] == cells.split(" | ")
+
+
+CONCEPTS = _generator("concepts")
+
+
+@pytest.mark.parametrize("name", CONCEPTS.PICTURES)
+def test_the_drawings_of_concepts_are_what_their_script_makes(name: str) -> None:
+    made = CONCEPTS.draw(CONCEPTS.PICTURES[name])
+    found = (CONCEPTS.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert found == made, "run: python docs/concepts.py"
+    assert f"](concepts/{name}.svg)" in (DOCS / "concepts.md").read_text(encoding="utf-8")
 
 
 ARCHITECTURE = _generator("architecture")

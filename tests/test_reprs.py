@@ -26,18 +26,18 @@ QUERIES = {
     ".agg(longest=max('len'))": wr.query(time="ts", by="region", watermark="10 minutes")
     .window(day=wr.Sliding("24h", slide="1m"))
     .agg(longest=wr.max("len")),
-    "wr.query(time='t', by=['a', 'b'], watermark=2, allowed_lateness=5, late='emit', order='o', "
-    "empty='emit', min_count=3, emit='update', max_ahead=100).window(Tumbling(10))"
+    "wr.query(time='t', by=['a', 'b'], watermark=2, allowed_lateness=5, late='return', order='o', "
+    "empty='include', min_count=3, output='update', max_ahead=100).window(Tumbling(10))"
     ".agg(n=count(), p=quantile('v', q=0.9))": wr.query(
         time="t",
         by=["a", "b"],
         watermark=2,
         allowed_lateness=5,
-        late="emit",
+        late="return",
         order="o",
-        empty="emit",
+        empty="include",
         min_count=3,
-        emit="update",
+        output="update",
         max_ahead=100,
     )
     .window(wr.Tumbling(10))

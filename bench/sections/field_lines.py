@@ -1,4 +1,4 @@
-"""Which of the field's figures README shows: some of each part, losses as well as gains."""
+"""Which of the field's figures stand for all in docs/field.md: some of each part, losses as well as gains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["LINES", "Line"]
 
 @dataclass(frozen=True)
 class Line:
-    """A line of README's table; ``figures``: question, windrow side, peer."""
+    """A line of the short table; ``figures``: question, windrow side, peer."""
 
     title: str
     part: str
@@ -35,7 +35,7 @@ LINES = (
         _against("keys 10,000, frame 1,000, max", *_TABLES),
     ),
     Line(
-        "an aggregate of your own over 1,000 rows, against callbacks",
+        "a user-defined aggregate over 1,000 rows, against callbacks",
         "local",
         _against("frame 1,000, spread (Python)", "Polars", "pandas"),
     ),
@@ -89,7 +89,7 @@ LINES = (
         ),
     ),
     Line(
-        "an aggregate of your own over 1,000 rows, a Spark DataFrame",
+        "a user-defined aggregate over 1,000 rows, a Spark DataFrame",
         "spark",
         _against(
             "own aggregate: fall over 1,000 rows, 10 keys", "pandas function over a window", ours=_ON_SPARK

@@ -1,6 +1,6 @@
-"""What a run of the field comes to in Markdown: all its tables, and those that README and docs hold.
+"""What a run of the field comes to in Markdown: all tables for docs/field.md, and the one of README.
 
-README and docs have a place for them, between two comments; what is there is written anew, and nothing else.
+Both pages have a place for them, between two comments; only what is there is replaced.
 """
 
 from __future__ import annotations
@@ -13,11 +13,17 @@ from typing import Any
 
 from sections.field_lines import LINES, Line
 
-__all__ = ["all_tables", "chosen_table", "lacking_lines", "put", "shown_ratio"]
+__all__ = ["all_tables", "lacking_lines", "nexmark_table", "put", "shown_ratio"]
 
 Part = dict[str, Any]
 Figure = dict[str, Any]
 _NOTHING: Part = {"figures": []}
+#: the lines of README's table: peer, windrow side, and how README calls the latter
+_NEXMARK = (
+    ("Flink", "windrow's operator", "windrow in one process"),
+    ("Flink", "windrow on Spark", "windrow as a Spark stream"),
+    ("Spark", "windrow on Spark", "windrow as a Spark stream"),
+)
 _BEGIN, _END = "<!-- written by `make field` -->", "<!-- end of what `make field` wrote -->"
 
 
@@ -39,9 +45,9 @@ def _cell(figure: Figure | None) -> str:
 
 
 def all_tables(parts: list[Part]) -> str:
-    """A table for each part, with a line per question and a column per peer; before them the machine, after
-    them where windrow is behind."""
-    lines = [_machine(parts), ""]
+    """The machine, some lines of each part, a table for each part with a line per question and a column per
+    peer, and where windrow is behind."""
+    lines = [_machine(parts), "", *_chosen_table(parts)]
     for part in parts:
         lines += _table(part)
     lines += ["### In every turn", "", _balance(parts), ""]
@@ -95,13 +101,26 @@ def _behind(parts: list[Part]) -> Iterator[str]:
     return (f"{what}: {', '.join(peers)}" for what, peers in found.items())
 
 
-def chosen_table(parts: list[Part]) -> str:
-    """The lines of README's table, as far as their figures are there."""
+def nexmark_table(parts: list[Part]) -> str:
+    """README's table: a column per query, a line per pair of systems."""
+    part = next((part for part in parts if part["name"] == "nexmark"), _NOTHING)
+    names = list(dict.fromkeys(figure["what"].split()[0] for figure in part["figures"]))
+    lines = [f"| run time divided by windrow's | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for peer, ours, title in _NEXMARK:
+        found = [_found(part, name, ours, peer) for name in names]
+        cells = ["-" if each is None else shown_ratio(each["ratio"]) for each in found]
+        lines.append(f"| {peer} / {title} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _chosen_table(parts: list[Part]) -> Iterator[str]:
+    """The lines that stand for each part, as far as their figures are there."""
     by_name = {part["name"]: part for part in parts}
-    lines = ["| what | against | times | command |", "|---|---|---|---|"]
+    yield "### In short\n"
+    yield from ("| what | against | times | command |", "|---|---|---|---|")
     for line in LINES:
-        lines += _chosen_line(line, by_name.get(line.part, _NOTHING))
-    return "\n".join([*lines, "", _balance(parts)]) + "\n"
+        yield from _chosen_line(line, by_name.get(line.part, _NOTHING))
+    yield ""
 
 
 def _chosen_line(line: Line, part: Part) -> Iterator[str]:
@@ -113,7 +132,7 @@ def _chosen_line(line: Line, part: Part) -> Iterator[str]:
 
 
 def lacking_lines(parts: list[Part]) -> list[str]:
-    """The lines of README's table of which nothing was measured."""
+    """The lines of the short table of which nothing was measured."""
     by_name = {part["name"]: part for part in parts}
     return [line.title for line in LINES if not list(_chosen_line(line, by_name.get(line.part, _NOTHING)))]
 

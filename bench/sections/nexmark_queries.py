@@ -124,9 +124,7 @@ QUERIES = (
         "bids",
         ("bidder", "price"),
         lambda: (
-            _bids()
-            .window(wr.Tumbling("10s"))
-            .agg(price=wr.max("price"), bidder=wr.arg_max("price", "bidder"))
+            _bids().window(wr.Tumbling("10s")).agg(price=wr.max("price"), bidder=wr.max_by("bidder", "price"))
         ),
         (*_WINDOW, "price", "bidder"),
         _spark_highest,

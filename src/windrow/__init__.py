@@ -13,7 +13,7 @@ Importing this loads neither numpy nor numba: what needs them loads them when it
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windrow import monoids, swag, windows
 from windrow.engines.spark.register import register
@@ -46,10 +46,12 @@ from windrow.monoids import (
     longest_run,
     m4,
     max,
+    max_by,
     max_count,
     mean,
     median,
     min,
+    min_by,
     min_count,
     mode,
     monoid,
@@ -117,6 +119,7 @@ __all__ = [
     "Fixed",
     "IntegerOverflow",
     "Metrics",
+    "MixedZones",
     "Operator",
     "Policy",
     "Punctuation",
@@ -161,10 +164,12 @@ __all__ = [
     "longest_run",
     "m4",
     "max",
+    "max_by",
     "max_count",
     "mean",
     "median",
     "min",
+    "min_by",
     "min_count",
     "mode",
     "monoid",
@@ -194,14 +199,33 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SKETCHES:
-        return getattr(monoids, name)
-    if name in _OF_OPERATORS:
-        return getattr(import_module(_OF_OPERATORS[name]), name)
-    if name in _MODULES:
-        return import_module(f"windrow.{name}")
-    raise AttributeError(_without(name))
+if TYPE_CHECKING:  # the same, for type checkers
+    from windrow import spark, state, testing
+    from windrow.engines.stream import Operator
+    from windrow.engines.stream.metrics import Metrics
+    from windrow.errors import (
+        AggregateError,
+        ChangedQuery,
+        CorruptState,
+        DecimalOverflow,
+        IntegerOverflow,
+        MixedZones,
+        StateError,
+        TooManyWindows,
+        WatermarkJump,
+        WatermarkNeeded,
+    )
+    from windrow.monoids.sketches import approx_distinct, bloom, count_min
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _SKETCHES:
+            return getattr(monoids, name)
+        if name in _OF_OPERATORS:
+            return getattr(import_module(_OF_OPERATORS[name]), name)
+        if name in _MODULES:
+            return import_module(f"windrow.{name}")
+        raise AttributeError(_without(name))
 
 
 def __dir__() -> list[str]:

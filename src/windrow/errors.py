@@ -78,7 +78,7 @@ class MixedZones(UserWarning):
 
 
 class WatermarkNeeded(UserWarning):
-    """Rows wait in an operator whose watermark has never moved: nothing comes out of it."""
+    """Rows wait in an operator whose watermark has never moved: it emits nothing."""
 
 
 class WatermarkJump(UserWarning):

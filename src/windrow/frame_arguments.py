@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+from windrow.duration_text import counted_units
 from windrow.names import nearest
 from windrow.query_settings import checked_store
 from windrow.spec import Frames, Rolling, keyword_arguments
@@ -285,7 +286,7 @@ def _named(
     rows: Any,
     options: Mapping[str, str | None],
 ) -> Frames:
-    endings = [_written(size) if name is None else name for name, size in found]
+    endings = [_ending(size) if name is None else name for name, size in found]
     twice = next((ending for k, ending in enumerate(endings) if ending in endings[:k]), None)
     if twice is not None:
         raise ValueError(f"two sizes are named {twice!r}: leave one out, or name them by keyword (week='7d')")
@@ -299,8 +300,20 @@ def _named(
 
 
 def _written(size: Any) -> str:
-    """A size as the user wrote it, for names."""
+    """A size as the user wrote it."""
     return size if isinstance(size, str) else str(parse_duration(size).on_clock)
+
+
+def _ending(size: Any) -> str:
+    """A size as the end of a name: without spaces.
+
+    >>> _ending("1 day"), _ending("1 hour 30 minutes"), _ending("7d"), _ending(10)
+    ('1d', '1h30m', '7d', '10')
+    """
+    text = _written(size)
+    if not any(letter.isspace() for letter in text):
+        return text
+    return "".join(f"{count}{unit}" for unit, count in counted_units(text, "size").items())
 
 
 def _source(size: Any) -> str:

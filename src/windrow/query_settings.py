@@ -5,14 +5,15 @@ and the remedy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, Required, TypedDict
 
 from windrow.monoids.base import check_min_count
 from windrow.spec import Spec
 from windrow.windows import parse_duration
-from windrow.windows.timeline.durations import Duration, fixed_duration
+from windrow.windows.timeline.durations import Duration, DurationLike, fixed_duration
 
 __all__ = [
+    "Settings",
     "check_complete",
     "check_settings",
     "checked_labels",
@@ -23,11 +24,29 @@ __all__ = [
 ]
 
 _WORDS = {
-    "late": ("count", "emit"),
+    "late": ("count", "return"),
     "on_error": ("raise", "reject"),
-    "empty": ("skip", "emit"),
-    "emit": ("final", "update"),
+    "empty": ("skip", "include"),
+    "output": ("final", "update"),
 }
+
+
+class Settings(TypedDict, total=False):
+    """The keywords of :func:`windrow.query`, for functions that hand them on."""
+
+    time: Required[str]
+    by: str | Sequence[str] | None
+    watermark: DurationLike | None
+    allowed_lateness: DurationLike
+    late: Literal["count", "return"]
+    on_error: Literal["raise", "reject"]
+    order: str | Sequence[str] | None
+    empty: Literal["skip", "include"]
+    min_count: int
+    output: Literal["final", "update"]
+    idle_timeout: DurationLike | None
+    max_ahead: DurationLike | None
+    max_windows: int | None
 
 
 def check_settings(time: Any, min_count: Any, max_windows: Any, **words: Any) -> None:

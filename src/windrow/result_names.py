@@ -35,7 +35,7 @@ _LATE_ROWS = ("late_by", "late_reason")
 
 def extra_columns(query: Spec) -> list[str]:
     """The columns that results of endless input have besides those of a table."""
-    updates = query.emit == "update"
+    updates = query.output == "update"
     if not updates and not query.corrects:
         return []
     retracted = ["retracted"] if query.sessions else []
@@ -96,7 +96,7 @@ def _added(query: Spec) -> Iterator[str]:
         yield from ["window"] if query.names_windows else []
         yield from ("window_start", "window_end")
     yield from extra_columns(query)
-    if query.late == "emit":
+    if query.late == "return":
         yield LATE
     if query.on_error == "reject":
         yield REJECTED
@@ -112,7 +112,7 @@ def _carried(query: Spec) -> Iterator[str]:
 
 def _added_to_rows(query: Spec) -> Iterator[str]:
     """What is added to rows of the table: to those that come back late, and to all of rolling."""
-    if query.late == "emit":
+    if query.late == "return":
         yield from _LATE_ROWS
     if query.on_error == "reject":
         yield from REJECTED_ROWS

@@ -114,12 +114,12 @@ class Spec:
     by: tuple[str, ...] = ()
     watermark: Duration | None = None
     allowed_lateness: Duration | None = None
-    late: Literal["count", "emit"] = "count"
+    late: Literal["count", "return"] = "count"
     on_error: Literal["raise", "reject"] = "raise"
     order: tuple[str, ...] = ()
-    empty: Literal["skip", "emit"] = "skip"
+    empty: Literal["skip", "include"] = "skip"
     min_count: int = 0
-    emit: Literal["final", "update"] = "final"
+    output: Literal["final", "update"] = "final"
     idle_timeout: Duration | None = None
     max_ahead: Duration | None = None
     max_windows: int | None = None
@@ -144,7 +144,7 @@ class Spec:
     @property
     def hands_rows_back(self) -> bool:
         """Whether rows that are late, or rejected, are given back with all their columns."""
-        return self.late == "emit" or self.on_error == "reject"
+        return self.late == "return" or self.on_error == "reject"
 
     @property
     def is_rolling(self) -> bool:

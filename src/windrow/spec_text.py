@@ -72,8 +72,8 @@ def window_of(text: Any) -> Window:
 def aggregate_of(text: Any, own: Mapping[str, Monoid] | None = None) -> Aggregate:
     """An aggregate from its text, in which columns need no quotes. ``own``: more monoids, by name.
 
-    >>> aggregate_of("arg_max(len, caller)")
-    arg_max('len', 'caller')
+    >>> aggregate_of("max_by(caller, len)")
+    max_by('caller', 'len')
     >>> aggregate_of("count(where=is_paid)")
     count(where='is_paid')
     >>> aggregate_of("avg(s)")

@@ -132,8 +132,6 @@ ELSEWHERE = {
 
 #: a name for which something longer is to be written
 WRITTEN = {
-    "max_by": "wr.arg_max, with the column that is largest first: wr.arg_max('len', 'caller')",
-    "min_by": "wr.arg_min, with the column that is smallest first: wr.arg_min('len', 'caller')",
     "count_if": "wr.count(where='flag')",
     "countif": "wr.count(where='flag')",
     "sum_if": "wr.sum('x', where='flag')",
@@ -184,10 +182,10 @@ KEYWORDS = {
     "late_rows": "late",
     "min_periods": "min_count",
     "min_samples": "min_count",
-    "mode": "emit",
+    "mode": "output",
     "on": "time",
     "order_by": "order",
-    "output_mode": "emit",
+    "output_mode": "output",
     "partition_by": "by",
     "time_column": "time",
     "timestamp": "time",

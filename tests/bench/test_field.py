@@ -63,8 +63,8 @@ def test_a_loss_is_shown_like_a_win(field: Any) -> None:
     assert "scotty failed: exit code 1" in page
 
 
-def test_readme_shows_chosen_figures_with_their_command(field: Any) -> None:
-    text = field.tables.chosen_table([_part(field)])
+def test_the_short_table_shows_chosen_figures_with_their_command(field: Any) -> None:
+    text = field.tables.all_tables([_part(field)]).partition("### The part")[0]
     times = "0.60 (0.50 to 0.70) / - / 4.0 (3.0 to 9.0)"
     assert (
         f"| rolling mean over 1,000 rows | Polars / pandas / DuckDB | {times} | `bench/rollfun.py --quick` |"
@@ -72,7 +72,23 @@ def test_readme_shows_chosen_figures_with_their_command(field: Any) -> None:
     assert "rolling minimum" not in text  # which was not measured
 
 
-def test_lines_of_readme_are_of_questions_that_are_asked(field: Any) -> None:
+def test_readme_shows_nexmark_by_query_and_pair_of_systems(field: Any) -> None:
+    found = field.Part("nexmark", "NEXMark", command="bench/nexmark.py --quick")
+    times = {"windrow's operator": [1.0] * 3, "windrow on Spark": [4.0] * 3, "Flink": [2.0] * 3}
+    pairs = {"windrow's operator": ("Flink",), "windrow on Spark": ("Flink",)}
+    found.add("q5 hot items", 1_000, times, pairs)
+    found.add("q6 mean price", 1_000, times, pairs)
+    part = vars(found) | {"figures": [figure.as_dict() for figure in found.figures]}
+    assert field.tables.nexmark_table([part]).splitlines() == [
+        "| run time divided by windrow's | q5 | q6 |",
+        "|---|---|---|",
+        "| Flink / windrow in one process | 2.0 | 2.0 |",
+        "| Flink / windrow as a Spark stream | 0.50 | 0.50 |",
+        "| Spark / windrow as a Spark stream | - | - |",
+    ]
+
+
+def test_the_short_table_is_of_questions_that_are_asked(field: Any) -> None:
     """Those of the other two parts have names that are made while they run."""
     from scotty import QUESTIONS as SCOTTY
     from sections.nexmark_queries import QUERIES
@@ -88,7 +104,7 @@ def test_lines_of_readme_are_of_questions_that_are_asked(field: Any) -> None:
             assert {what for what, _, _ in line.figures} <= asked[line.part], line.title
 
 
-def test_lines_of_readme_without_figures_are_named(field: Any) -> None:
+def test_lines_of_the_short_table_without_figures_are_named(field: Any) -> None:
     lacking = field.tables.lacking_lines([_part(field)])
     assert "rolling mean over 1,000 rows" not in lacking
     assert "rolling minimum over 1,000 rows" in lacking

@@ -15,7 +15,9 @@ from windrow.cli.job.windows import KINDS
 from windrow.cli.main import parser
 
 ROOT = Path(__file__).parents[2]
-CLI = (ROOT / "docs" / "cli.md").read_text()
+CLI = "".join(
+    (ROOT / "docs" / f"{page}.md").read_text() for page in ("cli", "job-file", "job-windows", "job-sinks")
+)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -55,7 +57,7 @@ def test_every_key_is_explained() -> None:
 
 def test_every_command_and_option_is_explained() -> None:
     text = parser().format_help() + CLI
-    for command in ("run", "check", "explain", "verify", "new", "schema", "state", "replay", "bench"):
+    for command in ("demo", "run", "check", "explain", "verify", "new", "schema", "state", "replay", "bench"):
         assert f"windrow {command}" in CLI
         assert command in text
     for option in (

@@ -107,7 +107,7 @@ def tables_in_pieces() -> None:
             for late in (0.0, 0.2):
                 rows = table(900, 40, key, late)
                 for windows in (TIMED, STEPS, BERLIN):
-                    query = wr.query(time="t", by="k", empty="emit").window(**windows)
+                    query = wr.query(time="t", by="k", empty="include").window(**windows)
                     query.agg(**SIMPLE).run(rows, threads=2)
                 wr.query(time="t", by="k").rolling("1m").agg(**MANY).run(rows, threads=2)
 

@@ -38,7 +38,7 @@ COMMON = {
     "stddev": wr.stddev("x"),
     "first": wr.first("x"),
     "last": wr.last("n"),
-    "who": wr.arg_max("x", "k"),
+    "who": wr.arg_max("x", value="k"),
     "median": wr.median("x"),
     "p95": wr.quantile("x", 0.95),
     "distinct": wr.count_distinct("n"),

@@ -253,8 +253,8 @@ def test_operators_pick_rows_as_they_come(form: str, sorts: list[Any]) -> None:
     picks = {
         "a": wr.first("word"),
         "z": wr.last("x"),
-        "top": wr.arg_max("n", "word"),
-        "low": wr.arg_min("x", "n"),
+        "top": wr.arg_max("n", value="word"),
+        "low": wr.arg_min("x", value="n"),
     }
     query = wr.query(time="ts", by="key").window(wr.Sliding(3_000, slide=500)).agg(**picks, s=wr.sum("n"))
     operator = query.open()
@@ -267,7 +267,7 @@ def test_operators_pick_rows_as_they_come(form: str, sorts: list[Any]) -> None:
 
 
 def test_late_rows_of_a_push_in_any_order_are_told_apart(form: str) -> None:
-    query = wr.query(time="ts", by="key", late="emit").window(wr.Tumbling(10)).agg(s=wr.sum("n"))
+    query = wr.query(time="ts", by="key", late="return").window(wr.Tumbling(10)).agg(s=wr.sum("n"))
     operator = query.open()
     operator.advance(20)
     rows = pa.table({"ts": [25, 3, 31, 22, 14], "key": ["b", "a", "b", "a", "b"], "n": [1, 2, 3, 4, 5]})

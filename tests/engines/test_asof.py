@@ -416,7 +416,7 @@ def test_explain_says_what_a_label_sees() -> None:
         (START.asof(day="1d", week="7d"), ["n_day", "n_week"]),
         (START.asof(week="7d"), ["n_week"]),
         (START.asof("1d", ever="all"), ["n_1d", "n_ever"]),
-        (START.asof(timedelta(days=1), "7 days"), ["n_24h", "n_7 days"]),
+        (START.asof(timedelta(days=1), "7 days"), ["n_24h", "n_7d"]),
         (START.asof(np.int64(3), 5), ["n_3", "n_5"]),
         (START.asof(5, 10, "all"), ["n_5", "n_10", "n_all"]),
         (START.asof(rows=3), ["n"]),

@@ -88,7 +88,9 @@ def test_events_of_any_number(times: list[int | None]) -> None:
     aggregates = {"n": wr.count(), "s": wr.concat("s"), "first": wr.first("s"), "m": wr.median("n")}
     check_asof(query.agg(**aggregates, most=wr.max("n"), all=wr.collect("n")), events, asked)
     query = wr.query(time="ts").asof(5, "all")
-    check_asof(query.agg(**aggregates, d=wr.count_distinct("s"), top=wr.arg_max("n", "s")), events, asked)
+    check_asof(
+        query.agg(**aggregates, d=wr.count_distinct("s"), top=wr.arg_max("n", value="s")), events, asked
+    )
 
 
 def test_no_labels_have_the_columns_of_some() -> None:

@@ -79,7 +79,7 @@ def is_declared(table: pa.Table) -> bool:
 @pytest.mark.parametrize("start", STARTS)
 def test_types_of_decimal_results_do_not_depend_on_values(start: str) -> None:
     base = (
-        wr.query(time="t", watermark=0, empty="emit")
+        wr.query(time="t", watermark=0, empty="include")
         if start == "filled"
         else wr.query(time="t", watermark=0)
     )

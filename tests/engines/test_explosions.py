@@ -88,14 +88,14 @@ def test_a_correction_of_too_many_windows_is_refused_and_changes_nothing(empty: 
 
 
 def test_speculative_results_of_too_many_windows_are_refused() -> None:
-    operator = asked(wr.Sliding("1d", slide="1us"), emit="update").open()
+    operator = asked(wr.Sliding("1d", slide="1us"), output="update").open()
     with pytest.raises(wr.TooManyWindows, match="86,400,000,000 windows"):
         operator.push(rows([DAY]))
     assert operator.metrics.rows_in == 0
 
 
 def test_a_late_row_before_all_others_with_too_many_empty_windows_between_is_refused() -> None:
-    operator = asked(wr.Tumbling("1us"), allowed_lateness="9d", empty="emit").open()
+    operator = asked(wr.Tumbling("1us"), allowed_lateness="9d", empty="include").open()
     operator.push(rows([2 * DAY]))
     operator.advance("1970-01-03T00:00:01")
     with pytest.raises(wr.TooManyWindows, match="windows"):
@@ -156,8 +156,8 @@ def test_an_operator_that_refused_to_finish_goes_on_in_smaller_steps() -> None:
     times = [3, 60, 61, 200]
     table = pa.table({"t": times})
     for window in (wr.Sliding(30, slide=1), wr.Cumulative(30, step=1), wr.Tumbling(1)):
-        whole = asked(window, empty="emit").run(table)
-        operator = asked(window, empty="emit", max_windows=60).open()
+        whole = asked(window, empty="include").run(table)
+        operator = asked(window, empty="include", max_windows=60).open()
         operator.push(table)
         with pytest.raises(wr.TooManyWindows):
             operator.finish()

@@ -118,8 +118,8 @@ def test_ignored_nan_is_like_null(name: str, start: str, table: pa.Table) -> Non
 def test_a_picked_nan_is_ignored(name: str, start: str) -> None:
     table = of_floats([NAN, 1.0, NAN, 2.0, NAN, NAN], [0.0] * 6, [1, 2, 3, 4, 5, 15])
     query = STARTS[start](wr.query(time="t", watermark=100))
-    plain = {"first": wr.first("x"), "last": wr.last("x"), "arg_max": wr.arg_max("n", "x")}
-    plain |= {"arg_min": wr.arg_min("n", "x")}
+    plain = {"first": wr.first("x"), "last": wr.last("x"), "arg_max": wr.arg_max("n", value="x")}
+    plain |= {"arg_min": wr.arg_min("n", value="x")}
     compare(
         query.agg(found=PICKS[name], rows=wr.count()), query.agg(found=plain[name], rows=wr.count()), table
     )

@@ -48,12 +48,12 @@ QUERIES: dict[str, wr.Query] = {
     "cumulative": asked(wr.Cumulative(60, step=2)),
     "kinds": asked(KINDS),
     "many kinds": asked({f"w{k}": wr.Sliding(10 * k, slide=k) for k in range(1, 8)}),
-    "empty": asked(KINDS, empty="emit"),
+    "empty": asked(KINDS, empty="include"),
     "delta": asked(wr.Delta("d", size=9, slide=2)),
     "rolling": rolling(50),
     "rolling rows": rolling(rows=11),
     "corrections": asked(KINDS, watermark=0, allowed_lateness=200),
-    "updates": asked(KINDS, watermark=0, emit="update"),
+    "updates": asked(KINDS, watermark=0, output="update"),
     "sessions": asked(wr.Session(gap=30), watermark=0, allowed_lateness=100),
 }
 

@@ -92,7 +92,7 @@ def test_a_combine_that_raises_while_rows_are_evicted_names_the_row() -> None:
         (lambda: wr.query(time="ts").rolling(), TypeError, "one of"),
         (lambda: wr.query(time="ts").rolling(rows=0), ValueError, "at least 1"),
         (lambda: wr.query(time="ts", by=["a", "a"]), ValueError, "twice"),
-        (lambda: wr.query(time="ts", empty="fill"), ValueError, "'skip', 'emit'"),  # type: ignore[arg-type]
+        (lambda: wr.query(time="ts", empty="fill"), ValueError, "'skip', 'include'"),  # type: ignore[arg-type]
         (lambda: wr.query(time="ts").window(wr.Tumbling(5)).run(TABLE), TypeError, "computes nothing"),
         (lambda: wr.sum("v", nulls="propagate", nan="ignore"), ValueError, "not supported"),
     ],
@@ -128,7 +128,7 @@ def test_many_windows_share_slices_and_agree_with_one_at_a_time() -> None:
     }
     aggregates = {
         "top": wr.max("v"),
-        "who": wr.arg_max("v", "name"),
+        "who": wr.arg_max("v", value="name"),
         "mean": wr.mean("v"),
         "names": wr.concat("name"),
         "n": wr.count(),
@@ -189,8 +189,8 @@ def test_a_row_in_year_9999_costs_no_more_than_its_own_windows() -> None:
     windows = {"minute": wr.Tumbling("1m"), "day": wr.Tumbling("1d", timezone="Europe/Berlin")}
     found = wr.events(table, time="ts").window(**windows).agg(s=wr.sum("v"))
     assert found["s"].to_pylist() == [1, 2, 1, 2]
-    with pytest.raises(ValueError, match="empty='emit'"):
-        wr.events(table, time="ts", empty="emit").window(wr.Tumbling("1m")).agg(s=wr.sum("v"))
+    with pytest.raises(ValueError, match="empty='include'"):
+        wr.events(table, time="ts", empty="include").window(wr.Tumbling("1m")).agg(s=wr.sum("v"))
 
 
 def test_explain_tells_what_runs() -> None:
@@ -208,7 +208,7 @@ def test_explain_tells_what_runs() -> None:
 
 
 def test_explain_says_what_windows_by_time_are_ranges_of_and_why() -> None:
-    query, two = wr.query(time="ts", empty="emit"), {"a": wr.Tumbling(10), "b": wr.Sliding(9, slide=4)}
+    query, two = wr.query(time="ts", empty="include"), {"a": wr.Tumbling(10), "b": wr.Sliding(9, slide=4)}
     alone = query.window(a=wr.Tumbling(10), visit=wr.Session(3)).agg(s=wr.sum("v")).explain()
     assert "ranges of rows: there is no second window" in alone
     together = query.window(**two, visit=wr.Session(3)).agg(s=wr.sum("v")).explain()

@@ -60,7 +60,7 @@ def rows():
 
 QUERIES = {
     "tumbling": lambda: wr.query(time="ts").window(wr.Tumbling(30)),
-    "filled": lambda: wr.query(time="ts", empty="emit").window(wr.Tumbling(5)),
+    "filled": lambda: wr.query(time="ts", empty="include").window(wr.Tumbling(5)),
     "sliding": lambda: wr.query(time="ts").window(wr.Sliding(20, slide=10)),
     "several": lambda: wr.query(time="ts").window(a=wr.Sliding(20, slide=10), b=wr.Tumbling(30)),
     "session": lambda: wr.query(time="ts").window(wr.Session(5)),

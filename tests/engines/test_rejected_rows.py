@@ -68,7 +68,7 @@ def test_tables_equal_the_oracle(kind: str, rows: list[dict[str, Any]]) -> None:
 def test_operators_equal_the_oracle_and_their_counts_add_up(
     kind: str, pushes: list[list[dict[str, Any]]]
 ) -> None:
-    query = asked(kind, watermark=3, late="emit")
+    query = asked(kind, watermark=3, late="return")
     operator, oracle = query.open(), StreamOracle(query)
     rejected, late = [], []
     for rows in pushes:
@@ -88,7 +88,7 @@ def test_operators_equal_the_oracle_and_their_counts_add_up(
 def test_steps_of_a_stream_hand_back_what_the_oracle_rejects(
     kind: str, pushes: list[list[dict[str, Any]]]
 ) -> None:
-    query = asked(kind, watermark=3, late="emit")
+    query = asked(kind, watermark=3, late="return")
     stream, oracle = PackedStream(query, SCHEMA), StreamOracle(query, judge="spark")
     watermark = 0
     for rows in pushes:
@@ -138,7 +138,7 @@ def test_what_combine_and_lower_raise_is_the_fault_of_no_row() -> None:
 
 
 def test_a_row_that_raises_moves_the_watermark_and_is_never_late() -> None:
-    query = wr.query(time="t", watermark=0, late="emit", on_error="reject").window(wr.Tumbling(10))
+    query = wr.query(time="t", watermark=0, late="return", on_error="reject").window(wr.Tumbling(10))
     operator = query.agg(total=SHARES("v")).open()
     operator.push(pa.table({"t": [1], "v": [3]}))
     assert operator.push(pa.table({"t": [25], "v": [0]}))["total"].to_pylist() == [4.0]

@@ -132,7 +132,7 @@ def test_order_decides_among_equal_times(order: Any) -> None:
 @pytest.mark.parametrize("min_count", [0, 1, 2, 3])
 def test_min_count_makes_results_of_few_values_null(min_count: int) -> None:
     rows = table(MANY, v=pa.array([1, None, 3, None, None, 6, 7, 8], pa.int64()))
-    query = wr.query(time="ts", min_count=min_count, empty="emit").window(wr.Tumbling(10))
+    query = wr.query(time="ts", min_count=min_count, empty="include").window(wr.Tumbling(10))
     check(query.agg(total=wr.sum("v"), n=wr.count("v"), s=CONCATENATION("s")), rows)
     rolling = wr.query(time="ts", min_count=min_count).rolling(10)
     check(rolling.agg(total=wr.sum("v"), valued=wr.count("v")), rows)
@@ -152,7 +152,7 @@ def test_min_count_holds_for_rows_counted_without_a_column() -> None:
         wr.min("x", nan="ignore"),
         wr.mean("x"),
         wr.count("x"),
-        wr.arg_max("x", "s"),
+        wr.arg_max("x", value="s"),
         wr.collect("x"),
     ],
     ids=repr,
@@ -160,7 +160,7 @@ def test_min_count_holds_for_rows_counted_without_a_column() -> None:
 def test_nulls_nan_and_infinities_stay_in_their_windows(aggregate: Any) -> None:
     x = pa.array([1.5, None, float("nan"), 2.5, float("inf"), -0.0, float("-inf"), 4.0], from_pandas=False)
     rows = table([1, 2, 11, 21, 31, 32, 41, 51], x=x)
-    check(wr.query(time="ts", empty="emit").window(wr.Sliding(20, slide=10)).agg(r=aggregate), rows)
+    check(wr.query(time="ts", empty="include").window(wr.Sliding(20, slide=10)).agg(r=aggregate), rows)
     check(wr.query(time="ts").rolling(rows=2).agg(r=aggregate), rows)
 
 

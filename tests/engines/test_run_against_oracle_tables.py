@@ -81,7 +81,7 @@ DST = {
 def test_local_days_when_the_clocks_change(zone: str, day: datetime) -> None:
     moments = [day + timedelta(minutes=30 * k) for k in range(-60, 100, 3)]
     rows = table(pa.array(moments[::-1], pa.timestamp("us", "UTC")))
-    query = wr.query(time="ts", empty="emit").window(
+    query = wr.query(time="ts", empty="include").window(
         day=wr.Tumbling("1d", timezone=zone),
         shifted=wr.Tumbling("1d", offset="6h", timezone=zone),
         two=wr.Sliding("2d", slide="1d", timezone=zone),

@@ -31,7 +31,7 @@ def test_an_edge_differed_from_the_tables_without_a_rule(
     watermark: int | None, expected: list[Any], late_by: Any, other: Any
 ) -> None:
     windows = {"visit": wr.Session(5, late_by=late_by)} | ({} if other is None else {"three": other})
-    query = wr.query(time="t", late="emit").window(**windows).agg(n=wr.count())
+    query = wr.query(time="t", late="return").window(**windows).agg(n=wr.count())
     operator, oracle = query.open(), StreamOracle(query)
     found, told = [], []
     for step in ([0], watermark, [5]):
@@ -60,7 +60,7 @@ def test_an_allowance_lets_a_row_at_the_edge_join_as_in_the_table() -> None:
 @pytest.mark.parametrize("judge", ["push", "spark"])
 def test_a_watermark_behind_the_rows_keeps_the_edge_of_the_table(judge: Any) -> None:
     query = wr.query(time="t", by="k", watermark=1).window(wr.Session(5)).agg(n=wr.count())
-    operator = query.open(judge=judge)
+    operator = query.open(lateness=judge)
     rows = [(0, "a"), (5, "b"), (5, "a"), (10, "c"), (10, "a")]
     found = []
     for time, key in rows:

@@ -61,7 +61,7 @@ AGGREGATES: dict[str, dict[str, Any]] = {
         "share": wr.share("flag"),
         "spread": SPREAD("v"),
     },
-    "picks": {"first": wr.first("word"), "last": wr.last("i"), "who": wr.arg_max("v", "word")},
+    "picks": {"first": wr.first("word"), "last": wr.last("i"), "who": wr.arg_max("v", value="word")},
     "kept": {
         "median": wr.median("v"),
         "p95": wr.quantile("v", 0.95),
@@ -86,7 +86,7 @@ OVER: dict[str, wr.Query] = {
     "one window": QUERY.window(wr.Tumbling(10_000)),
     "sliding": QUERY.window(wr.Sliding(300, slide=20)),
     "without keys": wr.query(time="t").window(wr.Sliding(300, slide=20)),
-    "empty": wr.query(time="t", by="k", empty="emit").window(wr.Sliding(40, slide=15)),
+    "empty": wr.query(time="t", by="k", empty="include").window(wr.Sliding(40, slide=15)),
     "cumulative": QUERY.window(wr.Cumulative(200, step=50)),
     "fixed": QUERY.window(wr.Fixed(100, 900)),
     "session": QUERY.window(wr.Session(gap=12)),

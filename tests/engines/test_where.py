@@ -110,7 +110,7 @@ def test_rows_that_do_not_pass_are_absent() -> None:
         total=wr.sum("v", where="ok"),
         first=wr.first("v", where="ok"),
         all=wr.collect("s", where="ok"),
-        top=wr.arg_max("v", "s", where="ok"),
+        top=wr.arg_max("v", value="s", where="ok"),
         mine=CONCATENATION("s", where="ok"),
         wide=SPREAD("v", where="ok"),
     )
@@ -215,7 +215,7 @@ def test_the_filter_of_duckdb_gives_the_same() -> None:
         known=wr.count("v", where="ok"),
         total=wr.sum("v", where="ok"),
         top=wr.max("v", where="ok"),
-        who=wr.arg_max("v", "s", where="ok"),
+        who=wr.arg_max("v", value="s", where="ok"),
         mid=wr.median("v", where="ok"),
         dev=wr.stddev("v", where="ok"),
         some=wr.count_distinct("s", where="ok"),

@@ -46,7 +46,8 @@ def test_the_class_keeps_its_own_documentation_and_signature() -> None:
         (wr.max, "(column, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
         (wr.count, "(column=None, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
         (wr.quantile, "(column, /, q=0.5, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
-        (wr.arg_max, "(column, value, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
+        (wr.arg_max, "(column, /, *, value, where=None, min_count=None, nulls='skip', nan='propagate')"),
+        (wr.max_by, "(value, by, /, *, where=None, min_count=None, nulls='skip', nan='propagate')"),
         (
             wr.exp_decay,
             "(value, time, /, half_life, mean=False, *, where=None, min_count=None, nulls='skip', "
@@ -81,7 +82,7 @@ def test_the_signature_of_an_aggregate_is_how_it_is_called(aggregate: Any, signa
         wr.quantile("len", 0.99),
         wr.concat("name", sep=", "),
         wr.concat("name"),
-        wr.arg_max("len", "caller"),
+        wr.arg_max("len", value="caller"),
         wr.exp_decay("v", "ts", half_life=timedelta(minutes=1)),
         wr.together(n=wr.count, top=wr.max(nan="ignore"), p=wr.quantile(0.9))("len", nulls="skip"),
     ],
@@ -102,7 +103,12 @@ def test_the_repr_of_an_aggregate_makes_it_again(aggregate: Any) -> None:
 
 def test_the_name_of_an_aggregate_in_stored_state_is_what_it_was() -> None:
     """State of earlier versions names aggregates so: ``repr`` may change, this may not."""
-    found = [wr.max("len"), wr.quantile("len", 0.99), wr.arg_max("len", "caller", nan="ignore"), wr.count()]
+    found = [
+        wr.max("len"),
+        wr.quantile("len", 0.99),
+        wr.arg_max("len", value="caller", nan="ignore"),
+        wr.count(),
+    ]
     assert [aggregate.identity_text for aggregate in found] == [
         "max(len)",
         "quantile(len, q=0.99)",

@@ -338,7 +338,7 @@ ANYTHING = [
     "count_min",
 ]
 WITH_K = ["top_k", "bottom_k", "first_k", "last_k"]
-TWO_INPUTS = ["arg_max", "arg_min"]
+TWO_INPUTS = ["arg_max", "arg_min", "max_by", "min_by"]
 TWO_NUMBERS = ["cov", "corr", "slope", "weighted_mean", "time_weighted_mean"]
 
 

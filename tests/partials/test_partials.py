@@ -90,7 +90,7 @@ def test_partials_give_what_rows_give(case: Case, data: st.DataObject) -> None:
 
 FORMS = {
     "sum": (wr.sum("x"), [1, 2, 3], NativeColumn),
-    "arg_max": (wr.arg_max("x", "y"), [1, 2, 3], PickColumn),
+    "arg_max": (wr.arg_max("x", value="y"), [1, 2, 3], PickColumn),
     "first": (wr.first("x"), [1, 2, 3], PickColumn),
     "concat": (wr.concat("x"), ["a", "b", "c"], KeptColumn),
     "max of text": (wr.max("x"), ["a", "b", "c"], PlainColumn),

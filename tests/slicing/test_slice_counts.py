@@ -118,7 +118,9 @@ def test_aggregates_that_depend_on_order_have_a_slice_a_moment_and_no_more() -> 
 
 
 def test_aggregates_that_pick_a_row_remember_its_time_and_need_no_moments() -> None:
-    query = wr.query(time="t").window(wr.Tumbling(10)).agg(first=wr.first("v"), top=wr.arg_max("x", "v"))
+    query = (
+        wr.query(time="t").window(wr.Tumbling(10)).agg(first=wr.first("v"), top=wr.arg_max("x", value="v"))
+    )
     operator = query.open()
     operator.push(pa.table({"t": [5, 1, 3], "v": ["a", "b", "c"], "x": [1, 1, 0]}))
     operator.push(pa.table({"t": [0], "v": ["z"], "x": [1]}))

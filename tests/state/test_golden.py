@@ -69,7 +69,7 @@ def test_operators_in_stores_go_on(golden_store: Store) -> None:
 
 def test_windows_of_partials_are_refused_by_name(golden_store: Store) -> None:
     """Rolling in a store was kept as trees of partials, of which rows cannot be made."""
-    query = wr.query(time="t", by=["region", "line"], watermark=10, late="emit")
+    query = wr.query(time="t", by=["region", "line"], watermark=10, late="return")
     before = set(golden_store.scan(b""))
     for name in golden.REFUSED:
         stored = query.rolling(60, store=golden_store).agg(n=wr.count())

@@ -80,6 +80,8 @@ CASES = [
     Case("min of ints", wr.min, INTS),
     Case("max_count", wr.max_count, st.integers(0, 3)),
     Case("min_count", wr.min_count, st.one_of(st.sampled_from([0.0, 1.0, math.nan]))),
+    Case("max_by", wr.max_by, st.tuples(INTS, st.integers(0, 3))),
+    Case("min_by", wr.min_by, st.tuples(TEXT, st.sampled_from([0.0, 1.0, -math.inf, math.nan]))),
     Case("arg_max", wr.arg_max, st.tuples(st.integers(0, 3), INTS)),
     Case("arg_min", wr.arg_min, st.tuples(st.sampled_from([0.0, 1.0, -math.inf, math.nan]), TEXT)),
     Case("range", wr.range, FINITE),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.cli_jobs import GOOD
 
-CLI = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+CLI = (Path(__file__).parents[2] / "docs" / "job-file.md").read_text()
 #: a stream of calls with a derived key, a derived value and rows left out
 _COLUMNS = """\
 [source.columns]

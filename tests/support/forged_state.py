@@ -47,7 +47,7 @@ def rows(start: int, count: int, seed: int) -> pa.Table:
 def _aggregates() -> list[dict[str, Any]]:
     return [
         {"n": wr.count(), "total": wr.sum("v"), "m": wr.mean("x"), "top": wr.max("v")},
-        {"best": wr.arg_max("v", "k"), "first": wr.first("k"), "last": wr.last("x"), "n": wr.count()},
+        {"best": wr.arg_max("v", value="k"), "first": wr.first("k"), "last": wr.last("x"), "n": wr.count()},
         {"all": wr.collect("v"), "text": wr.concat("k")},
         {
             "half": wr.approx_quantile("x", 0.5),
@@ -190,7 +190,7 @@ class Operator:
         else:
             operator = self.query.restore(entries[b"snapshot"])
         found = [operator.push(rows(40, 30, 4)), operator.advance(75), operator.push(rows(80, 10, 5))]
-        if self.query.late == "emit":
+        if self.query.late == "return":
             found_late = operator.late_rows()
             assert {"late_by", "late_reason"} <= set(found_late.column_names)
         return [*found, operator.finish()]

@@ -75,11 +75,11 @@ def rows(step: int) -> pa.Table:
 
 
 def _queries() -> dict[str, Any]:
-    calls = wr.query(time="t", by=["region", "line"], watermark=10, late="emit")
-    corrected = wr.query(time="t", by=["region", "line"], watermark=10, late="emit", allowed_lateness=40)
+    calls = wr.query(time="t", by=["region", "line"], watermark=10, late="return")
+    corrected = wr.query(time="t", by=["region", "line"], watermark=10, late="return", allowed_lateness=40)
     days = wr.query(time="at", by="region", watermark="3h", allowed_lateness="1d")
     every = {"n": wr.count(), "total": wr.sum("len"), "top": wr.max("len"), "middle": wr.mean("x")}
-    picked = {"best": wr.arg_max("len", "word"), "first": wr.first("word"), "last": wr.last("word")}
+    picked = {"best": wr.arg_max("len", value="word"), "first": wr.first("word"), "last": wr.last("word")}
     text = {"words": wr.concat("word"), "all": wr.collect("len"), "joined": joined("word")}
     sketches = {
         "half": wr.approx_quantile("x", 0.5),
@@ -98,10 +98,10 @@ def _queries() -> dict[str, Any]:
         "sessions-by-row": calls.window(visit=wr.Session(8, late_by="row")).agg(**every),
         "text": corrected.window(slide=wr.Sliding(30, slide=10), visit=wr.Session(8)).agg(**text),
         "sketches": wr.query(time="t", watermark=100).window(all=wr.Tumbling(1_000)).agg(**sketches),
-        "updates": wr.query(time="t", by="region", watermark=10, emit="update")
+        "updates": wr.query(time="t", by="region", watermark=10, output="update")
         .window(ten=wr.Tumbling(10), visit=wr.Session(8))
         .agg(**every),
-        "gaps": wr.query(time="t", by=["region", "line"], watermark=10, empty="emit")
+        "gaps": wr.query(time="t", by=["region", "line"], watermark=10, empty="include")
         .window(wr.Tumbling(5))
         .agg(**every),
         "data-windows": calls.window(
@@ -128,7 +128,7 @@ REFUSED = ("stored-rolling-by-time", "stored-rolling-by-rows")
 
 
 def _with_history() -> Any:
-    query = wr.query(time="t", by=["region", "line"], watermark=10, late="emit")
+    query = wr.query(time="t", by=["region", "line"], watermark=10, late="return")
     query = query.window(slide=wr.Sliding(40, slide=5), visit=wr.Session(8), four=wr.Rows(4))
     past = pa.concat_tables([rows(step) for step in range(100, 104)])
     times = pa.array([t - 3_100 for t in past["t"].to_pylist()])
@@ -169,7 +169,7 @@ def go_on(operator: Any) -> list[Any]:
     """All that comes out from then on: results of each step, rows that were late, counts."""
     found = [operator.push(rows(step)) for step in range(WRITTEN, STEPS)]
     found.append(operator.finish())
-    if operator.query.late == "emit":
+    if operator.query.late == "return":
         found.append(operator.late_rows())
     # how keys are held in groups decides in which order they come out
     return [f"{table.schema} {sorted(map(repr, table.to_pylist()))}" for table in found] + [counts(operator)]

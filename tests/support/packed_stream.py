@@ -74,7 +74,7 @@ class PackedStream:
         for row in self._packed(past if is_early is None else past.filter(is_early)):
             clock = None if row["clock"] is None else round(row["clock"].timestamp() * 1e6)
             self.histories[row["bucket"]].add(clock, row["blob"])
-        if is_early is not None and self.query.empty == "emit":
+        if is_early is not None and self.query.empty == "include":
             for row in self._packed(past.filter(pc.invert(is_early))):
                 if row["blob"] is not None:
                     self.histories[row["bucket"]].add(None, LATER + row["blob"])

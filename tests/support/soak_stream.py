@@ -111,7 +111,7 @@ def _held_against_an_operator(
     counted: Counter[str] = Counter()
     for counts in steps.values():
         counted.update({name: int(counts.get(name) or 0) for name in _COUNTED})
-    operator = query().open(judge="spark")
+    operator = query().open(lateness="spark")
     for batch in range(max(steps) + 1):
         operator.push_parts([_rows(batch, rows, keys)])
     expected = {name: int(getattr(operator.metrics, name)) for name in _COUNTED}

@@ -72,11 +72,27 @@ def _numbers(document: Document) -> str:
     if document.failed:
         found.append((len(document.failed), "experiments that failed"))
     cells = (f"<div><b>{count:,}</b><span>{escape(what)}</span></div>" for count, what in found)
-    return f'<div class="numbers">{"".join(cells)}</div>'
+    return f'<div class="numbers">{"".join(cells)}</div><p>{escape(_conclusion(verdicts))}</p>'
+
+
+def _conclusion(verdicts: Sequence[bool | None]) -> str:
+    """Say in a sentence what the verdicts come to.
+
+    >>> said = _conclusion([True, True, False, None])
+    >>> "2 of the 3 statements that were tested hold" in said, "the other 1 has its reason" in said
+    (True, True)
+    """
+    tested = [verdict for verdict in verdicts if verdict is not None]
+    differing = f"; each of the other {tested.count(False)} has its reason below" if False in tested else ""
+    return (
+        f"What to conclude: {tested.count(True)} of the {len(tested)} statements that were tested hold for "
+        f"windrow's implementation on this machine{differing}. Statements about combines hold everywhere, "
+        f"those about times here only."
+    )
 
 
 def _contents(document: Document) -> str:
-    items = []
+    items = ["<tr><th>Experiment</th><th>What it measures</th><th>Statements of the paper</th></tr>"]
     for outcome in document.outcomes:
         findings = outcome.result.findings if outcome.result else []
         counts = (
@@ -114,7 +130,7 @@ def _result(result: Result) -> Iterator[str]:
 
 
 def _findings(result: Result) -> str:
-    rows = ["<tr><th></th><th>The paper says</th><th>Measured here</th></tr>"]
+    rows = ["<tr><th>Result</th><th>The paper states</th><th>Measured here</th></tr>"]
     for finding in result.findings:
         name, word = VERDICTS[finding.agrees]
         why = f'<br><span class="soft">{escape(finding.why)}</span>' if finding.why else ""

@@ -19,6 +19,7 @@ windrow aggregates windows over event data: a job file says where rows come
 from, which windows they belong to, what is computed and where results go.
 
 start here:
+  windrow demo               phone calls, aggregated while you watch; a report
   windrow new calls          a commented job file and sample data, in calls/
   windrow check calls/job.toml
   windrow run calls/job.toml --engine local
@@ -40,21 +41,22 @@ def parser() -> argparse.ArgumentParser:
         epilog=_ENDING,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="store_true", help="print the version and end")
+    top.add_argument("--version", action="store_true", help="print the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    _demo(commands.add_parser("demo", help="run an example and write a report of it; --spark: on Spark"))
     _run(commands.add_parser("run", help="run a job"))
-    _replay(commands.add_parser("replay", help="run a job over stored input, at a chosen speed"))
-    check = commands.add_parser("check", help="say what is wrong with a job before it runs")
+    _replay(commands.add_parser("replay", help="run a job over stored input at a chosen speed"))
+    check = commands.add_parser("check", help="find mistakes in a job before it runs")
     _job(check)
     check.add_argument("--rows", type=int, default=1_000, help="rows to try the job on (default: 1000)")
     check.add_argument(
         "--engine", choices=("spark", "local"), default="spark", help="where it is to run (default: spark)"
     )
-    explain = commands.add_parser("explain", help="say what a job will do, and what it costs")
+    explain = commands.add_parser("explain", help="show what a job will do, and what it costs")
     _job(explain)
-    explain.add_argument("--spark", action="store_true", help="start Spark and show its plan, too")
+    explain.add_argument("--spark", action="store_true", help="start Spark and also show its plan")
     verify = commands.add_parser(
-        "verify", help="compute a sample of keys again in batch, and compare with what a job wrote"
+        "verify", help="recompute a sample of keys in batch and compare with what a job wrote"
     )
     _job(verify)
     verify.add_argument("--sample", type=int, default=100, help="keys to compare (default: 100)")
@@ -70,6 +72,22 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _demo(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--spark", action="store_true", help="on Spark, compared with its window(); needs Java"
+    )
+    command.add_argument("--calls", type=int, help="phone calls (default: 20000; on Spark 250000)")
+    command.add_argument(
+        "--sample",
+        type=int,
+        default=20_000,
+        help="calls of the comparison on Spark; 0: none (default: 20000)",
+    )
+    command.add_argument(
+        "--folder", default="windrow-demo", help="where calls, results and report go (default: windrow-demo)"
+    )
+
+
 def _state(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
 
@@ -79,13 +97,13 @@ def _state(command: argparse.ArgumentParser) -> None:
         _conf(found, "a Spark setting; NAME=env:VARIABLE for a secret")
         return found
 
-    show = action("show", "show the slices that a stream keeps (ACTION may be left out)")
+    show = action("show", "show the slices that a stream keeps (the default action)")
     show.add_argument("--rows", type=int, default=20, help="slices to show (default: 20)")
     show.add_argument("--json", action="store_true", help="all slices, one JSON object a line")
     save = action("save", "write all slices to a file")
     save.add_argument("file", metavar="FILE", help="the file to write: .parquet, .csv or .jsonl")
     action("check", "read all of the state and verify it")
-    fork = action("fork", "copy the checkpoint of a stopped stream; another one goes on from the copy")
+    fork = action("fork", "copy the checkpoint of a stopped stream; another stream resumes from the copy")
     fork.add_argument("--to", required=True, metavar="FOLDER", help="where the copy goes")
     rescale = action("rescale", "copy a checkpoint with its state in another number of partitions")
     rescale.add_argument("--to", required=True, metavar="FOLDER", help="where the copy goes")
@@ -97,7 +115,7 @@ def _state(command: argparse.ArgumentParser) -> None:
 def _serve(command: argparse.ArgumentParser) -> None:
     command.add_argument("path", help="a file or folder of results, or the checkpoint of a stream")
     command.add_argument(
-        "--at", default=":8080", metavar="HOST:PORT", help="where (default: :8080, this machine alone)"
+        "--at", default=":8080", metavar="HOST:PORT", help="the address (default: :8080, localhost only)"
     )
     _conf(command, "for a checkpoint: a Spark setting; NAME=env:VARIABLE for a secret")
 
@@ -126,7 +144,7 @@ def _job(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE.py",
-        help="run this Python file and let the job use the monoids it defines",
+        help="run this Python file and let the job use the aggregates it defines",
     )
     _conf(command, "a Spark setting, before the job's; NAME=env:VARIABLE for a secret")
 
@@ -146,17 +164,17 @@ def _running(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--metrics",
         metavar="HOST:PORT",
-        help="answer Prometheus there while the job runs; :9100 is this machine alone",
+        help="expose Prometheus metrics at this address while the job runs; :9100 listens on localhost only",
     )
     command.add_argument(
         "--serve",
         metavar="HOST:PORT",
-        help="show the run on a page; :8080 is this machine alone, other hosts need the token that it prints",
+        help="show the run on a page; :8080 listens on localhost only, other hosts need the printed token",
     )
     command.add_argument(
         "--stay",
         action="store_true",
-        help="serve the page and metrics until Ctrl-C, when the run is over, too",
+        help="keep serving the page and metrics after the run, until Ctrl-C",
     )
     command.add_argument("--overwrite", action="store_true", help="local engine: replace earlier results")
     command.add_argument("--verbose", action="store_true", help="show what Spark logs, and whole errors")

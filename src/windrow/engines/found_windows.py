@@ -147,7 +147,7 @@ def _find_timed(query: Spec, members: _Members, windows: Sequence[tuple[str, Any
     """Windows that time decides, found and aggregated together however many they are."""
     most = most_windows(query.max_windows, len(members.frame))
     asked = TimeWindows([(number, window) for number, (_, window) in enumerate(windows)], most)
-    ranges = asked.over(members.times, members.runs, fill=query.empty == "emit")
+    ranges = asked.over(members.times, members.runs, fill=query.empty == "include")
     names: Any = windows[0][0]
     if ranges.windows is not None and query.names_windows:
         names = pa.array([name for name, _ in windows], pa.string()).take(pa.array(ranges.windows))

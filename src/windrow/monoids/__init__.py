@@ -15,7 +15,18 @@ from windrow.monoids.comoments import corr, cov, slope
 from windrow.monoids.counters import increase, rate
 from windrow.monoids.decay import exp_decay
 from windrow.monoids.distinct import count_distinct
-from windrow.monoids.extremes import arg_max, arg_min, m4, max, max_count, min, min_count, range
+from windrow.monoids.extremes import (
+    arg_max,
+    arg_min,
+    m4,
+    max,
+    max_by,
+    max_count,
+    min,
+    min_by,
+    min_count,
+    range,
+)
 from windrow.monoids.higher_moments import kurtosis, skew
 from windrow.monoids.histogram import histogram
 from windrow.monoids.k_values import bottom_k, first_k, last_k, top_k
@@ -67,10 +78,12 @@ __all__ = [
     "longest_run",
     "m4",
     "max",
+    "max_by",
     "max_count",
     "mean",
     "median",
     "min",
+    "min_by",
     "min_count",
     "mode",
     "monoid",

@@ -18,11 +18,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from windrow.monoids.described import OwnDoc, OwnSignature, call_text, example_call
 from windrow.monoids.spark_form import SparkForm
 from windrow.names import nearest
+from windrow.old_names import warn_of_old_name
 
 __all__ = ["Aggregate", "Monoid", "WideState", "as_monoid", "check_min_count", "itself"]
 
@@ -126,6 +127,8 @@ class Monoid:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     #: what the columns are called in the signature; empty: what lift calls them
     inputs: tuple[str, ...] = ()
+    #: how many of these, the last ones, a call names by keyword
+    keyword_inputs: int = 0
     #: the aggregates that this one is made of, by name
     members: Mapping[str, Monoid] = field(default_factory=dict[str, Any])
     #: equality of two partials for the laws, given the largest number in their rows; None: structural, with a
@@ -140,8 +143,18 @@ class Monoid:
     def __init_subclass__(cls) -> None:
         cls.__doc__ = OwnDoc(cls.__doc__)  # type: ignore[assignment]
 
+    @overload
+    def __call__(self, column: str, /, *more: Any, **options: Any) -> Aggregate: ...
+
+    @overload
+    def __call__(self, *, where: str | None = None, min_count: int | None = None) -> Aggregate: ...
+
+    @overload
+    def __call__(self, *parameters: float | Sequence[float] | timedelta, **options: Any) -> Any: ...
+
     def __call__(self, *columns: Any, **options: Any) -> Any:
         """Bind to columns; with parameters and no column, the monoid with those parameters."""
+        columns = (*columns, *self._keyword_columns(len(columns), options))
         _refuse_data(self, columns)
         names = [c for c in columns if isinstance(c, str)]
         values = [c for c in columns if not isinstance(c, str)]
@@ -152,6 +165,15 @@ class Monoid:
         if is_bare and target is not self and target.arity[0] > 0:
             return target
         return Aggregate(monoid=target, columns=tuple(names), where=where, min_count=least)
+
+    def _keyword_columns(self, positional: int, options: dict[str, Any]) -> list[Any]:
+        """Take columns that are named by keyword out of the options; one without it was allowed before."""
+        by_keyword = self.inputs[len(self.inputs) - self.keyword_inputs :]
+        if by_keyword and positional == len(self.inputs):
+            warn_of_old_name(
+                f"{self.name}(column, value)", f"{example_call(self)}, and there are max_by and min_by"
+            )
+        return [options.pop(name) for name in by_keyword if name in options]
 
     def _configured(self, positional: list[Any], options: dict[str, Any]) -> Monoid:
         rules = {key: options.pop(key) for key in ("nulls", "nan") if key in options}
@@ -303,8 +325,8 @@ class Aggregate:
         then the column of ``where``.
 
         >>> import windrow as wr
-        >>> wr.mean("len").default_name, wr.arg_max("len", "caller").default_name, wr.count().default_name
-        ('len_mean', 'len_caller_arg_max', 'count')
+        >>> wr.mean("len").default_name, wr.max_by("caller", "len").default_name, wr.count().default_name
+        ('len_mean', 'caller_len_max_by', 'count')
         >>> wr.count(where="is_paid").default_name
         'count_is_paid'
         """

@@ -59,7 +59,7 @@ def signature_of(monoid: Monoid) -> Signature:
         for name in _RULES
     ]
     columns = _columns(monoid)
-    if columns and columns[-1].kind is Parameter.VAR_POSITIONAL:
+    if columns and columns[-1].kind is not Parameter.POSITIONAL_ONLY:
         parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
     options = [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in ("where", "min_count")]
     return Signature([*columns, *parameters, *options, *rules])
@@ -72,9 +72,17 @@ def _columns(monoid: Monoid) -> list[Parameter]:
         return [Parameter("columns", Parameter.VAR_POSITIONAL)]
     low = 0 if monoid.counts_rows else low
     return [
-        Parameter(name, Parameter.POSITIONAL_ONLY, default=Parameter.empty if place < low else None)
-        for place, name in enumerate(_column_names(monoid, high))
+        Parameter(name, kind, default=Parameter.empty if place < low else None)
+        for place, (name, kind) in enumerate(
+            zip(_column_names(monoid, high), _kinds(monoid, high), strict=True)
+        )
     ]
+
+
+def _kinds(monoid: Monoid, count: int) -> list[Any]:
+    """How each column is given: the last ones by keyword, if the aggregate says so."""
+    plain = count - monoid.keyword_inputs
+    return [Parameter.POSITIONAL_ONLY if k < plain else Parameter.KEYWORD_ONLY for k in range(count)]
 
 
 def _column_names(monoid: Monoid, count: int) -> list[str]:
@@ -94,10 +102,17 @@ def example_call(monoid: Monoid) -> str:
 
     >>> import windrow as wr
     >>> example_call(wr.arg_max), example_call(wr.count)
-    ("wr.arg_max('column', 'value')", 'wr.count()')
+    ("wr.arg_max('column', value='value')", 'wr.count()')
     """
-    needed = [p.name for p in _columns(monoid) if p.default is Parameter.empty]
-    return f"{'wr.' if monoid.builtin else ''}{monoid.name}({', '.join(map(repr, needed))})"
+    needed = tuple(p.name for p in _columns(monoid) if p.default is Parameter.empty)
+    return f"{'wr.' if monoid.builtin else ''}{monoid.name}({', '.join(_written(monoid, needed))})"
+
+
+def _written(monoid: Monoid, columns: tuple[str, ...]) -> list[str]:
+    """Columns as a call has them."""
+    plain = len(columns) - monoid.keyword_inputs if columns else 0
+    named = zip(monoid.inputs[plain:], columns[plain:], strict=False)
+    return [*map(repr, columns[:plain]), *(f"{name}={column!r}" for name, column in named)]
 
 
 def call_text(
@@ -117,5 +132,5 @@ def call_text(
         rest = [*map(repr, columns), *(f"{name}={value!r}" for name, value in rules.items())]
         return f"{made}({', '.join(rest)})" if rest else made
     named = dict(monoid.parameters) | rules
-    arguments = [*map(repr, columns), *(f"{name}={value!r}" for name, value in named.items())]
+    arguments = [*_written(monoid, columns), *(f"{name}={value!r}" for name, value in named.items())]
     return f"{monoid.name}({', '.join(arguments)})" if arguments else monoid.name

@@ -1,7 +1,7 @@
 """Largest and smallest: max, min, how often, where, and how far apart ([RA] table 1).
 
 NaN is larger than everything for ``max`` and smaller than everything for ``min``, so that it comes through
-wherever it is and is gone with its row. Ties go to the first in window order: arg_max and arg_min are not
+wherever it is and is gone with its row. Ties go to the first in window order: max_by and arg_min are not
 commutative, on purpose.
 
 ``identity`` is an infinity that compares with anything that can be ordered (numbers, text, dates); native
@@ -18,7 +18,9 @@ from windrow.monoids.decimals import exactly
 from windrow.monoids.spark_form import SparkForm
 from windrow.monoids.stored_types import stored_as
 
-__all__ = ["M4", "arg_max", "arg_min", "m4", "max", "max_count", "min", "min_count", "range"]
+__all__ = [
+    *("M4", "arg_max", "arg_min", "m4", "max", "max_by", "max_count", "min", "min_by", "min_count", "range"),
+]
 
 
 @stored_as("lowest", lambda _: None, lambda _: LOWEST)
@@ -240,40 +242,98 @@ def _argument_of_extreme(name: str, combine: Any, doc: str) -> Monoid:
         arity=(2, 2),
         typed_identity=lambda key, argument: (False, _zero(key), _zero(argument)),
         inputs=("column", "value"),
+        keyword_inputs=1,
         picks=1,
         doc=doc,
     )
 
 
+def _by(value: Any, key: Any) -> Arg:
+    return True, key, value
+
+
+def _value_by_extreme(name: str, combine: Any, doc: str) -> Monoid:
+    return Monoid(
+        name=name,
+        lift=_by,
+        combine=combine,
+        lower=_argument,
+        identity=(False, None, None),
+        selection=True,
+        idempotent=True,
+        arity=(2, 2),
+        typed_identity=lambda value, key: (False, _zero(key), _zero(value)),
+        inputs=("value", "by"),
+        picks=0,
+        doc=doc,
+    )
+
+
+max_by = _value_by_extreme(
+    "max_by",
+    _first_larger,
+    """Return ``value`` of the row where ``by`` is largest; of several such rows, the first.
+
+    The order of the columns is that of Spark, DuckDB and ClickHouse. ``value`` may be of any type. Rows with
+    a null in either column are skipped, and without a row the result is null. NaN in ``by`` counts as the
+    largest, and in ``value`` it is a value; ``nan="ignore"`` skips rows with NaN in either.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(who=wr.max_by("caller", "len"))["who"].to_pylist()
+    ['bob', 'cy']
+    """,
+)
+min_by = _value_by_extreme(
+    "min_by",
+    _first_smaller,
+    """Return ``value`` of the row where ``by`` is smallest; of several such rows, the first.
+
+    The order of the columns is that of Spark, DuckDB and ClickHouse. ``value`` may be of any type. Rows with
+    a null in either column are skipped, and without a row the result is null. NaN in ``by`` counts as the
+    smallest, and in ``value`` it is a value; ``nan="ignore"`` skips rows with NaN in either.
+
+    >>> import pyarrow as pa, windrow as wr
+    >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
+    >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
+    >>> tens.agg(who=wr.min_by("caller", "len"))["who"].to_pylist()
+    ['ann', 'cy']
+    """,
+)
+
+
 arg_max = _argument_of_extreme(
     "arg_max",
     _first_larger,
-    """The value of the second column where the first is largest; of several such rows, the first.
+    """Return ``value`` of the row where ``column`` is largest; of several such rows, the first.
+    :data:`max_by` is the same with the columns in the order of Spark and DuckDB.
 
-    The second column may be of any type. Rows with a null in either column are skipped, and without a row the
-    result is null. NaN in the first column counts as the largest, and in the second it is a value;
+    ``value`` may be of any type. Rows with a null in either column are skipped, and without a row the
+    result is null. NaN in ``column`` counts as the largest, and in ``value`` it is a value;
     ``nan="ignore"`` skips rows with NaN in either.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
     >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
-    >>> tens.agg(who=wr.arg_max("len", "caller"))["who"].to_pylist()
+    >>> tens.agg(who=wr.arg_max("len", value="caller"))["who"].to_pylist()
     ['bob', 'cy']
     """,
 )
 arg_min = _argument_of_extreme(
     "arg_min",
     _first_smaller,
-    """The value of the second column where the first is smallest; of several such rows, the first.
+    """Return ``value`` of the row where ``column`` is smallest; of several such rows, the first.
+    :data:`min_by` is the same with the columns in the order of Spark and DuckDB.
 
-    The second column may be of any type. Rows with a null in either column are skipped, and without a row the
-    result is null. NaN in the first column counts as the smallest, and in the second it is a value;
+    ``value`` may be of any type. Rows with a null in either column are skipped, and without a row the
+    result is null. NaN in ``column`` counts as the smallest, and in ``value`` it is a value;
     ``nan="ignore"`` skips rows with NaN in either.
 
     >>> import pyarrow as pa, windrow as wr
     >>> calls = pa.table({"t": [1, 2, 11], "len": [5, 9, 4], "caller": ["ann", "bob", "cy"]})
     >>> tens = wr.events(calls, time="t").window(wr.Tumbling(10))
-    >>> tens.agg(who=wr.arg_min("len", "caller"))["who"].to_pylist()
+    >>> tens.agg(who=wr.arg_min("len", value="caller"))["who"].to_pylist()
     ['ann', 'cy']
     """,
 )

@@ -126,7 +126,7 @@ _named: Any = namedtuple
 
 def record_of(names: list[str], name: str = "Together") -> Any:
     """What makes a named tuple with these names of a list; a name that Python does not allow there, such as
-    ``_n`` or ``my sum``, is an attribute, too.
+    ``_n`` or ``my sum``, is also an attribute.
 
     >>> found = record_of(["n", "my sum", "_n"])([1, 2, 3])
     >>> found.n, getattr(found, "my sum"), found._n

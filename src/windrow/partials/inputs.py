@@ -3,8 +3,8 @@
 A row that does not pass an aggregate's ``where`` is *absent* for it: here it becomes a null of the first
 column, which every engine skips. Where nulls make a result null, absent rows are told apart from them.
 
-Aggregates that pick a row (first, last, arg_max, arg_min) carry row numbers instead of values, so that text
-and structs are picked natively too; largest and smallest moments go through as integers.
+Aggregates that pick a row (first, last, max_by and their like) carry row numbers instead of values, so that
+text and structs are picked natively too; largest and smallest moments go through as integers.
 """
 
 from __future__ import annotations
@@ -73,8 +73,10 @@ def native_inputs(monoid: Monoid, arrays: list[Any]) -> Columns | None:
     if picked is not None:
         numbers = np.arange(len(arrays[0]), dtype=np.int64)
         inputs[picked] = pa.array(numbers, mask=skipped_values(monoid, [arrays[picked]]))
-    if is_extreme_moment(monoid, arrays[0].type) or (picked == 1 and pa.types.is_temporal(arrays[0].type)):
+    if is_extreme_moment(monoid, arrays[0].type):
         inputs[0] = as_integers(arrays[0])
+    if picked is not None and len(arrays) == 2 and pa.types.is_temporal(arrays[1 - picked].type):
+        inputs[1 - picked] = as_integers(arrays[1 - picked])
     for place in monoid.moments:
         inputs[place] = as_microseconds(arrays[place])
         if monoid.only_moments and inputs[place] is arrays[place]:

@@ -1,4 +1,4 @@
-"""Aggregates that pick a row (first, last, arg_max, arg_min), made to work in any order of arrival.
+"""Aggregates that pick a row (first, last, max_by and their like), made to work in any order of arrival.
 
 Their results depend on which of two rows is the older. A partial that also carries the time of its row can
 tell, so that partials may be combined whatever came first: what was only associative becomes commutative, and
@@ -29,10 +29,10 @@ def picked_input(monoid: Monoid) -> int | None:
 def timed(monoid: Monoid) -> Monoid:
     """The same pick over (inputs, time), commutative; its result is the reference."""
     choose, lift_row = monoid.combine, monoid.lift
-    takes_key = monoid.picks == 1
+    takes_key = monoid.arity == (2, 2)
 
-    def lift_pair(key: Any, reference: Any, time: Any) -> Any:
-        return (*lift_row(key, reference), time)
+    def lift_pair(first: Any, second: Any, time: Any) -> Any:
+        return (*lift_row(first, second), time)
 
     def lift_one(reference: Any, time: Any) -> Any:
         return (*lift_row(reference), time)

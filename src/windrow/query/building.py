@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -12,7 +13,8 @@ from windrow.monoids.base import Aggregate, check_min_count
 from windrow.names import nearest
 from windrow.result_names import check_names
 from windrow.spec import Spec
-from windrow.windows import Window
+from windrow.windows import Policy, Window
+from windrow.windows.timeline.durations import DurationLike
 from windrow.words import said
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Building(Spec):
             self._check_time_kind(window)
             if self.corrects and window.refuses_lateness:
                 raise ValueError(
-                    f"{window!r} never changes a session that has come out: leave out allowed_lateness, or "
+                    f"{window!r} never changes a session that has fired: leave out allowed_lateness, or "
                     f"late_by"
                 )
         if len(windows) > 1 or (windows and named):
@@ -71,29 +73,35 @@ class Building(Spec):
 
     def rolling(
         self,
-        *sizes: Any,
-        size: Any = None,
-        rows: Any = None,
-        policy: Any = None,
+        *sizes: DurationLike | Policy,
+        size: DurationLike | None = None,
+        rows: int | Sequence[int] | None = None,
+        policy: Policy | Callable[..., Any] | None = None,
         closed: Literal["left", "right", "both", "neither"] = "right",
-        shift: Any = 0,
+        shift: DurationLike = 0,
         timezone: str | None = None,
         min_count: int | None = None,
         store: Store | None = None,
-        **named: Any,
+        **named: DurationLike,
     ) -> Self:
-        """One result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
+        """Return one result per input row: over (t - size, t], or over the last ``rows`` rows in time order.
 
-        Rows with equal time are peers: by time, each sees all of them. ``store`` is that of :meth:`open`,
-        given here; see docs/state.md.
+        Rows with the same timestamp are peers: by time, each sees all of them. See docs/asof-serving.md.
 
-        Several sizes (``rolling("1d", "7d")``, ``rolling(day="1d")``, ``rows=[10, 100]``) give a column for
-        each: ``total_1d``, ``total_day``, ``total_10``. The size ``"all"`` is everything up to the row.
-        ``closed`` says which ends of (t - size, t] belong to it: with ``"left"`` a row sees neither itself
-        nor its peers. ``shift`` moves it: ``"-1h"`` lets it end an hour before the row, and ``"30m"`` with
-        a size of ``"1h"`` centres it; with ``rows`` it is a number of rows. Months, and days in a
-        ``timezone``, are counted on the local calendar. See docs/asof.md. ``min_count`` replaces that of the
-        query: an aggregate over fewer values is null.
+        Args:
+            *sizes (duration): One size, or several (``"1d", "7d"``), each with a column per aggregate:
+                ``total_1d`` (also for ``"1 day"``). ``"all"`` is everything up to the row.
+            **named (duration): Sizes with a name: ``day="1d"`` returns ``total_day``.
+            rows (int | list[int]): In place of sizes, a number of rows: ``rows=[10, 100]`` returns
+                ``total_10`` and ``total_100``.
+            policy (Policy): In place of sizes, a function that evicts.
+            closed (str): Which ends of (t - size, t] belong to it: with ``"left"`` a row sees neither itself
+                nor its peers.
+            shift (duration | int): Moves the window: ``"-1h"`` lets it end an hour before the row, ``"30m"``
+                with a size of ``"1h"`` centres it; with ``rows`` a number of rows.
+            timezone (str): Counts months and days on the local calendar.
+            min_count (int): Replaces that of the query: an aggregate over fewer values is null.
+            store (Store): Where an operator keeps its state, as for :meth:`open`; see docs/state.md.
 
         >>> import windrow as wr
         >>> wr.query(time="ts").rolling("24h").rolling_over.size.units
@@ -113,22 +121,29 @@ class Building(Spec):
 
     def asof(
         self,
-        *sizes: Any,
-        rows: Any = None,
+        *sizes: DurationLike,
+        rows: int | Sequence[int] | None = None,
         closed: Literal["left", "right", "both", "neither"] | None = None,
-        lag: Any = 0,
+        lag: DurationLike = 0,
         direction: Literal["backward", "forward"] = "backward",
         timezone: str | None = None,
-        **named: Any,
+        **named: DurationLike,
     ) -> Self:
-        """What was known at a moment: for each label, a row of a second table, aggregates over the events
+        """Return point-in-time features: for each label, a row of a second table, aggregates over the events
         before it. :meth:`run` takes the labels as ``at=``.
 
-        For a label at time t the window is [t - lag - size, t - lag): an event at the label's own time is
-        its future (``closed="right"`` lets it in). ``direction="forward"`` looks at (t + lag, t + lag +
-        size]. The size ``"all"`` is everything on that side, and ``rows=n`` the nearest n events. Several
-        sizes give a column for each: ``total_1d``, or with a keyword (``week="7d"``) ``total_week``. Months,
-        and days in a ``timezone``, are counted on the local calendar. See docs/asof.md.
+        For a label at time t the window is [t - lag - size, t - lag): an event with the label's own timestamp
+        counts as future and is excluded. See docs/asof.md.
+
+        Args:
+            *sizes (duration): One size, or several, each with a column per aggregate: ``total_1d``. ``"all"``
+                is everything on that side.
+            **named (duration): Sizes with a name: ``week="7d"`` returns ``total_week``.
+            rows (int | list[int]): In place of sizes, the nearest events, by number.
+            closed (str): Which ends belong to the window; ``"right"`` includes an event at the label's time.
+            lag (duration): How long before the label the window ends.
+            direction (str): ``"forward"`` looks at (t + lag, t + lag + size].
+            timezone (str): Counts months and days on the local calendar.
 
         >>> import pyarrow as pa, windrow as wr
         >>> spent = wr.query(time="t", by="user").asof(10, "all").agg(spent=wr.sum("amount"))
@@ -149,9 +164,8 @@ class Building(Spec):
         return self._with(asof_over=over)
 
     def agg(self, *aggregates: Aggregate, **named: Aggregate) -> Self:
-        """What to compute, each under the name of its result column.
-
-        Without a keyword, the name is that of the columns and of the aggregate.
+        """Set what to compute, each aggregate under the name of its result column. Without a keyword, the
+        name is that of the columns and of the aggregate.
 
         >>> import windrow as wr
         >>> wr.query(time="ts").rolling(rows=3).agg(wr.mean("len"), total=wr.sum("len"))

@@ -1,4 +1,4 @@
-"""A query over endless input: operators that begin with nothing, with history, or where another stopped."""
+"""A query over unbounded input: operators that begin with nothing, with history, or where another stopped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from time import monotonic
 from time import time as wall_clock
 from typing import TYPE_CHECKING, Any, Literal
 
+from windrow.old_names import renamed
 from windrow.query_settings import check_complete
 from windrow.spec import Spec
 
@@ -20,12 +21,13 @@ __all__ = ["Opening"]
 class Opening(Spec):
     """A query that is opened: rows are pushed, and results come as the watermark passes them."""
 
+    @renamed(judge="lateness")
     def open(
         self,
         *,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
-        judge: Literal["push", "spark"] = "push",
+        lateness: Literal["push", "spark"] = "push",
         store: Store | None = None,
         name: str = "operator",
         sync: bool = False,
@@ -33,28 +35,29 @@ class Opening(Spec):
         history: Any = None,
         history_until: Any = None,
     ) -> Operator:
-        """An operator for endless input: push rows, get results as the watermark passes them.
+        """Return an operator for unbounded input: push rows, get results as the watermark passes them.
 
-        ``clock`` gives seconds, and only ``idle_timeout`` looks at it; ``now`` gives seconds since 1970, and
-        only ``max_ahead`` looks at it.
+        The operator of an as-of query ingests events, and its ``at(labels)`` answers from the events so far;
+        see docs/asof-serving.md.
 
-        ``judge`` says where the watermark goes with a push. Rows are always judged by the watermark before
-        their push; then it moves, and windows fire. With ``"push"`` it moves to what all rows so far lead to,
-        those of this push included. With ``"spark"`` it moves to what the rows *before* this push lead to, in
-        whole milliseconds and only once that is after 1970, as streams on Spark have it; a push is then a
-        micro-batch, and one without rows moves it, too. See docs/streams.md.
-
-        The operator of an as-of query takes events, and its ``at(labels)`` answers from what has come; see
-        docs/asof.md.
-
-        With a ``store`` of :mod:`windrow.state` the operator's state is kept there under ``name``, and what
-        is there already is taken up; see docs/state.md. It is stored before a step's results are handed
-        over, with ``sync`` as safely as the store can. Of slices at most ``cache_bytes`` stay in memory.
-
-        ``history`` is a table of the rows before: the operator begins with the state that they lead to, and
-        gives no results for them, which :meth:`run` over the same table does. ``history_until``, a time,
-        makes the cut exact: rows of the table from then on, and rows before it that are pushed, are left out.
-        See docs/history.md.
+        Args:
+            clock: Returns seconds; only ``idle_timeout`` reads it.
+            now: Returns seconds since 1970; only ``max_ahead`` reads it.
+            lateness (str): How the watermark moves with a push. Whether a row is late is always decided
+                against the watermark before its push; then the watermark moves, and windows fire.
+                ``"push"``: to where all rows so far lead, including those of this push. ``"spark"``: to where
+                the rows *before* this push lead, in whole milliseconds and only once that is after 1970, as
+                in Spark streams; a push is then a micro-batch, and one without rows also moves it. See
+                docs/late-data.md.
+            store (Store): Where state is kept under ``name``; an operator that is stored there is resumed.
+                State is stored before the results of a step are returned. See docs/state.md.
+            name (str): The name of the operator in the store.
+            sync (bool): Store as safely as the store can.
+            cache_bytes (int): The most bytes of slices that stay in memory.
+            history: A table of earlier rows: the operator starts with the state that they lead to, and emits
+                no results for them, which :meth:`run` over the same table does.
+            history_until: A time that makes the cut exact: rows of the table from then on, and rows before it
+                that are pushed, are left out. See docs/history.md.
 
         >>> import pyarrow as pa, windrow as wr
         >>> op = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -63,7 +66,7 @@ class Opening(Spec):
         >>> op.push(pa.table({"t": [9, 13]})).to_pylist()
         [{'window_start': 0, 'window_end': 10, 'n': 3}]
         >>> query = wr.query(time="t", watermark=2).window(wr.Tumbling(10)).agg(n=wr.count())
-        >>> op = query.open(judge="spark")
+        >>> op = query.open(lateness="spark")
         >>> [op.push(pa.table({"t": times})).num_rows for times in ([1, 8, 13], [9])]  # 9 is not late yet
         [0, 1]
         >>> op.push(pa.table({"t": [7]})).num_rows, op.metrics.rows_late
@@ -86,28 +89,29 @@ class Opening(Spec):
             from windrow.engines.stream.persistence.saved_operator import SavedOperator
 
             saved = SavedOperator(store, name, sync=sync, cache_bytes=cache_bytes)
-        found = operator(self, clock=clock, now=now, judge=judge, saved=saved)
+        found = operator(self, clock=clock, now=now, judge=lateness, saved=saved)
         if has_history:
             found.begin_with(history, history_until)
         return found
 
+    @renamed(judge="lateness")
     def restore(
         self,
         snapshot: bytes,
         *,
         clock: Callable[[], float] = monotonic,
         now: Callable[[], float] = wall_clock,
-        judge: Literal["push", "spark"] = "push",
+        lateness: Literal["push", "spark"] = "push",
         history: Any = None,
         history_until: Any = None,
     ) -> Operator:
-        """An operator that goes on from what :meth:`Operator.snapshot` gave.
+        """Return an operator that resumes from what :meth:`Operator.snapshot` returned.
 
         The query must be the one that the snapshot is of; windows and aggregates may have been added and
         removed, and watermark, allowed_lateness and max_ahead changed. An added aggregate is null over
         windows that hold a row which it has not seen, unless it is filled from ``history``: all rows before
-        ``history_until``, a time behind every row that was pushed. See docs/history.md. ``judge`` is not in
-        the snapshot: give the one of :meth:`open`.
+        ``history_until``, a time behind every row that was pushed. See docs/history.md. ``lateness`` is
+        not in the snapshot: give that of :meth:`open`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t").window(wr.Tumbling(10))
@@ -128,7 +132,7 @@ class Opening(Spec):
                 "restore() makes an operator in memory and rolling(store=...) asks for one in a store: "
                 "leave it out to restore a snapshot, or go on from what is in the store with open(name=...)"
             )
-        found = operator.restored(self, snapshot, clock=clock, now=now, judge=judge)
+        found = operator.restored(self, snapshot, clock=clock, now=now, judge=lateness)
         if history is not None or history_until is not None:
             _check_history(self)
             found.begin_with(history, history_until)

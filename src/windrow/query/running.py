@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from windrow.html_text import Explanation
 from windrow.query_settings import check_complete, checked_labels
@@ -11,9 +11,32 @@ from windrow.spec import Spec
 
 __all__ = ["Running"]
 
+TableT = TypeVar("TableT")
+
 
 class Running(Spec):
     """A query that is evaluated on a table, on a Spark DataFrame, or on a stream of it."""
+
+    @overload
+    def run(
+        self,
+        data: Any,
+        *,
+        at: TableT,
+        at_time: str | None = None,
+        at_by: str | Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> TableT: ...
+
+    @overload
+    def run(
+        self,
+        data: TableT,
+        *,
+        threads: int | None = None,
+        history: Any = None,
+        history_until: Any = None,
+    ) -> TableT: ...
 
     def run(
         self,
@@ -26,27 +49,30 @@ class Running(Spec):
         history: Any = None,
         history_until: Any = None,
     ) -> Any:
-        """Evaluate on a finite table: pandas, Polars, Arrow, DuckDB or anything with ``__arrow_c_stream__``.
+        """Run the query on a finite table, a Spark DataFrame or a Spark stream, and return the same kind.
 
-        The result is the kind of table that went in. What pandas calls missing, NaN in a column of floats, is
-        null and skipped; NaN in all other tables is a number.
+        What pandas calls missing, NaN in a column of floats, is null and skipped; NaN in all other tables is
+        a number. For :meth:`asof`, the result is the label table: all its rows and columns in their order,
+        followed by the features. A label without events has null (a count: 0), one without a time null, with
+        a warning.
 
-        A large table is worked on by so many ``threads``: by default ``$WINDROW_THREADS``, or one for each
-        core that the process may use. Results are the same, bit for bit, with any number of them.
+        Args:
+            data: A pandas, Polars, Arrow or DuckDB table, anything with ``__arrow_c_stream__``, or a Spark
+                DataFrame.
+            at: For :meth:`asof`, the table of labels.
+            at_time (str): The time column of the labels; by default that of the query.
+            at_by (str | list[str]): The key columns of the labels; by default those of the query.
+            threads (int): Threads for a large table; by default ``$WINDROW_THREADS``, or one per core.
+                Results are the same, bit for bit, with any number.
+            history: For a Spark stream, a DataFrame of earlier rows: the stream starts with the state that
+                they lead to, computed in batch.
+            history_until: The cut-over time, as in :meth:`open`.
 
         >>> import pandas as pd, pyarrow as pa, windrow as wr
         >>> q = wr.query(time="t").window(wr.Tumbling(10)).agg(top=wr.max("v"))
         >>> rows = {"t": [1, 2], "v": [5.0, float("nan")]}
         >>> q.run(pd.DataFrame(rows))["top"].tolist(), q.run(pa.table(rows))["top"].to_pylist()
         ([5.0], [nan])
-
-        For :meth:`asof`, ``at`` is the table of labels, and ``at_time`` and ``at_by`` are its columns, by
-        default those of the query. The result is the kind of table that ``at`` is: all its rows and columns
-        in their order, and the aggregates. A label without events has null (a count: 0), one without a time
-        null, with a warning.
-
-        For a Spark stream, ``history`` is a DataFrame of the rows before: the stream begins with the
-        state that they lead to, computed in batch. ``history_until`` is as in :meth:`open`.
         """
         check_complete(self)
         from windrow.engines.spark import is_in_spark_task
@@ -58,6 +84,17 @@ class Running(Spec):
         if self.asof_over is not None or any(each is not None for each in (at, at_time, at_by)):
             return _run_asof(self, data, at, checked_labels(self, at, at_time, at_by), count)
         return _run_windows(self, data, threads, count, history, history_until)
+
+    def __call__(self, data: TableT, **options: Any) -> TableT:
+        """Run the query, as :meth:`run` does: for ``df.pipe(query)``.
+
+        >>> import pandas as pd, windrow as wr
+        >>> rows = wr.query(time="t").rolling(10).agg(n=wr.count())
+        >>> pd.DataFrame({"t": [1, 2]}).pipe(rows)["n"].tolist()
+        [1, 2]
+        """
+        found: TableT = self.run(data, **options)
+        return found
 
     def rejected_rows(self, data: Any) -> Any:
         """The rows of a finite table that :meth:`run` leaves out: those without a time, and with
@@ -108,7 +145,7 @@ def _check_history(query: Spec, data: Any, history: Any) -> None:
         raise TypeError("history= is for windows: give all events of an as-of query as events")
     if not (is_spark_frame(data) and is_streaming(data)):
         raise TypeError(
-            "history= and history_until= are for endless input, Spark streams and open(): a "
+            "history= and history_until= are for unbounded input, Spark streams and open(): a "
             "table is taken whole, so put the rows before into it, or leave them out"
         )
     if history is not None and not is_spark_frame(history):

@@ -35,8 +35,10 @@ def read_table(data: Any, reads: Spec | Sequence[str] = ()) -> tuple[pa.Table, C
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _same
     if library == "pandas" and hasattr(data, "columns") and hasattr(data, "iloc"):
-        _check_pandas(data, needed_columns(reads) if isinstance(reads, Spec) else reads)
-        table = pa.Table.from_pandas(data, preserve_index=False)
+        wanted = needed_columns(reads) if isinstance(reads, Spec) else reads
+        frame = _with_index(data, wanted)
+        _check_pandas(frame, wanted)
+        table = pa.Table.from_pandas(frame, preserve_index=False)
         return table.replace_schema_metadata(None), partial(to_pandas, table.schema)
     if library == "polars" and type(data).__name__ in ("DataFrame", "LazyFrame"):
         frame = data.collect() if hasattr(data, "collect") else data
@@ -55,19 +57,20 @@ def _reader(data: Any) -> Any:
         raise TypeError(_not_a_table(data)) from error
 
 
+def _with_index(data: Any, wanted: Sequence[str]) -> Any:
+    """The table with those levels of its index as columns, in front, that are asked for by name."""
+    levels = [name for name in data.index.names if name in wanted and name not in data.columns]
+    return data.reset_index(level=levels) if levels else data
+
+
 def _check_pandas(data: Any, reads: Sequence[str]) -> None:
-    """Refuse columns of one name, and an index in the place of a column."""
+    """Refuse columns of one name, and an index without a name in the place of a column."""
     columns = [*map(str, data.columns)]
     if not data.columns.is_unique:
         check_columns(columns, columns)
     missing = [name for name in reads if name not in columns]
     if not missing:
         return
-    for name in missing:
-        if name in data.index.names:
-            raise UnknownColumn(
-                f"column {name!r} is in the index of this pandas table: give it with .reset_index()"
-            )
     if data.index.names == [None] and str(data.index.dtype).startswith("datetime64"):
         raise UnknownColumn(
             f"there is no column {missing[0]!r}, and the index of this pandas table holds times "
@@ -108,4 +111,4 @@ def _to_polars(table: pa.Table) -> Any:
 def _to_duckdb(table: pa.Table) -> Any:
     import duckdb
 
-    return duckdb.from_arrow(table)
+    return duckdb.from_arrow(table) if table.num_columns else table  # DuckDB has no table without columns

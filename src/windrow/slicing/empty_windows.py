@@ -1,4 +1,4 @@
-"""Windows without rows, for ``empty="emit"``: those between a key's first and last row.
+"""Windows without rows, for ``empty="include"``: those between a key's first and last row.
 
 A window without rows comes out once it has fired *and* a later row of its key has come, since only then is
 it known to lie between rows. So each key's first and last time are kept, for as long as the operator runs.

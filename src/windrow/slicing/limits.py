@@ -55,8 +55,8 @@ class one_step(ContextDecorator):  # noqa: N801 (it is used like a function)
     ...     add_windows([Tumbling(2)], [2], most=5)
     Traceback (most recent call last):
     windrow.errors.TooManyWindows: one step would give at least 6 windows (4 of Tumbling(1), 2 of
-    Tumbling(2)), and at most 5 are allowed: use longer windows, leave empty='emit' out, filter rows far away
-    in time, or raise max_windows=
+    Tumbling(2)), and at most 5 are allowed: use longer windows, leave empty='include' out, filter rows far
+    away in time, or raise max_windows=
     """
 
     def _recreate_cm(self) -> one_step:

@@ -1,7 +1,7 @@
 """One Session window of an operator: its open sessions, and what came out of them.
 
 Without corrections a session comes out once and is forgotten. With them (``allowed_lateness``, or
-``emit="update"``) a ledger says which sessions stand: a session that is no longer there under its old edges
+``output="update"``) a ledger says which sessions stand: a session that is no longer there under its old edges
 is retracted, and what took its place comes out under its own.
 """
 
@@ -45,7 +45,7 @@ class SessionPart:
 
     @property
     def keeps_ledger(self) -> bool:
-        return self.query.corrects or self.query.emit == "update"
+        return self.query.corrects or self.query.output == "update"
 
     def added(self, batch: Batch, watermark: int) -> tuple[SessionPart, Mask]:
         """With the rows of a batch, in two steps; and which slices were taken."""
@@ -101,7 +101,7 @@ class SessionPart:
         changed = _holds_any(spans, touched)
         out = changed | ~stands
         out[stands] |= is_due[stands] & ~self.ledger.final[places[stands]]
-        if self.query.emit != "update":
+        if self.query.output != "update":
             out &= is_due
         out &= spans.starts >= self.since
         pieces = list(self._retracted(places, watermark))

@@ -70,7 +70,7 @@ class TimePart:
 
     @property
     def keeps_ledger(self) -> bool:
-        return self.query.corrects or self.query.emit == "update"
+        return self.query.corrects or self.query.output == "update"
 
     # -- rows in ---------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class TimePart:
             since = np.where(slices.firsts < batch.late_before, watermark, START_OF_TIME)
             slices = with_fields(slices, since=since)
         filling = self.filling
-        if self.query.empty == "emit":
+        if self.query.empty == "include":
             for windows in self.windows.one_by_one():
                 mine, _ = self._judge_slices(windows, slices, batch.late_before, watermark)
                 filling = filling.with_rows(int(windows.numbers[0]), slices.take(np.flatnonzero(mine)))
@@ -184,7 +184,7 @@ class TimePart:
         part, pieces = self, list[Piece]()
         if self._is_quiet(low, high):
             return self, pieces
-        if self.query.empty == "emit":
+        if self.query.empty == "include":
             part, pieces = self._filled(low, high)
         else:
             for windows in self.kinds.groups:
@@ -195,7 +195,7 @@ class TimePart:
 
     def _is_quiet(self, low: int, high: int) -> bool:
         """Whether nothing is due, fused or forgotten while the watermark goes from one time to another."""
-        if self.query.empty == "emit" or low == START_OF_TIME or high == END_OF_TIME:
+        if self.query.empty == "include" or low == START_OF_TIME or high == END_OF_TIME:
             return False
         allowed = self._allowed
         if self.kinds.ends_ahead.lies_in(low, high):

@@ -135,7 +135,7 @@ class Window(ABC):
     @property
     def for_fewer(self) -> str:
         """What to do to have fewer windows, for messages."""
-        return "use longer windows, leave empty='emit' out"
+        return "use longer windows, leave empty='include' out"
 
     @abstractmethod
     def _arguments(self) -> Iterator[str]:

@@ -25,7 +25,7 @@ from windrow.windows.timeline.scales import UniformScale
 
 @dataclass(frozen=True, init=False, repr=False)
 class Rows(Window):
-    """Windows of so many rows.
+    """Windows of a fixed number of rows.
 
     Args:
         size: how many rows a window holds.

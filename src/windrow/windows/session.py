@@ -30,10 +30,10 @@ class Session(Window):
         max_size: how long a session may become. A row at ``first + max_size`` or later starts a new session
             however close it is to the last row, and the session before it ends at ``first + max_size`` at the
             latest. So a session is never longer than this, and sessions stay disjoint.
-        late_by: how a late row of endless input is judged. By its ``"session"``: it joins one that is still
-            open, and is late for one that has come out. By the ``"row"`` itself: it is late if its own
+        late_by: what decides whether a row of a stream is late. Its ``"session"``: it joins one that is still
+            open, and is late for one that has fired. By the ``"row"`` itself: it is late if its own
             [time, time + gap) has ended, and otherwise it counts, in a session of its own if the one it
-            would belong to has come out. That is what Spark's ``session_window`` does; sessions may overlap.
+            would belong to has fired. That is what Spark's ``session_window`` does; sessions may overlap.
 
     >>> from windrow.windows import Session
     >>> Session(gap="30 minutes")

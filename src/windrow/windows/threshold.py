@@ -23,7 +23,7 @@ class Threshold(FlaggedWindow):
     """The longest runs of rows whose column is true; the row that ends a run is not part of it.
 
     Args:
-        column (str): a boolean column. Null counts as false, and ends a run, too.
+        column (str): a boolean column. Null counts as false and also ends a run.
 
     >>> from windrow.windows import Threshold
     >>> Threshold("late")

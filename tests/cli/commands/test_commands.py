@@ -62,7 +62,7 @@ def test_the_sample_job_with_all_its_comments_taken_out(
     folder = tmp_path / "calls"
     main(["new", str(folder)])
     text = (folder / "job.toml").read_text()
-    for line in ('# allowed_lateness = "30m"', '# late = "emit"', "# spread ="):
+    for line in ('# allowed_lateness = "30m"', '# late = "return"', "# spread ="):
         assert line in text
         text = text.replace(line, line[2:])
     (folder / "job.toml").write_text(text)

@@ -90,8 +90,8 @@ def test_rolling_jobs_take_sizes_ends_and_shifts(tmp_path: Path, text: str, quer
 
 
 def test_the_job_of_the_guide(tmp_path: Path) -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
-    text = guide.partition("### `[asof]`")[2].partition("```toml\n")[2].partition("```")[0]
+    guide = (Path(__file__).parents[3] / "docs" / "job-windows.md").read_text()
+    text = guide.partition("## `[asof]`")[2].partition("```toml\n")[2].partition("```")[0]
     text = text.replace('"reports"', '"labels.parquet"').replace('"train"', '"results"')
     query = BY_USER.asof("1d", "7d").agg(**AGGREGATES)
     with pytest.warns(wr.RejectedRows):

@@ -28,7 +28,7 @@ def test_a_good_job_is_the_query_that_it_says(tmp_path: Path) -> None:
     expected = (
         wr.query(time="ts", by="region", watermark="10m")
         .window(hour=wr.Sliding("1h", slide="5m"), spell=wr.Session("5m"))
-        .agg(longest=wr.max("len"), who=wr.arg_max("len", "caller"), n=wr.count())
+        .agg(longest=wr.max("len"), who=wr.arg_max("len", value="caller"), n=wr.count())
     )
     assert job.query.explain() == expected.explain()
     limited = changed('watermark = "10m"', 'watermark = "10m"\nmax_windows = 7')

@@ -24,7 +24,7 @@ def test_where_names_a_column_without_quotes(tmp_path: Path) -> None:
         "long": "count(where='is_long')",
         "total": "sum('len', where='is_long')",
         "p90": "quantile('len', q=0.9, where='is_long')",
-        "who": "arg_max('len', 'caller', where='is_north')",
+        "who": "arg_max('len', value='caller', where='is_north')",
         "n": "count()",
     }
 

@@ -261,7 +261,7 @@ def test_a_push_that_fails_and_a_look_up_change_nothing() -> None:
 
 
 def test_late_events_are_handed_back() -> None:
-    query = wr.query(time="ts", by="user", watermark=0, late="emit").asof(5).agg(n=wr.count())
+    query = wr.query(time="ts", by="user", watermark=0, late="return").asof(5).agg(n=wr.count())
     op = query.open()
     op.push(EVENTS)
     op.push(EVENTS.slice(0, 2))

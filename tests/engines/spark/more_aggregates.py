@@ -15,7 +15,7 @@ MORE: list[Aggregate] = [
     wr.max("ts"),
     wr.min("s"),
     wr.var("x", ddof=0),
-    wr.arg_min("x", "n"),
+    wr.arg_min("x", value="n"),
     wr.collect_distinct("n"),
     wr.all("flag"),
     wr.range("n"),

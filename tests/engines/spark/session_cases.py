@@ -152,7 +152,9 @@ def test_a_job_with_a_stream_goes_on(spark: Any, tmp_path: Path, capsys: pytest.
 
 @pytest.mark.compat
 def test_late_rows_of_a_stream_are_taken_apart(spark: Any, tmp_path: Path) -> None:
-    query = wr.query(time="ts", by="key", watermark=1, late="emit").window(wr.Tumbling(20)).agg(n=wr.count())
+    query = (
+        wr.query(time="ts", by="key", watermark=1, late="return").window(wr.Tumbling(20)).agg(n=wr.count())
+    )
     frame_of(spark, calls()).write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     results, late = str(tmp_path / "results"), str(tmp_path / "late")

@@ -43,8 +43,8 @@ TABLE = rows(0, ROWS)
 RULES = {
     "first": wr.first("x", nan="ignore"),
     "last": wr.last("x", nan="ignore"),
-    "most": wr.arg_max("n", "x", nan="ignore"),
-    "least": wr.arg_min("n", "x", nan="ignore"),
+    "most": wr.arg_max("n", value="x", nan="ignore"),
+    "least": wr.arg_min("n", value="x", nan="ignore"),
     "mean": wr.mean("x", nan="ignore", min_count=3),
     "some": wr.count(min_count=4),
     "sum": wr.sum("n", min_count=4),

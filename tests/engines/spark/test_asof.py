@@ -54,7 +54,7 @@ def labels(count: int = 90, keys: int = 9) -> pa.Table:
 FEATURES: dict[str, Any] = {
     "spent": wr.sum("amount"),
     "n": wr.count(),
-    "top": wr.arg_max("amount", "shop"),
+    "top": wr.arg_max("amount", value="shop"),
     "p90": wr.quantile("amount", 0.9),
     "shops": wr.count_distinct("shop"),
     "text": CONCATENATION("shop"),

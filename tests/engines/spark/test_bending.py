@@ -61,12 +61,12 @@ def steps(operator: Any, batches: list[pa.Table]) -> list[Any]:
 
 
 def test_a_stream_goes_on_with_other_waits_and_with_less(source: Source) -> None:
-    operator = BEFORE.open(judge="spark")
+    operator = BEFORE.open(lateness="spark")
     source.write(BATCHES[:3])
     assert_same_results(source.run(BEFORE.run)[0], steps(operator, BATCHES[:3]))
     source.write(BATCHES[3:6])
     wr.spark.check_checkpoint(AFTER, source.checkpoint, source.spark)
-    after = AFTER.restore(operator.snapshot(), judge="spark")
+    after = AFTER.restore(operator.snapshot(), lateness="spark")
     assert_same_results(source.run(AFTER.run)[0], steps(after, BATCHES[3:6]))
     assert wr.spark.check_state(source.checkpoint, source.spark).buckets == 2
 

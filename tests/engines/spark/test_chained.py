@@ -338,9 +338,9 @@ def test_a_watermark_after_windrow_gave_no_rows_for_ever(source: Source, tmp_pat
 
 
 def test_updates_went_into_a_query_in_append_mode(source: Source, tmp_path: Path) -> None:
-    updates = minutes(emit="update").run(stream_of(source))
+    updates = minutes(output="update").run(stream_of(source))
     with pytest.raises(
-        ValueError, match=r"emit='update' gives results again.*'append'.*outputMode\('update'\)"
+        ValueError, match=r"output='update' gives results again.*'append'.*outputMode\('update'\)"
     ):
         started(updates, tmp_path)
     with pytest.raises(ValueError, match="output mode 'append'"):
@@ -349,11 +349,11 @@ def test_updates_went_into_a_query_in_append_mode(source: Source, tmp_path: Path
 
 
 def test_results_that_come_out_again_are_not_added_up(source: Source, tmp_path: Path) -> None:
-    updates = minutes(emit="update").run(stream_of(source))
-    with pytest.raises(ValueError, match="Aggregate comes after a query with emit='update'"):
+    updates = minutes(output="update").run(stream_of(source))
+    with pytest.raises(ValueError, match="Aggregate comes after a query with output='update'"):
         started(updates.groupBy("region").count(), tmp_path, "update")
     hourly = wr.query(time="window_end", watermark="1m").window(wr.Tumbling("1h")).agg(n=wr.sum("n"))
-    with pytest.raises(ValueError, match="leave out emit='update' there"):
+    with pytest.raises(ValueError, match="leave out output='update' there"):
         hourly.run(updates)
     corrected = minutes(allowed_lateness="5m").run(stream_of(source))
     with pytest.raises(ValueError, match="leave out allowed_lateness there"):
@@ -392,7 +392,7 @@ def test_counts_have_a_name_that_follows_from_the_query_and_its_stream(
     for start in range(2):
         results = minutes().run(stream_of(source))
         others = [
-            minutes(late="emit").run(stream_of(source)),
+            minutes(late="return").run(stream_of(source)),
             minutes().run(stream_of(source).where("len > 3")),
         ]
         names.append([names_in(each) for each in (results, *others)])

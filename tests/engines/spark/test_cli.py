@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import tempfile
@@ -26,6 +25,7 @@ from support.scraping import scrapes
 from support.serving import Scripted, last_looks
 from support.strange_names import HOSTILE_JOB, write_hostile_rows
 from windrow.cli.commands import serve
+from windrow.cli.demo.on_spark import compare
 from windrow.cli.main import main
 from windrow.testing import assert_same_results
 
@@ -121,9 +121,7 @@ def test_what_spark_refuses_is_one_line(
     assert "no_such_format" in line
 
 
-def test_the_demo_compares_equal_results(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "examples")
-    compare = importlib.import_module("phone_calls.compare").compare
+def test_the_demo_compares_equal_results(spark: Any, tmp_path: Path) -> None:
     told: list[str] = []
     found = compare(spark, tmp_path, 200, told.append, slide="6 hours")
     assert [what for what, _ in found.seconds] == ["50 calls", "200 calls"]

@@ -56,7 +56,7 @@ def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
 
 
 def test_a_stream_goes_on_in_other_partitions_and_its_fork_by_itself(source: Source, capfd: Any) -> None:
-    operator = QUERY.open(judge="spark")
+    operator = QUERY.open(lateness="spark")
 
     def expected(table: pa.Table) -> list[Any]:
         return operator.push(table).to_pylist() + operator.push(table.slice(0, 0)).to_pylist()
@@ -81,7 +81,7 @@ def test_a_stream_goes_on_in_other_partitions_and_its_fork_by_itself(source: Sou
     verified = wr.spark.check_state(point, source.spark)
     assert verified.buckets == 6
     assert verified.entries > 12
-    again = QUERY.open(judge="spark")
+    again = QUERY.open(lateness="spark")
     for table in BATCHES[:1]:
         again.push(table), again.push(table.slice(0, 0))
     rest = [row for table in BATCHES[1:] for row in again.push(table).to_pylist()]

@@ -15,7 +15,7 @@ from windrow.testing import assert_same_results
 def uninterrupted() -> tuple[list[Any], int]:
     """The results of the steps after the checkpoint, and how many rows were late; a stream that takes what is
     there ends with a micro-batch without rows."""
-    operator = golden.spark_query().open(judge="spark")
+    operator = golden.spark_query().open(lateness="spark")
     empty = golden.SCHEMA.empty_table()
     for step in range(golden.WRITTEN):
         operator.push(golden.rows(step))

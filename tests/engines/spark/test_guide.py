@@ -49,8 +49,10 @@ def test_the_plan_in_the_guide_is_what_explain_says(spark: Any) -> None:
     assert query.explain(frame).startswith(shown)
 
 
-def test_the_snippet_of_readme_runs_without_anything_before_it(tmp_path: Path) -> None:
-    section = (ROOT / "README.md").read_text().partition("## On Spark, and on a stream\n")[2]
+def test_the_snippet_of_getting_started_runs_without_anything_before_it(tmp_path: Path) -> None:
+    section = (
+        (ROOT / "docs" / "getting-started.md").read_text().partition("## On Spark, and on a stream\n")[2]
+    )
     found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     assert found is not None
     (tmp_path / "snippet.py").write_text(found[1])

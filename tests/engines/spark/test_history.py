@@ -50,7 +50,7 @@ def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
 
 def expected(query: Any, closes: bool = False) -> list[Any]:
     """What an operator with the same history gives up to Spark's last watermark, or to the end."""
-    operator = query.open(judge="spark", history=PAST, history_until=CUT)
+    operator = query.open(lateness="spark", history=PAST, history_until=CUT)
     found = [row for table in LIVE for row in operator.push(table).to_pylist()]
     found += operator.push(LIVE[0].slice(0, 0)).to_pylist()
     return found + operator.finish().to_pylist() if closes else found
@@ -75,7 +75,7 @@ def test_a_stream_goes_on_from_history(source: Source) -> None:
 
 def test_empty_windows_before_the_cut_came_twice_where_history_has_rows_behind_it(source: Source) -> None:
     """Keys 0 and 1 have rows behind the cut in history, key 2 has none."""
-    windows = wr.query(time="ts", by="key", watermark="3 minutes", empty="emit")
+    windows = wr.query(time="ts", by="key", watermark="3 minutes", empty="include")
     query = windows.window(wr.Tumbling("2m")).agg(n=wr.count())
     # nothing of the 15 minutes before the cut
     past = rows_of([0.0, 1.0, 2.0, 4.0, 7.0, 9.0, 26.0, 27.0], 0)
@@ -83,7 +83,7 @@ def test_empty_windows_before_the_cut_came_twice_where_history_has_rows_behind_i
     source.write(live)
     frame = source.spark.createDataFrame(past.to_pandas(), SCHEMA)
     found, _ = source.run(lambda rows: query.run(rows, history=frame, history_until=CUT))
-    operator = query.open(judge="spark", history=past, history_until=CUT)
+    operator = query.open(lateness="spark", history=past, history_until=CUT)
     expected = [row for table in [*live, live[0].slice(0, 0)] for row in operator.push(table).to_pylist()]
     assert_same_results(found, expected)
     batch = [row for row in query.run(past).to_pylist() if row["window_end"] <= CUT]

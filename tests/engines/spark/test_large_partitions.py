@@ -50,7 +50,9 @@ def rows() -> pa.Table:
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("name", QUERIES)
 def test_results_are_those_of_one_table(spark: Any, name: str) -> None:
-    query = QUERIES[name].agg(n=wr.count(), total=wr.sum("v"), text=wr.concat("s"), most=wr.arg_max("v", "s"))
+    query = QUERIES[name].agg(
+        n=wr.count(), total=wr.sum("v"), text=wr.concat("s"), most=wr.arg_max("v", value="s")
+    )
     found = query.run(spark.createDataFrame(rows())).toArrow()
     assert_same_results(found, query.run(rows()))
 

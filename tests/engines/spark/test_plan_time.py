@@ -29,7 +29,7 @@ QUERIES = {
     "sessions with a limit": wr.query(time="ts", by="key", watermark=5)
     .window(wr.Session(3, max_size=9))
     .agg(**AGGREGATES),
-    "corrections": wr.query(time="ts", by="key", watermark=5, allowed_lateness=3, emit="update")
+    "corrections": wr.query(time="ts", by="key", watermark=5, allowed_lateness=3, output="update")
     .window(wr.Tumbling(10))
     .agg(s=wr.sum("v")),
 }
@@ -85,7 +85,7 @@ def own_sum(total: float, value: float) -> float:
 def test_taking_late_and_rejected_rows_apart_starts_no_job(spark: Any, tmp_path: Path) -> None:
     """Nor does anything else of ``wr.spark`` that only adds to a plan; a sink runs when its stream does."""
     own = wr.monoid(lift=abs, combine=own_sum, lower=abs, identity=0.0, result_type="float64")
-    query = wr.query(time="ts", by="key", watermark=5, late="emit", on_error="reject")
+    query = wr.query(time="ts", by="key", watermark=5, late="return", on_error="reject")
     query = query.window(wr.Tumbling(10)).agg(s=own("v"))
     rows = spark.createDataFrame([(1, "a", 1.0), (2, "b", 2.0)], SCHEMA)
     stream = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))

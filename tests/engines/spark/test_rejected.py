@@ -43,7 +43,7 @@ def test_rows_that_raise_are_rejected_by_batch_queries(spark: Any) -> None:
 
 def test_results_late_and_rejected_rows_of_a_stream_go_to_three_sinks(spark: Any, tmp_path: Path) -> None:
     wr.spark.session()
-    start = wr.query(time="ts", by="key", watermark=5, late="emit", on_error="reject")
+    start = wr.query(time="ts", by="key", watermark=5, late="return", on_error="reject")
     query = start.window(wr.Tumbling(20)).agg(parts=PARTS("len"))
     tables = [calls(2), calls(3, first=60), calls(4, first=20)]
     (tmp_path / "in").mkdir()

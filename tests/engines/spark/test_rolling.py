@@ -117,7 +117,9 @@ def test_results_do_not_depend_on_partitions_or_batches(spark: Any, partitions: 
 
 def test_without_a_key(spark: Any) -> None:
     check(
-        spark, wr.query(time="ts").rolling(30).agg(total=wr.sum("v"), who=wr.arg_max("x", "v")), numbers(300)
+        spark,
+        wr.query(time="ts").rolling(30).agg(total=wr.sum("v"), who=wr.arg_max("x", value="v")),
+        numbers(300),
     )
 
 

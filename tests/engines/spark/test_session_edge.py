@@ -67,7 +67,7 @@ def test_a_row_at_the_end_of_a_session_is_where_spark_has_it(source: Source, cas
         query = wr.query(time="ts", by="key", watermark="2 minutes").window(window).agg(n=wr.count())
         found, _ = source.run(query.run)
         assert of_key_1(found) == SESSIONS[case]
-        operator = query.open(judge="spark")
+        operator = query.open(lateness="spark")
         pushed = [
             row for batch in [*batches, batches[0].slice(0, 0)] for row in operator.push(batch).to_pylist()
         ]

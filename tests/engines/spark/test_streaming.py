@@ -65,7 +65,7 @@ def expected(
         newest = max(t.as_py() for t in table["ts"])
         largest = newest if largest is None else max(largest, newest)
     results += operator.advance(largest - DELAY).to_pylist()
-    late = operator.late_rows().to_pylist() if query.late == "emit" else []
+    late = operator.late_rows().to_pylist() if query.late == "return" else []
     return results, operator.metrics, late
 
 
@@ -77,7 +77,7 @@ AGGREGATES = {
     "n": wr.count(),
     "longest": wr.max("len"),
     "total": wr.sum("len"),
-    "who": wr.arg_max("len", "caller"),
+    "who": wr.arg_max("len", value="caller"),
 }
 
 
@@ -126,7 +126,7 @@ def test_without_lateness_results_are_those_of_sparks_window(source: Source) -> 
 
 
 def test_corrections_come_in_update_mode_too(source: Source) -> None:
-    q = query(allowed_lateness="6m", emit="update").window(t=wr.Tumbling("5m"), s=wr.Session("40s"))
+    q = query(allowed_lateness="6m", output="update").window(t=wr.Tumbling("5m"), s=wr.Session("40s"))
     q = q.agg(n=wr.count(), total=wr.sum("len"))
     source.write(BATCHES)
     found, counts = source.run(q.run, mode="update")
@@ -147,7 +147,7 @@ def test_corrections_come_in_update_mode_too(source: Source) -> None:
 
 
 def test_windows_that_data_decide_and_late_rows_handed_back(source: Source) -> None:
-    q = query(late="emit", order="seq").window(
+    q = query(late="return", order="seq").window(
         five=wr.Rows(5), job=wr.Punctuation("done"), spell=wr.Threshold("done")
     )
     q = q.agg(n=wr.count(), callers=wr.concat("caller"))

@@ -110,7 +110,7 @@ def test_values_of_every_type(spark: Any) -> None:
         "top": wr.max("money"),
         "low": wr.min("name"),
         "latest": wr.max("day"),
-        "pick": wr.arg_max("small", "pair"),
+        "pick": wr.arg_max("small", value="pair"),
         "names": wr.collect("name"),
         "cash": wr.collect("money"),
         "any_flag": wr.any("flag"),

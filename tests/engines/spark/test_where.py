@@ -57,7 +57,7 @@ def own() -> dict[str, Any]:
 
 ANY = FOLDED | {
     "mid": wr.median("gap", where="some"),
-    "who": wr.arg_max("gap", "caller", where="some"),
+    "who": wr.arg_max("gap", value="caller", where="some"),
     "strict": wr.sum("gap", nulls="propagate", where="done"),
     "both": wr.median("gap", nulls="propagate", where="done"),
 }

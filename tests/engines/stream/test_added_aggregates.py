@@ -144,7 +144,7 @@ def test_an_added_aggregate_sees_rows_in_order_where_its_columns_were_read_befor
 
 
 def test_late_rows_that_correct_windows_give_no_part_of_an_added_aggregate() -> None:
-    query = wr.query(time="t", watermark=0, allowed_lateness=50, emit="update").window(wr.Tumbling(10))
+    query = wr.query(time="t", watermark=0, allowed_lateness=50, output="update").window(wr.Tumbling(10))
     operator = query.agg(n=wr.count()).open()
     operator.push(rows(1, 12))
     operator = query.agg(n=wr.count(), mean=wr.mean("w")).restore(operator.snapshot())

@@ -216,7 +216,7 @@ def test_an_added_window_gives_what_it_would_have_given_from_the_beginning(
 ) -> None:
     rows = numbered(data.draw(streams(null_times=True, min_size=3)))
     query = data.draw(stream_queries().filter(lambda query: query.names_windows))
-    query = replace(query, empty="skip", emit="final", allowed_lateness=None)
+    query = replace(query, empty="skip", output="final", allowed_lateness=None)
     query = replace(query, aggregates=(*query.aggregates, ("text", CONCATENATION("s"))))
     window = data.draw(timed())
     whole = Steps(replace(query, windows=(*query.windows, ("new", window))).open())

@@ -201,7 +201,7 @@ def test_windows_and_aggregates_are_removed_from_a_stream_of_buckets(data: st.Da
 @given(st.data())
 def test_additions_are_filled_from_history(in_store: bool, data: st.DataObject) -> None:
     query = data.draw(stream_queries())
-    query = replace(query, emit="final", allowed_lateness=None)
+    query = replace(query, output="final", allowed_lateness=None)
     more = replace(query, aggregates=(*query.aggregates, ("text", CONCATENATION("s"))))
     if query.names_windows and data.draw(st.booleans()):
         more = replace(more, windows=(*query.windows, ("new", data.draw(windows()))))

@@ -143,10 +143,10 @@ QUERIES = {
     "named": wr.query(time="t", by="k", allowed_lateness=5)
     .window(ten=wr.Tumbling(10), visit=wr.Session(3), two=wr.Rows(2))
     .agg(text=wr.concat("w"), first=wr.first("w")),
-    "updates": wr.query(time="t", emit="update")
+    "updates": wr.query(time="t", output="update")
     .window(a=wr.Tumbling(10), b=wr.Session(3))
     .agg(m=wr.mean("v")),
-    "rolling": wr.query(time="t", emit="update").rolling(5).agg(m=wr.mean("v")),
+    "rolling": wr.query(time="t", output="update").rolling(5).agg(m=wr.mean("v")),
 }
 
 
@@ -182,7 +182,7 @@ def test_a_type_that_only_results_tell_is_kept_once_it_is_known() -> None:
 
 
 def test_a_session_that_is_added_adds_its_column_at_once_and_in_its_place() -> None:
-    operator = wr.query(time="t", emit="update").window(a=wr.Tumbling(10)).agg(n=wr.count()).open()
+    operator = wr.query(time="t", output="update").window(a=wr.Tumbling(10)).agg(n=wr.count()).open()
     operator.push(table(1))
     operator.add_window(b=wr.Session(3))
     nothing, something = operator.advance(2), operator.push(table(5))
@@ -208,7 +208,7 @@ def test_a_column_of_nulls_gets_its_type_when_a_table_knows_it() -> None:
 
 def test_an_added_window_does_not_fill_what_lies_before_it() -> None:
     operator = (
-        wr.query(time="t", watermark=0, empty="emit").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
+        wr.query(time="t", watermark=0, empty="include").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
     )
     operator.push(table(1, 25))
     operator.add_window(five=wr.Tumbling(5))

@@ -1,5 +1,5 @@
-"""Windows without rows, for ``empty="emit"``: those between a key's first and last row, also where the first
-row comes late."""
+"""Windows without rows, for ``empty="include"``: those between a key's first and last row, also where the
+first row comes late."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import windrow as wr
 
 
 def opened(window: Any, lateness: int = 0) -> Any:
-    query = wr.query(time="t", by="k", empty="emit", allowed_lateness=lateness)
+    query = wr.query(time="t", by="k", empty="include", allowed_lateness=lateness)
     return query.window(window).agg(n=wr.count()).open()
 
 
@@ -60,7 +60,7 @@ def test_empty_windows_come_out_once() -> None:
 
 
 def test_a_row_that_one_window_took_and_another_did_not_is_the_first_of_the_one_alone() -> None:
-    query = wr.query(time="t", watermark=1, empty="emit").window(one=wr.Tumbling(1), two=wr.Tumbling(2))
+    query = wr.query(time="t", watermark=1, empty="include").window(one=wr.Tumbling(1), two=wr.Tumbling(2))
     operator = query.agg(n=wr.count()).open()
     found = operator.push(pa.table({"t": [12]})).to_pylist()
     found += operator.push(pa.table({"t": [10]})).to_pylist()  # late for [10, 11), in time for [10, 12)
@@ -73,7 +73,7 @@ def test_a_row_that_one_window_took_and_another_did_not_is_the_first_of_the_one_
 
 
 def test_a_fixed_window_before_the_epoch_fires_whatever_has_fired_before_it_ends() -> None:
-    query = wr.query(time="t", empty="emit").window(wr.Fixed(-17, 3)).agg(n=wr.count())
+    query = wr.query(time="t", empty="include").window(wr.Fixed(-17, 3)).agg(n=wr.count())
     operator = query.open()
     operator.push(pa.table({"t": [-17]}))
     operator.push(pa.table({"t": [-14]}))

@@ -114,21 +114,21 @@ def test_after_finish_only_what_was_counted_can_be_asked() -> None:
 
 @pytest.mark.parametrize("name", ["late_by", "late_reason"])
 def test_a_column_that_late_rows_get_must_not_be_there(name: str) -> None:
-    query = wr.query(time="t", late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+    query = wr.query(time="t", late="return").window(wr.Tumbling(10)).agg(n=wr.count())
     with pytest.raises(ValueError, match=f"column '{name}', which is added to rows: rename it"):
         query.open().push(pa.table({"t": [1], name: [1]}))
 
 
 def test_a_column_that_results_get_must_not_be_there() -> None:
-    rolling = wr.query(time="t", emit="update").rolling(5).agg(n=wr.count())
+    rolling = wr.query(time="t", output="update").rolling(5).agg(n=wr.count())
     with pytest.raises(ValueError, match="column 'is_final', which is added to rows: rename it"):
         rolling.open().push(pa.table({"t": [1], "is_final": [1]}))
     with pytest.raises(ValueError, match="duplicate result column 'revision'"):
-        wr.query(time="t", emit="update").window(wr.Tumbling(5)).agg(revision=wr.count())
+        wr.query(time="t", output="update").window(wr.Tumbling(5)).agg(revision=wr.count())
 
 
 def test_late_rows_are_asked_for_where_they_are_kept() -> None:
-    with pytest.raises(ValueError, match="late='emit'"):
+    with pytest.raises(ValueError, match="late='return'"):
         QUERY.open().late_rows()
 
 

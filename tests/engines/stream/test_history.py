@@ -77,7 +77,7 @@ def check_history(query: Any, rows: list[Any], has_cut: bool, data: st.DataObjec
     def is_past(row: dict[str, Any]) -> bool:
         return cut is None or row["ts"] is None or row["ts"] < cut
 
-    later = [key_of(query, row) for row in past if not is_past(row) and query.empty == "emit"]
+    later = [key_of(query, row) for row in past if not is_past(row) and query.empty == "include"]
     timed = {name for name, window in query.windows if isinstance(window, wr.windows.TimeWindow)}
 
     def is_of_batch(result: dict[str, Any]) -> bool:
@@ -136,7 +136,7 @@ def test_windows_before_the_cut_come_out_of_the_batch_and_the_others_out_of_the_
 def test_empty_windows_before_the_cut_came_twice_where_history_has_rows_behind_it(
     window: Any, by: str | None, reaches: int
 ) -> None:
-    query = wr.query(time="t", by=by, watermark=0, empty="emit").window(window).agg(n=wr.count())
+    query = wr.query(time="t", by=by, watermark=0, empty="include").window(window).agg(n=wr.count())
     cut = 40
     times = [
         (3, "a"),

@@ -75,7 +75,7 @@ def spark_watermark_ms(query: Any, batches: list[Any], clock: Any) -> int:
 def test_a_push_judged_as_spark_does_is_a_micro_batch(clock: Any, data: st.DataObject) -> None:
     query = data.draw(judged_queries(clock, policies=False))
     batches = [*data.draw(micro_batches(clock)), []]
-    operator = query.open(judge="spark")
+    operator = query.open(lateness="spark")
     stream = PackedStream(query, table_of([], clock).schema)
     late: list[Any] = []
     for number, rows in enumerate(batches):
@@ -95,14 +95,14 @@ def test_judged_as_spark_does_is_what_the_definition_says(clock: Any, data: st.D
     query = data.draw(judged_queries(clock))
     batches = [*data.draw(micro_batches(clock)), []]
     restored_after = data.draw(st.integers(0, 8))
-    oracle, operator = StreamOracle(query, judge="spark"), query.open(judge="spark")
+    oracle, operator = StreamOracle(query, judge="spark"), query.open(lateness="spark")
     late: list[Any] = []
     for number, rows in enumerate(batches):
         assert_same_results(operator.push(table_of(rows, clock)), oracle.push(rows))
         assert operator.metrics.watermark == oracle.watermark
         late += operator.late_rows().to_pylist()
         if number == restored_after:
-            operator = query.restore(operator.snapshot(), judge="spark")
+            operator = query.restore(operator.snapshot(), lateness="spark")
     assert_same_results(operator.finish(), oracle.finish())
     assert_same_results(late, oracle.late)
     assert {name: getattr(operator.metrics, name) for name in COUNTED} == {
@@ -115,7 +115,7 @@ def test_judged_as_spark_does_is_what_the_definition_says(clock: Any, data: st.D
 @given(st.data())
 def test_a_push_in_parts_gives_what_the_whole_push_gives(judge: Any, data: st.DataObject) -> None:
     query = data.draw(judged_queries("integer"))
-    in_parts, whole = query.open(judge=judge), query.open(judge=judge)
+    in_parts, whole = query.open(lateness=judge), query.open(lateness=judge)
     for rows in data.draw(micro_batches("integer")):
         parts = data.draw(pushes(rows, max_pushes=4))
         assert_same_results(in_parts.push_parts(map(table_of, parts)), whole.push(table_of(rows)))
@@ -143,7 +143,7 @@ def test_corrections_of_a_push_in_parts_come_once() -> None:
 
 
 def test_late_rows_of_sessions_are_judged_by_what_the_last_part_brings() -> None:
-    query = wr.query(time="t", watermark=6, late="emit").window(wr.Session(5)).agg(n=wr.count())
+    query = wr.query(time="t", watermark=6, late="return").window(wr.Session(5)).agg(n=wr.count())
     operator = query.open()
     operator.push(pa.table({"t": [26]}))  # W = 20
     # 15 alone would be late: [15, 20) has ended. 20, which comes after it, makes that [15, 25)
@@ -181,7 +181,7 @@ def test_spark_counts_milliseconds() -> None:
     query = wr.query(time="t", watermark="500us").window(wr.Tumbling("1s")).agg(n=wr.count())
     moment = EPOCH + timedelta(seconds=12, microseconds=999_600)
     table = pa.table({"t": pa.array([moment], pa.timestamp("us", "UTC"))})
-    operator = query.open(judge="spark")
+    operator = query.open(lateness="spark")
     operator.push(table)
     operator.push(table.slice(0, 0))
     assert operator.metrics.watermark == EPOCH + timedelta(seconds=12, milliseconds=998)
@@ -191,10 +191,10 @@ def test_spark_counts_milliseconds() -> None:
 
 
 def test_the_watermark_that_is_due_is_kept_in_a_store() -> None:
-    query = wr.query(time="t", watermark=2, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
-    store, running = MemoryStore(), query.open(judge="spark")
+    query = wr.query(time="t", watermark=2, late="return").window(wr.Tumbling(10)).agg(n=wr.count())
+    store, running = MemoryStore(), query.open(lateness="spark")
     for times in ([1, 25], [3], [4, 31], [], [5], [41]):
-        stored = query.open(judge="spark", store=store, name="calls")
+        stored = query.open(lateness="spark", store=store, name="calls")
         table = pa.table({"t": pa.array(times, pa.int64())})
         assert_same_results(stored.push(table), running.push(table))
         assert stored.metrics.watermark == running.metrics.watermark
@@ -207,9 +207,9 @@ def test_the_watermark_that_is_due_is_kept_in_a_store() -> None:
 def test_restarts_after_every_push_change_nothing(data: st.DataObject) -> None:
     query = data.draw(judged_queries("integer", policies=False))
     assume(query.rolling_over is None)
-    store, running = MemoryStore(), query.open(judge="spark")
+    store, running = MemoryStore(), query.open(lateness="spark")
     for rows in data.draw(micro_batches("integer")):
-        stored = query.open(judge="spark", store=store)
+        stored = query.open(lateness="spark", store=store)
         assert_same_results(stored.push(table_of(rows)), running.push(table_of(rows)))
         assert stored.metrics.watermark == running.metrics.watermark
 
@@ -217,7 +217,7 @@ def test_restarts_after_every_push_change_nothing(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("options", "judge", "said"),
     [
-        ({"watermark": 2}, "flink", "judge='flink': use one of 'push', 'spark'"),
+        ({"watermark": 2}, "flink", "lateness='flink': use one of 'push', 'spark'"),
         ({}, "spark", "say how late they may be"),
         ({"watermark": "1m", "idle_timeout": "1m"}, "spark", "Spark's watermark moves with data alone"),
     ],
@@ -226,14 +226,14 @@ def test_what_cannot_be_judged_so(options: Any, judge: Any, said: str) -> None:
     size = "1m" if "idle_timeout" in options else 10
     query = wr.query(time="t", **options).window(wr.Tumbling(size)).agg(n=wr.count())
     with pytest.raises(ValueError, match=said):
-        query.open(judge=judge)
+        query.open(lateness=judge)
 
 
 def test_rows_are_judged_by_what_two_pushes_back_led_to() -> None:
     """A row of push k is late if its windows ended by the watermark of push k - 1, which
     is made of the rows before push k - 1."""
     query = wr.query(time="t", watermark=5).window(wr.Tumbling(10)).agg(n=wr.count())
-    operator = query.open(judge="spark")
+    operator = query.open(lateness="spark")
     came = [[100, 101], [130], [102, 170], [103, 131], [104, 200], [132, 171]]
     late = 0
     for number, times in enumerate(came):
@@ -248,7 +248,7 @@ def test_rows_are_judged_by_what_two_pushes_back_led_to() -> None:
 def test_a_session_that_ends_at_the_watermark_has_fired_and_takes_no_row() -> None:
     """A late row joins no session whose end the watermark has reached, to the tick."""
     operator = (
-        wr.query(time="t", allowed_lateness=1, late="emit").window(wr.Session(6)).agg(n=wr.count()).open()
+        wr.query(time="t", allowed_lateness=1, late="return").window(wr.Session(6)).agg(n=wr.count()).open()
     )
     operator.push(pa.table({"t": [8, 8, 2]}))
     fired = [row for time in (2, 5, 8, 14) for row in operator.advance(time).to_pylist()]

@@ -121,7 +121,7 @@ def test_without_a_column_equal_times_are_taken_as_they_came() -> None:
 
 
 def test_late_rows_come_back_whole_once_with_how_late_they_were() -> None:
-    query = wr.query(time="t", watermark="5s", late="emit").window(wr.Tumbling("10s")).agg(n=wr.count())
+    query = wr.query(time="t", watermark="5s", late="return").window(wr.Tumbling("10s")).agg(n=wr.count())
     operator = query.open()
     names = ["t", "late_by", "late_reason"]
     assert operator.late_rows().schema.names == names[1:]
@@ -144,7 +144,7 @@ def test_late_rows_come_back_whole_once_with_how_late_they_were() -> None:
 
 
 def test_late_rows_whose_other_columns_changed_their_types_come_back_as_text() -> None:
-    query = wr.query(time="t", watermark=0, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+    query = wr.query(time="t", watermark=0, late="return").window(wr.Tumbling(10)).agg(n=wr.count())
     operator = query.open()
     operator.push(pa.table({"t": [50]}))
     operator.push(pa.table({"t": [1], "x": [3]}))

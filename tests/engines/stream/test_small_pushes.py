@@ -69,7 +69,7 @@ def test_a_push_that_fails_leaves_no_keys_behind() -> None:
 
 
 def test_tables_may_change_their_columns_from_push_to_push() -> None:
-    query = wr.query(time="t", by="k", watermark=0, late="emit").window(wr.Tumbling(10)).agg(n=wr.sum("v"))
+    query = wr.query(time="t", by="k", watermark=0, late="return").window(wr.Tumbling(10)).agg(n=wr.sum("v"))
     rows = [
         pa.table({"t": [1], "k": ["a"], "v": [1.0]}),
         pa.table({"v": [2.0], "other": ["x"], "t": [3], "k": ["a"]}),

@@ -49,7 +49,7 @@ def test_a_snapshot_goes_on_where_it_was_taken_and_is_the_same_bytes() -> None:
 
 def test_all_differences_of_another_query_are_named() -> None:
     other = (
-        wr.query(time="ts", by="j", watermark=3, late="emit", min_count=1, order="o")
+        wr.query(time="ts", by="j", watermark=3, late="return", min_count=1, order="o")
         .window(ten=wr.Tumbling(5), other=wr.Session(3))
         .agg(n=wr.sum("v"), more=wr.max("v"))
     )
@@ -138,7 +138,7 @@ def test_an_added_window_sees_rows_that_come_from_now_on() -> None:
 ADDED = {
     "native": (wr.max("v"), 5),
     "picks a row": (wr.first("v"), 5),
-    "picks by a comparison": (wr.arg_max("v", "w"), "t"),
+    "picks by a comparison": (wr.arg_max("v", value="w"), "t"),
     "in order": (wr.concat("w"), "t"),
     "counts values": (wr.count("w"), 1),
     "a sketch": (wr.median("v"), 5.0),

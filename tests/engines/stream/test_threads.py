@@ -18,7 +18,7 @@ LIMIT = 300.0
 
 QUERIES: dict[str, Any] = {
     "windows": wr.query(time="t", by="k").window(w=wr.Tumbling(10), s=wr.Session(2)),
-    "late rows": wr.query(time="t", by="k", late="emit").window(w=wr.Tumbling(10), r=wr.Rows(4)),
+    "late rows": wr.query(time="t", by="k", late="return").window(w=wr.Tumbling(10), r=wr.Rows(4)),
     "rolling": wr.query(time="t", by="k").rolling(10),
 }
 
@@ -170,7 +170,7 @@ def test_snapshots_of_an_operator_in_use_are_of_the_state_between_two_pushes() -
 
 
 def test_late_rows_are_handed_over_once_to_one_of_many_threads() -> None:
-    query = wr.query(time="t", watermark=0, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+    query = wr.query(time="t", watermark=0, late="return").window(wr.Tumbling(10)).agg(n=wr.count())
     operator, taken = query.open(), []
     operator.push(pa.table({"t": [1000]}))
 

@@ -45,7 +45,7 @@ def test_who_needs_no_watermark_or_has_one_is_not_told_so() -> None:
     windows = wr.query(time="t").window(wr.Tumbling(10)).agg(**COUNT)
     advanced = windows.open()
     advanced.advance(0)
-    updates = wr.query(time="t", emit="update").window(wr.Tumbling(10)).agg(**COUNT).open()
+    updates = wr.query(time="t", output="update").window(wr.Tumbling(10)).agg(**COUNT).open()
     delayed = wr.query(time="t", watermark=100).window(wr.Tumbling(10)).agg(**COUNT).open()
     asof = wr.query(time="t").asof(10).agg(**COUNT).open()
     begun = windows.open(history=ROWS, history_until=1)

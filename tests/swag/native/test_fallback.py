@@ -30,7 +30,7 @@ ROWS = pa.table(
 )
 KINDS = {
     "tumbling": lambda: wr.query(time="t").window(wr.Tumbling(20)),
-    "filled": lambda: wr.query(time="t", empty="emit").window(wr.Tumbling(5)),
+    "filled": lambda: wr.query(time="t", empty="include").window(wr.Tumbling(5)),
     "sliding": lambda: wr.query(time="t").window(wr.Sliding(20, slide=5)),
     "several": lambda: wr.query(time="t").window(a=wr.Sliding(20, slide=5), b=wr.Tumbling(20)),
     "session": lambda: wr.query(time="t").window(wr.Session(5)),

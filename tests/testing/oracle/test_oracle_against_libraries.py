@@ -105,7 +105,7 @@ def test_rolling_by_rows_of_pandas(data: list[Row], count: int) -> None:
 @settings(max_examples=examples(40))
 @given(data=rows(MINUTES), minutes=st.sampled_from([5, 7, 60]))
 def test_filled_gaps_of_pandas(data: list[Row], minutes: int) -> None:
-    query = wr.query(time="ts", empty="emit").window(wr.Tumbling(f"{minutes}m")).agg(n=wr.count())
+    query = wr.query(time="ts", empty="include").window(wr.Tumbling(f"{minutes}m")).agg(n=wr.count())
     counted = pd.Series(1, index=[row["ts"] for row in data]).sort_index()
     counted = counted.resample(f"{minutes}min", origin="epoch").sum()
     found = [{"window_start": row["window_start"], "n": row["n"]} for row in evaluate(query, data)]

@@ -123,7 +123,7 @@ def test_null_is_a_key_and_so_is_nan() -> None:
         (wr.sum("v"), 6),
         (wr.sum("v", nulls="propagate"), None),
         (wr.mean("v"), 2.0),
-        (wr.arg_max("v", "s"), "d"),
+        (wr.arg_max("v", value="s"), "d"),
         (wr.first("v"), 1),
         (CONCATENATION("s"), "abcd"),
     ],

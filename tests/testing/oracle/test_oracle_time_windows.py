@@ -95,19 +95,19 @@ def test_one_row_bridges_sessions() -> None:
     ids=repr,
 )
 def test_empty_windows_are_filled_in_between(window: Any, expected: list[tuple[int, int]]) -> None:
-    results = found(window, rows_at(1, 31), empty="emit")
+    results = found(window, rows_at(1, 31), empty="include")
     assert [result[:2] for result in results] == expected
 
 
 def test_empty_windows_hold_nothing_and_count_zero() -> None:
-    query = wr.query(time="ts", empty="emit").window(wr.Tumbling(10))
+    query = wr.query(time="ts", empty="include").window(wr.Tumbling(10))
     results = evaluate(query.agg(n=wr.count(), total=wr.sum("v")), [{"ts": t, "v": 2} for t in (1, 21)])
     assert [(r["n"], r["total"]) for r in results] == [(1, 2), (0, None), (1, 2)]
 
 
 def test_gaps_are_filled_for_each_key_by_itself() -> None:
     rows = [{"ts": t, "key": k} for t, k in ((1, "a"), (21, "a"), (11, "b"))]
-    query = wr.query(time="ts", by="key", empty="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+    query = wr.query(time="ts", by="key", empty="include").window(wr.Tumbling(10)).agg(n=wr.count())
     found = [(r["key"], r["window_start"], r["n"]) for r in evaluate(query, rows)]
     assert found == [("a", 0, 1), ("a", 10, 0), ("b", 10, 1), ("a", 20, 1)]
 

@@ -106,7 +106,7 @@ def _finish(record: Record, reporter: Reporter, options: argparse.Namespace) -> 
 
 def _stay(reporter: Reporter) -> None:
     """The page and the metrics stay until somebody has seen enough."""
-    reporter.note("the run is over, and what it serves stays: Ctrl-C ends it")
+    reporter.note("the run has finished and the page is still served; press Ctrl-C to stop")
     with Stopping() as stopping:
         while not stopping.asked:
             time.sleep(_PAUSE)

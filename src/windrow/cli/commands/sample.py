@@ -40,7 +40,7 @@ time = "ts"                 # the column of event times
 by = ["region"]             # each region has windows of its own
 watermark = "10m"           # rows may be up to 10 minutes out of order
 # allowed_lateness = "30m"  # rows later than that may still correct windows that came out
-# late = "emit"             # hand late rows back, in the column `late`
+# late = "return"           # return late rows, in the column `late`
 # on_error = "reject"       # leave out rows over which an aggregate of your own raises
 
 [[window]]                  # any number of windows share one pass over the rows
@@ -75,7 +75,7 @@ gap = "1m"
 [agg]                       # result column = aggregate(column, ...)
 longest = "max(len)"
 ties = "max_count(len)"
-who = "arg_max(len, caller)"
+who = "max_by(caller, len)"
 mean = "mean(len)"
 calls = "count()"
 # spread = "spread(len)"    # your own: windrow run job.toml --monoids monoids.py

@@ -48,13 +48,13 @@ def execute(options: argparse.Namespace) -> int:
     if more > 0:
         print(f"and {more:,} more")
     counted = f"{_results(found)} of {found.keys:,} keys"
-    waiting = f"; {found.still_open:,} are not due yet" if found.still_open else ""
+    waiting = f"; {found.still_open:,} are still open" if found.still_open else ""
     if found.differences:
-        lacking = f"; {found.lacking:,} others lack rows that came late" if found.lacking else ""
+        lacking = f"; {found.lacking:,} others miss only rows that were late" if found.lacking else ""
         print(f"{len(found.differences):,} differ among {counted}{lacking}{waiting}")
         return FAILED
-    lacking = f", but {found.lacking:,} lack rows that came late" if found.lacking else ""
-    print(f"verified: {counted} are as the source gives them{lacking}{waiting}")
+    lacking = f"; {found.lacking:,} of them miss only rows that were late" if found.lacking else ""
+    print(f"verified: {counted} equal those recomputed from the source{lacking}{waiting}")
     return OK
 
 
@@ -99,7 +99,7 @@ def _compared(job: Job, sample: int, tables: _Tables) -> Verdict:
         labels = of_keys(tables.rows(job.labels.source, keys), keys)
         asked = job.labels.arguments(_timed(job, labels, job.labels.time))
     # what the stream needs of a query, batch does not
-    query = replace(job.query, late="count", emit="final", allowed_lateness=None)
+    query = replace(job.query, late="count", output="final", allowed_lateness=None)
     expected = query.run(rows, **asked)
     shape = shape_of(query, job.labels, asked.get("at", rows).column_names)
     written = conformed(written, expected.schema)
@@ -136,10 +136,10 @@ def _timed(job: Job, rows: pa.Table, time: str) -> pa.Table:
 def _line(difference: Difference) -> str:
     of = ", ".join(f"{name}={value}" for name, value in difference.of.items())
     if not difference.written:
-        return f"{of}: not written, and it must be {_values(difference.expected)}"
+        return f"{of}: not written; recomputed {_values(difference.expected)}"
     if not difference.expected:
-        return f"{of}: written as {_values(difference.written)}, and the source has no rows for it"
-    return f"{of}: written as {_values(difference.written)}, and it must be {_values(difference.expected)}"
+        return f"{of}: written {_values(difference.written)}; the source has no rows for it"
+    return f"{of}: written {_values(difference.written)}; recomputed {_values(difference.expected)}"
 
 
 def _values(results: list[dict[str, Any]]) -> str:

@@ -130,14 +130,14 @@ def _until(fields: Fields) -> Any:
 
 
 #: the tables, with the setting of [events] that hands such rows back, and what it must be
-DEAD_LETTERS = {"late": ("late", "emit"), "rejected": ("on_error", "reject")}
+DEAD_LETTERS = {"late": ("late", "return"), "rejected": ("on_error", "reject")}
 DEAD_LETTER_KEYS = ("format", "path", "options")
 
 
 def check_settings(data: dict[str, Any], events: Fields, is_stream: Any) -> None:
     """Refuse a table for rows that are not handed back; ``is_stream`` is as the source has it."""
     for table, (setting, wanted) in DEAD_LETTERS.items():
-        if table in data and events.data.get(setting, wanted) != wanted:
+        if table in data and events.data.get(setting, wanted) not in (wanted, "emit"):
             events.refuse(
                 setting, f"[{table}] is for rows that are handed back: write {wanted!r}, or leave this out"
             )

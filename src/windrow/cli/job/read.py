@@ -52,6 +52,7 @@ EVENTS_KEYS = (
     "order",
     "empty",
     "min_count",
+    "output",
     "emit",
     "max_windows",
 )
@@ -69,9 +70,10 @@ NEEDED = {
 #: keys that take one of a few words
 CHOICES = {
     "mode": ("error", "overwrite", "append"),
-    "late": ("count", "emit"),
+    "late": ("count", "return", "emit"),
     "on_error": ("raise", "reject"),
-    "empty": ("skip", "emit"),
+    "empty": ("skip", "include", "emit"),
+    "output": ("final", "update"),
     "emit": ("final", "update"),
 }
 TRIGGERS = ("continuously", "available_now")
@@ -244,13 +246,14 @@ def _check_output(
                 f"csv cannot hold {table} rows, which are a struct: write parquet or json, or name another "
                 f"place for them in [{table}]",
             )
-    if asked.emit == "update" and source.is_stream and sink.format in APPEND_ONLY:
+    if asked.output == "update" and source.is_stream and sink.format in APPEND_ONLY:
         why = (
             "and files cannot be corrected"
             if sink.format in FILE_FORMATS
             else f"which {sink.format!r} cannot"
         )
-        events.refuse("emit", f"'update' corrects what came out, {why}: use 'final'")
+        name = "output" if "output" in events.data else "emit"
+        events.refuse(name, f"'update' corrects what came out, {why}: use 'final'")
 
 
 def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list[str]:
@@ -267,11 +270,12 @@ def _result_columns(asked: Query, source: Source, labels: Labels | None) -> list
 def _events(fields: Fields, data: dict[str, Any]) -> Query:
     keys = fields.reading()
     defaults = {
-        "late": "emit" if "late" in data else "count",
+        "late": "return" if "late" in data else "count",
         "on_error": "reject" if "rejected" in data else "raise",
         "empty": "skip",
-        "emit": "final",
     }
+    # `emit` is the old name of `output`, and a value of `late` and `empty`: the query warns of it
+    defaults |= {name: "final" for name in ("output", "emit") if name in fields.data}
     settings: dict[str, Any] = {"time": keys.of(fields.text, "time", instead="time")}
     settings |= {"by": keys.of(fields.texts, "by"), "order": keys.of(fields.texts, "order") or None}
     settings |= {key: keys.of(fields.choice, key, CHOICES[key], word) for key, word in defaults.items()}

@@ -75,7 +75,7 @@ def as_streamed(job: Job, keys: pa.Table | None, like: pa.Schema) -> Streamed:
     source."""
     check_readable(job.source, job.file)
     query = replace(job.query, late="count")
-    operator = guarded(query.open, judge="spark")
+    operator = guarded(query.open, lateness="spark")
     derived, names = DerivedRows(job), [*query.by, query.time]
     results, behind = [], list[pa.Table]()
 

@@ -79,7 +79,7 @@ class AsOfOperator(Operator):
         columns = checked_labels(self.query, labels, at_time, at_by)
         self._check_open()
         if len(self._events):
-            self.flush()
+            self._polled()
         table, back = read_table(labels, [columns[0], *columns[1]])
         return back(self._answered(table, *columns))
 

@@ -51,7 +51,7 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
     before, pieces = state.watermark, list[Piece]()
     state = with_fields(state, watermark=watermark)
     # a row may let empty windows out that fired before it came
-    if state.time is not None and (watermark > before or plan.query.empty == "emit"):
+    if state.time is not None and (watermark > before or plan.query.empty == "include"):
         part, found = state.time.fired(before, watermark)
         if part is not state.time or found:
             state, pieces = count_windows(with_fields(state, time=part), found), [*pieces, *found]
@@ -63,7 +63,7 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
     if sessions:
         state = with_fields(state, sessions=tuple(sessions))
     state, tables = _ordered(plan, state)
-    if plan.query.emit == "update" and watermark < END_OF_TIME:
+    if plan.query.output == "update" and watermark < END_OF_TIME:
         state, more, tables = speculated(plan, state, touched, tables)
         pieces += more
     return state, Due(tuple(pieces), tuple(tables)) if pieces or tables else NOTHING_DUE
@@ -72,7 +72,7 @@ def _advanced(plan: Plan, state: State, watermark: int, touched: Due) -> tuple[S
 def passed(plan: Plan, state: State, watermark: int) -> State:
     """The state at another watermark, where nobody asks for what is due: what came out is only made where the
     state has to know of it."""
-    if plan.counts_revisions or plan.query.empty == "emit":
+    if plan.counts_revisions or plan.query.empty == "include":
         return advanced(plan, state, watermark)[0]
     state = with_fields(
         state,

@@ -1,8 +1,8 @@
 """Results that are given again: corrections of windows that fired, and results in advance.
 
-With ``allowed_lateness`` a late row corrects what fired; with ``emit="update"`` results come before they are
-final. Both are counted by window and key in a ledger (:mod:`windrow.slicing.ledger`), those of rolling with
-the row that waits (:mod:`windrow.engines.kept_rows.ordered_rows`): that is the column ``revision``.
+With ``allowed_lateness`` a late row corrects what fired; with ``output="update"`` results come before they
+are final. Both are counted by window and key in a ledger (:mod:`windrow.slicing.ledger`), those of rolling
+with the row that waits (:mod:`windrow.engines.kept_rows.ordered_rows`): that is the column ``revision``.
 """
 
 from __future__ import annotations

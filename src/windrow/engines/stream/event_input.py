@@ -8,13 +8,12 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-import pyarrow as pa
-
 from windrow.engines.stream.events import NO_KEY, Events
 from windrow.engines.stream.state import State
 
 __all__ = ["EventInput", "one_at_a_time"]
 
+T = TypeVar("T")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
@@ -40,18 +39,18 @@ class EventInput(ABC):
     def _check_open(self) -> None: ...
 
     @abstractmethod
-    def push_parts(self, batches: Iterable[Any]) -> pa.Table: ...
+    def push_parts(self, batches: Iterable[T]) -> T: ...
 
     @abstractmethod
-    def push(self, batch: Any) -> pa.Table: ...
+    def push(self, batch: T) -> T: ...
 
     @abstractmethod
-    def finish(self) -> pa.Table: ...
+    def finish(self) -> Any: ...
 
     def insert(self, time: Any, key: Any = NO_KEY, /, **values: Any) -> None:
-        """Take one event: its time, its key (a tuple for several key columns; left out without any), and its
-        values by column. It waits until the next call that gives results: ``flush()``, or any of ``push``,
-        ``advance``, ``poll`` and ``finish``, which take events that wait as part of the same push.
+        """Ingest one event: its time, its key (a tuple for several key columns; left out without any), and
+        its values by column. It waits until the next call that returns results: ``flush()``, or any of
+        ``push``, ``advance``, ``poll`` and ``finish``, which ingest waiting events as part of the same push.
 
         An event that does not fit is refused at once; those before it stay.
 
@@ -78,7 +77,7 @@ class EventInput(ABC):
 
         >>> import pandas as pd, windrow as wr
         >>> calls = wr.query(time="t", by="who").asof(10).agg(n=wr.count()).open()
-        >>> calls.push(pd.DataFrame({"t": [3, 8], "who": ["ann", "ann"]})).num_rows
+        >>> len(calls.push(pd.DataFrame({"t": [3, 8], "who": ["ann", "ann"]})))
         0
         >>> calls.at(pd.DataFrame({"who": ["ann", "bob"], "now": [9, 9]}), at_time="now")["n"].tolist()
         [2, 0]
@@ -90,13 +89,13 @@ class EventInput(ABC):
             "at(labels) is for as-of windows: use .asof('7d') in place of .window(...) or .rolling(...)"
         )
 
-    def flush(self) -> pa.Table:
-        """Push the events that wait, as one push; the results that are due."""
+    def flush(self) -> Any:
+        """Push the events that wait, as one push, and return the results that are ready."""
         return self.push_parts(())
 
     @one_at_a_time
     def drop_events(self) -> int:
-        """Forget the events that wait, for instance since a push of them raises; how many there were.
+        """Drop the events that wait, for instance since a push of them raises; how many there were.
 
         >>> import windrow as wr
         >>> hours = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -108,9 +107,9 @@ class EventInput(ABC):
         self._events.clear()
         return count
 
-    def over(self, batches: Iterable[Any], *, finish: bool = True) -> Iterator[pa.Table]:
-        """Push each of these tables; the results of every push that has some, and at the end those of
-        ``finish()``. With ``finish=False`` the operator stays open for more.
+    def over(self, batches: Iterable[T], *, finish: bool = True) -> Iterator[T]:
+        """Push each of these tables and yield the results of every push that has some, and at the end those
+        of ``finish()``. With ``finish=False`` the operator stays open for more.
 
         >>> import pyarrow as pa, windrow as wr
         >>> hours = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -121,13 +120,13 @@ class EventInput(ABC):
         """
         for batch in batches:
             result = self.push(batch)
-            if result.num_rows:
+            if _has_rows(result):
                 yield result
         if finish:
-            yield from (result for result in (self.finish(),) if result.num_rows)
+            yield from (result for result in (self.finish(),) if _has_rows(result))
 
-    async def results(self, source: AsyncIterable[Any], *, finish: bool = True) -> AsyncIterator[pa.Table]:
-        """The same for a source that is waited for: ``async for result in operator.results(source)``. A push
+    async def results(self, source: AsyncIterable[T], *, finish: bool = True) -> AsyncIterator[T]:
+        """Like :meth:`over`, for an async iterable: ``async for result in operator.results(source)``. A push
         runs in the event loop's thread and holds it up for as long as it takes.
 
         >>> import asyncio, pyarrow as pa, windrow as wr
@@ -142,9 +141,14 @@ class EventInput(ABC):
         """
         async for batch in source:
             result = self.push(batch)
-            if result.num_rows:
+            if _has_rows(result):
                 yield result
         if finish:
             result = self.finish()
-            if result.num_rows:
+            if _has_rows(result):
                 yield result
+
+
+def _has_rows(table: Any) -> bool:
+    """Whether a table of any kind has rows."""
+    return len(table) > 0

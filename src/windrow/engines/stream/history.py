@@ -52,7 +52,7 @@ def with_history(
     plan, state, _ = pushed(plan, state, parts, now, judge)
     watermark = max(reached(plan.query, state, judge), until)
     state = settled(plan, state, watermark, until)
-    if plan.query.empty == "emit" and until > START_OF_TIME:
+    if plan.query.empty == "include" and until > START_OF_TIME:
         later = (_within(table, plan.query.time, until, lambda times, cut: times >= cut) for table in tables)
         state = with_given(state, later)
     return plan, state
@@ -86,7 +86,7 @@ def refilled(plan: Plan, state: State, table: pa.Table, until: int) -> tuple[Pla
     if plan.counts_revisions:
         raise ChangedQuery(
             "windows and aggregates that were added cannot be filled from history where results are revised "
-            "(allowed_lateness, emit='update'): the revisions that came out are counted in the state. Open "
+            "(allowed_lateness, output='update'): the revisions that came out are counted in the state. Open "
             "the query under another name, with history, or give history_until as it was to go on without "
             "filling them"
         )

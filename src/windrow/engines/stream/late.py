@@ -1,5 +1,5 @@
 """Late rows: all counting of them, why they are late, when they were, and the rows themselves for
-``late="emit"``.
+``late="return"``.
 
 A row is counted once: as aggregated if some window took it, else as late, by the first reason that applies,
 or as rejected if it is in no window at all. A pair of a row and a window is counted wherever a window lacks a
@@ -87,7 +87,7 @@ def count_rows(
     why = [reasons[k] for k in first.tolist()]
     counts = counts.plus(late=Counter(why), rejected={"no_window": len(outside)} if len(outside) else {})
     kept_late, kept_rejected = state.late, state.rejected
-    if query.late == "emit" and len(late):
+    if query.late == "return" and len(late):
         assert state.axis is not None
         late_by = state.watermark - rows.times[late]
         kept_late = kept_late.with_rows(take_rows(rows.table, late), state.axis, late_by, why)

@@ -71,8 +71,8 @@ class Counts:
 
 @dataclass(frozen=True)
 class Metrics(Counts):
-    """Numbers of an operator at one moment. Counts go on over snapshots; slices, rows, keys and bytes are
-    what is held at the moment.
+    """Counts and sizes of an operator at one time. Counts continue over snapshots; slices, rows, keys and
+    bytes are those held now.
 
     >>> Metrics(rows_in=3, rows_aggregated=2, late={"window_fired": 1}).rows_late
     1

@@ -1,4 +1,4 @@
-"""The operator: what a query is on endless input. docs/streams.md says what it does; this is the order of
+"""The operator: a query on unbounded input. docs/streams.md says what it does; this is the order of
 things.
 
 A push goes: rows are checked and set in order; slices are cut and folded once; every window that time or
@@ -13,12 +13,12 @@ One lock for each operator: calls from several threads come one after the other,
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import chain
 from time import monotonic
 from time import time as wall_clock
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
@@ -59,12 +59,14 @@ from windrow.windows import Window
 
 __all__ = ["Operator"]
 
+T = TypeVar("T")
+
 #: pushes after which an operator without a watermark warns that it emits nothing
 _PUSHES_IN_VAIN = 10
 
 
 class Operator(EventInput):
-    """Endless input through a query; ``query.open()`` makes one.
+    """A query on unbounded input; ``query.open()`` returns one.
 
     Several threads may use one operator. Their calls come one after the other, in the order in which they get
     its lock, and each is whole: no row is lost, and a snapshot is of the state between two calls. The lock is
@@ -112,6 +114,8 @@ class Operator(EventInput):
         self._now = now
         #: those that had rows
         self._pushes = 0
+        #: makes the kind of table that is pushed of a result
+        self._as_pushed: Callable[[pa.Table], Any] = _as_arrow
 
     def _plan_of(self, query: Spec, saved: SavedOperator | None) -> Plan:
         return Plan.of(query)
@@ -126,7 +130,7 @@ class Operator(EventInput):
         now: Callable[[], float] = wall_clock,
         judge: Judge = "push",
     ) -> Operator:
-        """An operator that goes on from a snapshot; ``query.restore(snapshot)`` calls this."""
+        """Return an operator that resumes from a snapshot; ``query.restore(snapshot)`` calls this."""
         operator = cls(query, clock=clock, now=now, judge=judge)
         value = unpack_snapshot(snapshot)
         operator._plan, state = restored_value(operator._plan, value, None)
@@ -137,7 +141,7 @@ class Operator(EventInput):
 
     @one_at_a_time
     def begin_with(self, history: Any, until: Any = None) -> None:
-        """Take a table of what was before, without results; ``query.open(history=...)`` calls this. State
+        """Ingest a table of earlier rows without results; ``query.open(history=...)`` calls this. State
         that was found in a store has it already; with a later cut, windows and aggregates that were added to
         it are filled. None: only the cut is given."""
         self._check_open()
@@ -160,7 +164,7 @@ class Operator(EventInput):
 
     @property
     def query(self) -> Spec:
-        """The query as it runs now, with windows that were added and without those that were removed."""
+        """Return the query as it runs now, with added and without removed windows."""
         return self._plan.query
 
     @one_at_a_time
@@ -198,10 +202,10 @@ class Operator(EventInput):
     # -- rows in, results out --------------------------------------------------------------------------------
 
     @one_at_a_time
-    def push(self, batch: Any) -> pa.Table:
-        """Take rows, of any kind of table; the results that are due.
+    def push(self, batch: T) -> T:
+        """Ingest a table of rows and return the results that are ready, as the same kind of table.
 
-        What raises leaves the operator as it was.
+        If this raises, the operator is unchanged.
 
         >>> import pyarrow as pa, windrow as wr
         >>> hours = wr.query(time="t", watermark=5).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -211,18 +215,21 @@ class Operator(EventInput):
         [{'window_start': 0, 'window_end': 10, 'n': 2}]
         """
         self._check_open()
-        table, _ = read_table(batch, self.query)
-        return self._pushed([*self._events.tables(), table])
+        table, as_pushed = read_table(batch, self.query)
+        result = self._pushed([*self._events.tables(), table])
+        self._as_pushed = as_pushed
+        found: T = as_pushed(result)
+        return found
 
     @one_at_a_time
-    def push_parts(self, batches: Iterable[Any]) -> pa.Table:
-        """Take the rows of several tables as one push; the results that are due.
+    def push_parts(self, batches: Iterable[T]) -> T:
+        """Ingest the rows of several tables as one push and return the results that are ready.
 
-        It gives what one push of all their rows gives, however they are cut into tables: all are judged by
-        the same watermark, which moves once, at the end. A table is taken before the next but one is asked
-        for, so that together they may be larger than memory. With ``judge="spark"`` this is a micro-batch,
-        and without any row one without data. What raises, in here or in ``batches``, leaves the operator as
-        it was.
+        The result is that of one push of all their rows, however they are cut into tables: lateness is
+        decided against the same watermark, which moves once, at the end. A table is read before the next but
+        one is requested, so that together they may be larger than memory. With ``lateness="spark"`` this is a
+        micro-batch, and without any row one without data. If this or ``batches`` raises, the operator is
+        unchanged.
 
         >>> import pyarrow as pa, windrow as wr
         >>> hours = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -230,16 +237,24 @@ class Operator(EventInput):
         [{'window_start': 0, 'window_end': 10, 'n': 3}]
         """
         self._check_open()
-        return self._pushed(
-            chain(self._events.tables(), (read_table(batch, self.query)[0] for batch in batches))
-        )
+        kinds = [self._as_pushed]
+
+        def tables() -> Iterator[pa.Table]:
+            for batch in batches:
+                table, kinds[0] = read_table(batch, self.query)
+                yield table
+
+        result = self._pushed(chain(self._events.tables(), tables()))
+        self._as_pushed = kinds[0]
+        found: T = self._as_pushed(result)
+        return found
 
     def _pushed(self, parts: Iterable[pa.Table]) -> pa.Table:
         with one_step():
             plan, state, due = pushed(self._plan, self._state, parts, self._now, self._judge)
             result = None if state is self._state else self._accepted(plan, state, due)
         if result is None:
-            return self.poll()
+            return self._polled()
         self._is_ready = self._is_ready or make_ready(self._state)
         self._last_row = self._clock()
         self._pushes += 1
@@ -248,10 +263,10 @@ class Operator(EventInput):
         return result
 
     def _warn_of_waiting(self) -> None:
-        """Say that nothing comes out of an operator whose watermark nobody moves."""
+        """Warn that an operator whose watermark nobody moves emits nothing."""
         query, state = self.query, self._state
         is_moved = query.watermark is not None or state.watermark > START_OF_TIME
-        if not is_moved and query.emit == "final" and (state.has_slices or state.rows_held):
+        if not is_moved and query.output == "final" and (state.has_slices or state.rows_held):
             warn_caller(
                 f"{state.counts.rows_aggregated:,} rows of {self._pushes} pushes wait, and no result can be "
                 f"emitted: the watermark has never moved. Set how far it stays behind the latest row with "
@@ -260,9 +275,10 @@ class Operator(EventInput):
             )
 
     @one_at_a_time
-    def advance(self, watermark: Any) -> pa.Table:
-        """Rows before this time are complete; the results that are due. A watermark never falls: one that is
-        not above the present one changes nothing.
+    def advance(self, watermark: Any) -> Any:
+        """Declare rows before this time complete and return the results that are ready. The watermark never
+        moves backwards: a time that is not after the current watermark changes nothing. Results are tables
+        of the kind that was pushed last, Arrow before.
 
         >>> import pyarrow as pa, windrow as wr
         >>> days = wr.query(time="ts").window(wr.Tumbling("1d")).agg(n=wr.count()).open()
@@ -280,11 +296,11 @@ class Operator(EventInput):
                 state = with_fields(state, advanced_by_integer=is_integer_time(watermark))
             return moment, state
 
-        return self._advanced(moved)
+        return self._as_pushed(self._advanced(moved))
 
     @one_at_a_time
-    def poll(self) -> pa.Table:
-        """What is due because nothing came for ``idle_timeout``.
+    def poll(self) -> Any:
+        """Return the results that are ready because no row came for ``idle_timeout``.
 
         >>> import pyarrow as pa, windrow as wr
         >>> seconds = 0.0
@@ -296,15 +312,18 @@ class Operator(EventInput):
         >>> minutes.poll()["n"].to_pylist()
         [1]
         """
+        return self._as_pushed(self._polled())
+
+    def _polled(self) -> pa.Table:
         self._check_open()
         if len(self._events):
-            return self.flush()
+            return self._pushed(self._events.tables())
         waited = self._clock() - self._last_row
         return self._advanced(lambda plan, state: (idle_watermark(plan.query, state, waited), state))
 
     @one_at_a_time
-    def finish(self) -> pa.Table:
-        """Nothing more comes: everything that is left comes out, and the operator is closed.
+    def finish(self) -> Any:
+        """Emit everything that is left, and close the operator.
 
         >>> import pyarrow as pa, windrow as wr
         >>> visits = wr.query(time="t").window(wr.Session(gap=5)).agg(n=wr.count()).open()
@@ -316,32 +335,53 @@ class Operator(EventInput):
         self._check_open()
         result = self._advanced(lambda _, state: (END_OF_TIME, state), is_last=True)
         self._is_finished = True
-        return result
+        return self._as_pushed(result)
 
     @one_at_a_time
-    def late_rows(self) -> pa.Table:
-        """The late rows since this was last asked, with ``late_by`` and ``late_reason``; they are kept by
-        ``late="emit"``.
+    def close(self) -> None:
+        """Refuse further calls. Nothing is emitted, and state in a store stays: the query can be opened
+        again with the same store and name. ``with query.open() as operator:`` ends with this.
 
         >>> import pyarrow as pa, windrow as wr
-        >>> query = wr.query(time="t", watermark=0, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+        >>> with wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open() as tens:
+        ...     tens.push(pa.table({"t": [3, 25]}))["n"].to_pylist()
+        [1]
+        >>> tens.push(pa.table({"t": [26]}))
+        Traceback (most recent call last):
+        RuntimeError: this operator is finished: open() another one
+        """
+        self._is_finished = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    @one_at_a_time
+    def late_rows(self) -> Any:
+        """Return the late rows since the last call, with ``late_by`` and ``late_reason``; they are kept by
+        ``late="return"``.
+
+        >>> import pyarrow as pa, windrow as wr
+        >>> query = wr.query(time="t", watermark=0, late="return").window(wr.Tumbling(10)).agg(n=wr.count())
         >>> tens = query.open()
         >>> tens.push(pa.table({"t": [25]})).num_rows, tens.push(pa.table({"t": [3]})).num_rows
         (0, 0)
         >>> tens.late_rows().to_pylist()
         [{'t': 3, 'late_by': 22, 'late_reason': 'window_fired'}]
         """
-        if self.query.late != "emit":
-            raise ValueError("late rows are only counted: keep them with wr.query(late='emit')")
+        if self.query.late != "return":
+            raise ValueError("late rows are only counted: keep them with wr.query(late='return')")
         columns = self._state.columns
         found = self._state.late.joined(None if columns is None else columns.schema, self._state.axis)
         if self._state.late.tables:
             self._take(self._plan, with_fields(self._state, late=LateRows()))
-        return found
+        return self._as_pushed(found)
 
     @one_at_a_time
-    def rejected_rows(self) -> pa.Table:
-        """The rejected rows since this was last asked, with ``rejected_reason``; where an aggregate
+    def rejected_rows(self) -> Any:
+        """Return the rejected rows since the last call, with ``rejected_reason``; where an aggregate
         raised, ``rejected_by`` and ``rejected_error``. They are kept by ``on_error="reject"``.
 
         >>> import pyarrow as pa, windrow as wr
@@ -359,7 +399,7 @@ class Operator(EventInput):
         found = self._state.rejected.joined(None if columns is None else columns.schema)
         if self._state.rejected.tables:
             self._take(self._plan, with_fields(self._state, rejected=RejectedTables()))
-        return found
+        return self._as_pushed(found)
 
     def _advanced(self, moved: Callable[[Plan, State], tuple[int, State]], is_last: bool = False) -> pa.Table:
         """Let the watermark move, in one step with a push of the events that wait."""
@@ -407,7 +447,7 @@ class Operator(EventInput):
     @property
     @one_at_a_time
     def metrics(self) -> Metrics:
-        """What was counted so far, and what is held now: :class:`Metrics`.
+        """Return the counts so far and the current state: :class:`Metrics`.
 
         >>> import pyarrow as pa, windrow as wr
         >>> tens = wr.query(time="t", watermark=0).window(wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -430,7 +470,7 @@ class Operator(EventInput):
 
     @one_at_a_time
     def snapshot(self) -> bytes:
-        """The whole state as bytes, with the events that wait, for ``query.restore``.
+        """Return the whole state as bytes, including inserted events that wait, for ``query.restore``.
 
         >>> import pyarrow as pa, windrow as wr
         >>> query = wr.query(time="t").window(wr.Tumbling(10)).agg(n=wr.count())
@@ -446,8 +486,8 @@ class Operator(EventInput):
 
     @one_at_a_time
     def add_window(self, **named: Window) -> None:
-        """Add windows to the running operator; they see rows that come from now on, and those that may have
-        begun before do not come out. Its windows have names.
+        """Add windows to the running operator. They see the rows of later pushes; windows that may have begun
+        before are not emitted. All windows of the operator need names.
 
         >>> import pyarrow as pa, windrow as wr
         >>> running = wr.query(time="t").window(ten=wr.Tumbling(10)).agg(n=wr.count()).open()
@@ -468,7 +508,7 @@ class Operator(EventInput):
 
     @one_at_a_time
     def remove_window(self, name: str) -> None:
-        """Remove a window; what it holds is forgotten, and nothing more comes out of it.
+        """Remove a window and its state; it emits no more results.
 
         >>> import windrow as wr
         >>> query = wr.query(time="t").window(ten=wr.Tumbling(10), visit=wr.Session(5))
@@ -480,6 +520,10 @@ class Operator(EventInput):
         self._check_changeable()
         self._take(*without_window(self._plan, self._state, name))
         self._events = Events(self.query)
+
+
+def _as_arrow(table: pa.Table) -> pa.Table:
+    return table
 
 
 def _counted(count: int, what: str) -> str:

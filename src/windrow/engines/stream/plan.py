@@ -115,7 +115,7 @@ class Plan:
 
     @cached_property
     def counts_revisions(self) -> bool:
-        return self.query.corrects or self.query.emit == "update"
+        return self.query.corrects or self.query.output == "update"
 
     @cached_property
     def counts_integers(self) -> bool | None:
@@ -252,5 +252,5 @@ class Plan:
             part = RollingRows(self.query, window, counts_revisions=counts)
         else:
             part = DataWindowRows(self.query, name, window, counts_revisions=counts)
-        part.lives = self.lives and self.query.emit == "final"
+        part.lives = self.lives and self.query.output == "final"
         return part

@@ -89,7 +89,7 @@ def _without_times(plan: Plan, state: State, block: Block) -> Block:
 def _needs_no_times(plan: Plan, slices: HeldSlices) -> bool:
     """Whether the times of rows in slices say nothing that their ends do not: sessions end by them, empty
     windows and corrections are found by them, and errors name them."""
-    if plan.has_sessions or plan.counts_revisions or plan.query.empty == "emit":
+    if plan.has_sessions or plan.counts_revisions or plan.query.empty == "include":
         return False
     return slices.may_wait_for(slices)
 

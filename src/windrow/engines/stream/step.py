@@ -146,7 +146,7 @@ class _Together:
         and that holds no row from the watermark on."""
         if not self.plan.counts_revisions:
             return NOTHING_DUE
-        if self.plan.query.emit == "update":
+        if self.plan.query.output == "update":
             return touched
         before = self.state.watermark
 

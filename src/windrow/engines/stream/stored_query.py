@@ -30,6 +30,8 @@ __all__ = [
 
 #: how an earlier version described rolling whose rows it did not keep
 _IN_WINDOWS = " in a store"
+#: values of settings that are stored under the names that they had first
+_STORED = {"return": "emit", "include": "emit"}
 #: settings that state does not depend on, except for events that as-of queries keep by them
 _FREE = ("watermark", "allowed_lateness")
 
@@ -43,10 +45,10 @@ def described(query: Spec) -> dict[str, Any]:
             "order": repr(query.order),
             "watermark": _shown(query.watermark),
             "allowed_lateness": _shown(query.allowed_lateness),
-            "late": query.late,
-            "empty": query.empty,
+            "late": _STORED.get(query.late, query.late),
+            "empty": _STORED.get(query.empty, query.empty),
             "min_count": str(query.min_count),
-            "emit": query.emit,
+            "emit": query.output,
             "idle_timeout": _shown(query.idle_timeout),
             "rolling": _rolling(query),
             **({} if query.asof_over is None else {"asof": query.asof_over.arguments}),

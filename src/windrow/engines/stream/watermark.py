@@ -1,8 +1,8 @@
 """By which watermark rows are judged, and where the watermark goes with a push.
 
-Rows are judged by the watermark before their push. ``judge="push"``: it then moves to what all rows lead to,
-those of this push included. ``judge="spark"``: to what the rows *before* this push lead to, as Spark makes it
-of the micro-batches before; so a row is judged by what the rows up to two pushes back led to.
+Lateness is decided against the watermark before a push. ``lateness="push"``: it then moves to where all rows
+lead, including those of this push. ``lateness="spark"``: to where the rows *before* this push lead, as Spark
+makes it of the micro-batches before; so a row is compared with what the rows up to two pushes back led to.
 
 Spark's watermark counts milliseconds, and begins at 0, which says nothing yet. Streams on Spark and operators
 that judge like them both call the functions here; Spark itself is not needed.
@@ -25,17 +25,18 @@ Judge = Literal["push", "spark"]
 def check_judge(query: Spec, judge: str) -> None:
     """Raise unless the query can be judged so."""
     if judge not in ("push", "spark"):
-        raise ValueError(f"judge={judge!r}: use one of 'push', 'spark'")
+        raise ValueError(f"lateness={judge!r}: use one of 'push', 'spark'")
     if judge == "push":
         return
     if query.watermark is None:
         raise ValueError(
-            "judge='spark' follows the watermark that Spark makes of rows: say how late they may be, as in "
-            "watermark='10 minutes'"
+            "lateness='spark' follows the watermark that Spark makes of rows: say how late they may be, as "
+            "in watermark='10 minutes'"
         )
     if query.idle_timeout is not None:
         raise ValueError(
-            "idle_timeout with judge='spark': Spark's watermark moves with data alone: leave out one of them"
+            "idle_timeout with lateness='spark': Spark's watermark moves with data alone: leave out "
+            "one of them"
         )
 
 

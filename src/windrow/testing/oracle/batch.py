@@ -124,7 +124,7 @@ def _windowed(query: Query, groups: list[Group], clock: Clock) -> list[dict[str,
 def _frames(query: Query, window: Window, rows: list[Row]) -> Iterator[Frame]:
     if isinstance(window, Policy):
         return policy_frames(query, window, rows)
-    return frames(window, rows, emits_empty=query.empty == "emit")
+    return frames(window, rows, emits_empty=query.empty == "include")
 
 
 def _moments(frame: Frame) -> tuple[bool, int, int]:

@@ -63,10 +63,10 @@ class StreamOracle:
     Args:
         query: a query with its aggregates.
         clock: the seconds of a clock, for ``idle_timeout``.
-        judge: by which watermark rows are judged, as in ``query.open(judge=)``.
+        judge: by which watermark rows are judged, as in ``query.open(lateness=)``.
 
     >>> import windrow as wr
-    >>> query = wr.query(time="ts", watermark=2, late="emit").window(wr.Tumbling(10)).agg(n=wr.count())
+    >>> query = wr.query(time="ts", watermark=2, late="return").window(wr.Tumbling(10)).agg(n=wr.count())
     >>> oracle = StreamOracle(query)
     >>> oracle.push([{"ts": 3}, {"ts": 11}])
     []
@@ -293,7 +293,7 @@ class StreamOracle:
         return {**dict(zip(self.query.by, self._keys[result.key], strict=True)), **name, **times}
 
     def _tail(self, result: Result) -> dict[str, Any]:
-        updates = self.query.emit == "update"
+        updates = self.query.output == "update"
         tail: dict[str, Any] = {}
         if updates or allowance(self.query):
             tail["revision"] = result.revision

@@ -55,7 +55,7 @@ class Model(ABC):
         self.allowed = allowance(query)
         #: pairs of a row and a window that does not count it because the row came too late
         self.late_pairs = 0
-        self.updates: bool = query.emit == "update"
+        self.updates: bool = query.output == "update"
         #: rows of windows that start before this may have come before the model was added
         self.since: Watermark = -math.inf
 

@@ -60,7 +60,7 @@ class TimeModel(Model):
             is_final = watermark >= identity[2]
             if is_final or self.updates:
                 yield from self.record.give(identity, rows, is_final)
-        if self.query.empty == "emit" and not isinstance(self.window, Fixed):
+        if self.query.empty == "include" and not isinstance(self.window, Fixed):
             for identity in self._empty(watermark):
                 yield from self.record.give(identity, [], True)
 

@@ -54,8 +54,8 @@ def stream_queries(
         query,
         watermark=None if delay is None else parse_duration(length(delay, clock)),
         allowed_lateness=parse_duration(length(allowed, clock)) if allowed else None,
-        late="emit",
-        emit=draw(st.sampled_from(["final", "update"])),
+        late="return",
+        output=draw(st.sampled_from(["final", "update"])),
     )
 
 

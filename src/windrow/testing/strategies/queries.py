@@ -42,7 +42,7 @@ _AGGREGATES: list[Aggregate] = [
     wr.max("x"),
     wr.mean("n"),
     wr.max_count("n"),
-    wr.arg_max("n", "s"),
+    wr.max_by("s", "n"),
     wr.stddev("n"),
     wr.first("s"),
     wr.last("n"),
@@ -61,7 +61,7 @@ _AGGREGATES: list[Aggregate] = [
     wr.count(where="flag"),
     wr.sum("n", where="flag"),
     wr.sum("n", nulls="propagate", where="flag"),
-    wr.arg_max("n", "s", where="flag"),
+    wr.max_by("s", "n", where="flag"),
     wr.collect("s", where="flag"),
     CONCATENATION("s", where="flag"),
 ]
@@ -99,7 +99,7 @@ def queries(
     >>> find(queries(), lambda query: len(query.windows) == 2).names_windows
     True
     """
-    start = start_query(draw) if draw(st.booleans()) else wr.query(time="ts", empty="emit", by=draw(_BY))
+    start = start_query(draw) if draw(st.booleans()) else wr.query(time="ts", empty="include", by=draw(_BY))
     drawn = draw(st.lists(windows(clock, kinds=kinds), min_size=1, max_size=max_windows))
     chosen = chosen_aggregates(draw)
     if policies and draw(st.integers(0, 5)) == 5:

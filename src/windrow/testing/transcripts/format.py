@@ -4,7 +4,7 @@ A transcript says what is done to an operator and what must come out after each 
 
     about: A window fires once the watermark has reached its end.
     query: {time: t, by: k, allowed_lateness: 5}   # arguments of wr.query
-    judge: spark                                   # optional: query.open(judge=)
+    judge: spark                                   # optional: query.open(lateness=)
     windows: Tumbling(10)                          # or {ten: Tumbling(10), visit: Session(5)}
     aggregates: {n: count(), held: concat(s)}      # instead of windows: "rolling: 10" or "rolling: {rows: 3}"
     columns: [t, k, s]                             # of rows that are written as lists
@@ -180,7 +180,8 @@ def _rolling(start: Query, data: Mapping[str, Any]) -> Query:
     over = data["rolling"]
     if isinstance(over, Mapping):
         return start.rolling(**over)
-    return start.rolling(window_of(over) if isinstance(over, str) and over.startswith("Policy") else over)
+    size: Any = window_of(over) if isinstance(over, str) and over.startswith("Policy") else over
+    return start.rolling(size)
 
 
 # -- steps ---------------------------------------------------------------------------------------------------

@@ -36,10 +36,10 @@ class OracleOperator:
         self,
         query: Query,
         clock: Callable[[], float] = time.monotonic,
-        judge: Literal["push", "spark"] = "push",
+        lateness: Literal["push", "spark"] = "push",
     ) -> None:
-        self._oracle = StreamOracle(query, clock, judge)
-        self._keeps_late = query.late == "emit"
+        self._oracle = StreamOracle(query, clock, lateness)
+        self._keeps_late = query.late == "return"
         self._handed_over = 0
         self._rejected_handed_over = 0
 

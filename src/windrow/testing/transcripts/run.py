@@ -89,7 +89,7 @@ class Run:
         self.seconds = 0.0
         self.options: dict[str, Any] = {"clock": lambda: self.seconds} if transcript.waits else {}
         if transcript.judge is not None:
-            self.options["judge"] = transcript.judge
+            self.options["lateness"] = transcript.judge
         self.restore = restore
         self.types = arrow_types(transcript)
         self.operator = open(self.query, **self.options)

@@ -72,7 +72,7 @@ def test_a_full_disk_for_late_rows_is_said_and_leaves_nothing_behind(
 @pytest.mark.parametrize(
     ("more", "events", "said"),
     [
-        (SINKS, 'late = "count"', "[events] late: [late] is for rows that are handed back: write 'emit'"),
+        (SINKS, 'late = "count"', "[events] late: [late] is for rows that are handed back: write 'return'"),
         (SINKS, 'on_error = "raise"', "[events] on_error: [rejected] is for rows that are handed back"),
         (SINKS.replace('"late"\n', '"results"\n'), "", "[late] path: results go there already"),
         ('\n[late]\nformat = "json"\n', "", "[late] path: this key is missing: say where the json files go"),

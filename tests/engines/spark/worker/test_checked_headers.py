@@ -28,9 +28,9 @@ QUERIES: dict[str, Any] = {
     "policy": EVENTS.window(day=wr.Policy(lambda total, old: total.s - old.s > 30)),
     "rolling": EVENTS.rolling(30),
     "rolling by rows": EVENTS.rolling(rows=12),
-    "rolling in advance": wr.query(time="ts", by="key", watermark=5, emit="update").rolling(30),
+    "rolling in advance": wr.query(time="ts", by="key", watermark=5, output="update").rolling(30),
     "corrections and late rows": wr.query(
-        time="ts", by="key", watermark=5, allowed_lateness=10, late="emit"
+        time="ts", by="key", watermark=5, allowed_lateness=10, late="return"
     ).window(day=wr.Tumbling(20)),
     "without keys": wr.query(time="ts", watermark=5).window(day=wr.Tumbling(20)),
 }

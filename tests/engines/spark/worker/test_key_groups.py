@@ -151,7 +151,7 @@ def test_state_from_before_there_were_groups_is_read_and_put_into_groups(name: s
 
 def test_results_in_advance_read_the_groups_of_their_keys() -> None:
     query = replace(START.rolling(keep(5)), watermark=wr.query(time="t", watermark=300).watermark)
-    query = replace(query, emit="update").agg(n=wr.count(), text=wr.concat("s"))
+    query = replace(query, output="update").agg(n=wr.count(), text=wr.concat("s"))
     rows = mixed_rows(1_000, seed=2)
     with small_chunks(16, 64):
         found, stream = streamed(query, rows)

@@ -37,7 +37,7 @@ AGGREGATES = {
     "most": wr.max("v"),
     "text": wr.concat("s"),
     "oldest": wr.first("s"),
-    "where": wr.arg_max("v", "s"),
+    "where": wr.arg_max("v", value="s"),
     "hash": HASH("v"),
 }
 
@@ -90,14 +90,14 @@ def test_rolling_over_many_chunks_is_that_of_the_local_engine(over: Any, keys: i
 
 @pytest.mark.parametrize("over", [{"size": 700}, {"rows": 90}], ids=str)
 def test_results_in_advance_are_those_of_rows_that_have_come(over: Any) -> None:
-    query = wr.query(time="t", by="k", watermark=30, emit="update")
+    query = wr.query(time="t", by="k", watermark=30, output="update")
     query = query.rolling(over.get("size"), rows=over.get("rows")).agg(n=wr.count(), text=wr.concat("s"))
     rows = rows_of(1500, 8, 30, seed=1)
     with small_chunks(16, 64):
         found, _ = final_results(query, rows, 120, 30)
     settled = [row for row in found if row["is_final"]]
     plain = [{k: v for k, v in row.items() if k not in ("is_final", "revision")} for row in settled]
-    assert_same_results(plain, replace(query, emit="final").run(rows))
+    assert_same_results(plain, replace(query, output="final").run(rows))
     assert len(found) > len(settled)
 
 
@@ -372,7 +372,7 @@ def test_rows_that_wait_are_read_when_they_are_due() -> None:
 
 @pytest.mark.parametrize("shift", [0, 5])
 def test_results_in_advance_write_the_rows_whose_results_they_are(shift: int) -> None:
-    start = wr.query(time="t", by="k", watermark=100_000, emit="update").rolling(10, shift=shift)
+    start = wr.query(time="t", by="k", watermark=100_000, output="update").rolling(10, shift=shift)
     bucket = Bucket(start.agg(total=wr.sum("v")), 5)
     written = [bucket.step(1000, watermark=1)[1] for _ in range(20)]
     assert max(written) < 120_000

@@ -26,8 +26,8 @@ def check(query: Any, batches: list[Any], watermarks: list[int]) -> None:
         found = stream.batch(table_of(rows), watermark)
         expected = operator.push(table_of(rows)).to_pylist() if rows else []
         expected += operator.advance(watermark).to_pylist() if watermark > 0 else []
-        late += operator.late_rows().to_pylist() if query.late == "emit" else []
-        if query.emit == "update":  # an operator speculates before the watermark moves, Spark after
+        late += operator.late_rows().to_pylist() if query.late == "return" else []
+        if query.output == "update":  # an operator speculates before the watermark moves, Spark after
             found, expected = final(found), final(expected)
         assert_same_results(found, expected)
     assert_same_results(stream.late, late)

@@ -68,7 +68,12 @@ def random_table(count: int, keys: int, span: int) -> pa.Table:
 @pytest.mark.parametrize("sizes", [[97], [1, 1_000]], ids=str)
 def test_windows_longer_than_batches(over: Any, sizes: list[int]) -> None:
     query = wr.query(time="ts", by="key").rolling(**over)
-    aggregates = {"m": wr.max("x"), "total": wr.sum("x"), "who": wr.arg_max("x", "s"), "l": wr.last("s")}
+    aggregates = {
+        "m": wr.max("x"),
+        "total": wr.sum("x"),
+        "who": wr.arg_max("x", value="s"),
+        "l": wr.last("s"),
+    }
     check(
         query.agg(**aggregates, n=wr.count(), known=wr.count("x"), part=wr.share("x")),
         random_table(3_000, 2, 2_000),

@@ -15,7 +15,7 @@ from windrow.errors import CorruptState
 from windrow.state import MemoryStore
 from windrow.state.codec import checksum_of, pack, unpack
 
-EVENTS = wr.query(time="t", by="k", watermark=5, late="emit")
+EVENTS = wr.query(time="t", by="k", watermark=5, late="return")
 QUERIES: dict[str, Any] = {
     "rolling": EVENTS.rolling(20).agg(total=wr.sum("v")),
     "rows": EVENTS.window(wr.Rows(4)).agg(total=wr.sum("v")),

@@ -68,7 +68,7 @@ def streams_of(draw: Any) -> tuple[Any, str, list[Any]]:
         time="ts",
         watermark=draw(st.sampled_from([None, 4 * unit])),
         allowed_lateness=draw(st.sampled_from([0, 3 * unit])),
-        late="emit",
+        late="return",
     )
     kept = {name: getattr(started, name) for name in ("watermark", "allowed_lateness", "late")}
     return replace(query, **kept), clock, draw(operations(draw(streams(clock, null_times=True))))
@@ -122,7 +122,7 @@ def rolling(store: Store | None = None, **over: Any) -> Any:
         longest=wr.max("v", nulls="propagate"),
         seen=wr.max("moment"),
         at=wr.last("moment"),
-        best=wr.arg_max("v", "moment"),
+        best=wr.arg_max("v", value="moment"),
         names=wr.collect_distinct("name"),
         spread=wr.stddev("x"),
     )

@@ -24,7 +24,7 @@ QUERIES = {
     "rolling by policy": wr.query(time="t", by="k", watermark=20).rolling(
         wr.Policy(lambda new, old: new.n - old.n >= 9)
     ),
-    "in advance": wr.query(time="t", by="k", watermark=20, emit="update").rolling(150),
+    "in advance": wr.query(time="t", by="k", watermark=20, output="update").rolling(150),
 }
 
 

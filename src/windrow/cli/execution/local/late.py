@@ -52,7 +52,7 @@ class HandedBack:
 
     def after(self, operator: Operator, results: pa.Table) -> pa.Table:
         """The results of a step, once the rows that it handed back are where they go."""
-        if self._query.late == "emit":
+        if self._query.late == "return":
             results = self._with(results, operator.late_rows(), LATE)
         if self._query.on_error == "reject":
             results = self._with(results, operator.rejected_rows(), REJECTED)

@@ -146,7 +146,7 @@ def run_batches(
     ``derived`` counts the rows that were left out of the micro-batches. ``back``: where late and rejected
     rows go; None: among results."""
     back = HandedBack(job) if back is None else back
-    operator = guarded(job.query.open, judge="spark", **_history_arguments(job))
+    operator = guarded(job.query.open, lateness="spark", **_history_arguments(job))
     is_complete = False
     with Stopping(lambda: reporter.note("stopping after this micro-batch ...")) as stopping:
         try:
@@ -185,6 +185,11 @@ def _stepped(
     fired = operator.metrics.windows_fired
     result = guarded(operator.finish)
     record.totals.windows += operator.metrics.windows_fired - fired
+    if result.num_rows:
+        reporter.note(
+            f"the input has ended: {result.num_rows:,} results of open windows were also emitted; on Spark "
+            f"they stay open in the checkpoint"
+        )
     yield back.after(operator, result)
 
 

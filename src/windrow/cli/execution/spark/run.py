@@ -35,6 +35,10 @@ def run_spark(job: Job, spark: SparkSession, record: Record, reporter: Reporter,
             reporter.note(note)
         stream, schema = guarded(start_stream, job, frame)
         was_stopped = watch(job, stream, record, reporter)
+        reporter.note(
+            "open windows stay in the checkpoint for the next run; --engine local emits them when its input "
+            "ends"
+        )
     else:
         schema = _run_once(job, spark, frame, record, reporter)
         was_stopped = False
@@ -110,7 +114,7 @@ def start_stream(job: Job, frame: DataFrame) -> tuple[StreamingQuery, StructType
     spark = frame.sparkSession
     result = job.query.run(frame, **_labels(job, spark), **_history(job, spark))
     writer = stream_writer(job, result).queryName(job.name.replace("-", "_"))
-    writer = writer.outputMode("update" if job.query.emit == "update" else "append")
+    writer = writer.outputMode("update" if job.query.output == "update" else "append")
     if sink.checkpoint is not None:
         writer = writer.option("checkpointLocation", sink.checkpoint)
     if sink.trigger == "available_now":

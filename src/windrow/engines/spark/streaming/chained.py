@@ -63,8 +63,8 @@ def input_of(query: Spec, frame: DataFrame) -> Input:
     results = [node for node in nodes if _is_own(node)]
     if any(_gives_updates(node) for node in results):
         raise ValueError(
-            "the stream holds results of a query with emit='update', and a result that comes out again would "
-            "count again: leave out emit='update' there"
+            "the stream holds results of a query with output='update', and a result that comes out again "
+            "would count again: leave out output='update' there"
         )
     if results and "revision" in frame.columns:
         raise ValueError(
@@ -95,14 +95,14 @@ def check_output(frame: DataFrame, mode: str) -> None:
             continue
         if mode != "update":
             raise ValueError(
-                f"a query with emit='update' gives results again as they change, which output mode {mode!r} "
-                f"takes for new ones: write .outputMode('update'), or leave out emit='update'"
+                f"a query with output='update' gives results again as they change, which output mode "
+                f"{mode!r} takes for new ones: write .outputMode('update'), or leave out output='update'"
             )
         after = next((each.name for each in node.above if each.name in _ONCE_EACH), None)
         if after is not None:
             raise ValueError(
-                f"Spark's {after} comes after a query with emit='update', and a result that comes out again "
-                f"would count again: leave out emit='update'"
+                f"Spark's {after} comes after a query with output='update', and a result that comes out "
+                f"again would count again: leave out output='update'"
             )
     for node in own:
         _RUNS.pop(_digest_of(node), None)

@@ -34,7 +34,7 @@ _PARTS = ("commits", "offsets", "sources", "metadata", "state")
 
 
 def fork(checkpoint: str, to: str) -> None:
-    """Copy a checkpoint to a folder that is not there yet; a stream goes on from the copy by itself.
+    """Copy a checkpoint to a folder that is not there yet; another stream resumes from the copy.
 
     Stop the stream for so long as this takes. The copy has an id of its own, so that Spark runs both, and is
     known by its first parts to be of the same stream."""
@@ -45,7 +45,7 @@ def fork(checkpoint: str, to: str) -> None:
 def rescale(checkpoint: str, partitions: int, to: str, spark: SparkSession | None = None) -> int:
     """Copy a checkpoint to a folder that is not there yet, with its state in another number of partitions.
 
-    The stream goes on from the copy with ``spark.sql.shuffle.partitions`` set to that number, and
+    The stream resumes from the copy with ``spark.sql.shuffle.partitions`` set to that number, and
     ``spark.windrow.buckets`` to the number of buckets that this gives back: what it had from its first start,
     by default that of its partitions then. Needs PySpark 4.2 or newer, and not Spark Connect."""
     if partitions < 1:

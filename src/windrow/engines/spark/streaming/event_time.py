@@ -50,7 +50,7 @@ def marks_of(query: Spec, results: StructType, lag: int) -> dict[str, dict[str, 
     from pyspark.sql.types import TimestampType
 
     assert query.watermark is not None
-    comes_late = lag > 0 or query.corrects or query.emit == "update" or query.empty == "emit"
+    comes_late = lag > 0 or query.corrects or query.output == "update" or query.empty == "include"
     if comes_late or _waits(query):
         return {}
     name = query.time if query.is_rolling else "window_end"
@@ -87,9 +87,9 @@ def with_window_time(results: DataFrame) -> DataFrame:
     if found is None:
         raise ValueError(
             "the DataFrame has no event time of results: give what query.run(stream) returned, with its "
-            "window_end, or the time column of rolling. Results have none with emit='update', "
-            "allowed_lateness or empty='emit', nor those of data-driven windows, of frames that look ahead, "
-            "and of a second query whose watermark is longer than that of its time column"
+            "window_end, or the time column of rolling. Results have none with output='update', "
+            "allowed_lateness or empty='include', nor those of data-driven windows, of frames that look "
+            "ahead, and of a second query whose watermark is longer than that of its time column"
         )
     if WINDOW_TIME in results.columns:
         raise ValueError(f"the DataFrame has a column {WINDOW_TIME!r} already: rename it")

@@ -57,7 +57,7 @@ def history_blobs(
         return blobs(past, "unix_micros(clock)", "blob")
     time = microseconds(query.time, arrow_schema(past))
     found = blobs(past.where(f"{time} < BIGINT('{until}')"), "unix_micros(clock)", "blob")
-    if query.empty != "emit":
+    if query.empty != "include":
         return found
     later = past.where(f"{time} >= BIGINT('{until}')")
     later = later.dropDuplicates([*query.by]) if query.by else later.limit(1)

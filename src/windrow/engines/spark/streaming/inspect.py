@@ -23,7 +23,7 @@ __all__ = ["inspect_state"]
 def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Table:
     """The slices that a stream holds: bucket, key columns, what they belong to, times, rows.
 
-    ``part`` says what a slice is for: ``time`` (all windows that time decides share it), or ``session n`` for
+    ``part`` names the windows of a slice: ``time`` (all time-based windows share it), or ``session n`` for
     the n-th window of the query. Times are those of the slice's first and last row, in the stream's own
     type. The stream need not run; only its checkpoint is read."""
     spark = running_session(spark)

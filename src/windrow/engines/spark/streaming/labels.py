@@ -71,8 +71,8 @@ def run_labels(
 def _check(query: Spec, events: DataFrame) -> Input:
     known = check_stream(query, events)
     check_ends(query)
-    if query.late == "emit" or query.emit == "update":
-        what = "late='emit'" if query.late == "emit" else "emit='update'"
+    if query.late == "return" or query.output == "update":
+        what = "late='return'" if query.late == "return" else "output='update'"
         raise ValueError(
             f"{what} is for windows: an as-of query on streams gives each label once; leave it out"
         )

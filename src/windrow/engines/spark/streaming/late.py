@@ -1,4 +1,4 @@
-"""Results, late rows and rejected rows of a stream, taken apart. With ``late="emit"`` and
+"""Results, late rows and rejected rows of a stream, taken apart. With ``late="return"`` and
 ``on_error="reject"`` a stream carries all: a row that comes back is in the column ``late`` or ``rejected``,
 and has no results."""
 
@@ -19,8 +19,8 @@ Writer = Callable[["DataFrame", int], None]
 
 
 def split_late(frame: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """(results, late rows) of a DataFrame that a query with ``late="emit"`` gave."""
-    return _split(frame, LATE, "late='emit'")
+    """(results, late rows) of a DataFrame that a query with ``late="return"`` gave."""
+    return _split(frame, LATE, "late='return'")
 
 
 def split_rejected(frame: DataFrame) -> tuple[DataFrame, DataFrame]:
@@ -53,7 +53,7 @@ def sink_all(results: Writer, *, late: Writer | None = None, rejected: Writer | 
 
     ::
 
-        query = wr.query(time="ts", watermark="10m", late="emit", on_error="reject")...
+        query = wr.query(time="ts", watermark="10m", late="return", on_error="reject")...
         sink = wr.spark.sink_all(write_results, late=write_late, rejected=write_rejected)
         query.run(stream).writeStream.foreachBatch(sink).option("checkpointLocation", "state").start()
     """

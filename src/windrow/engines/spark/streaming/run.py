@@ -71,7 +71,7 @@ def run_stream(
     since = cut_of(query, source, history_until)
     payload, encoded = packed(query), bytes(source.serialize())
     timed = packed_events(query, rows, known, payload, buckets, since)
-    mode = "Update" if query.emit == "update" else "Append"
+    mode = "Update" if query.output == "update" else "Append"
     results = _spark_schema(query, rows, _results(query, source))
     processor = BucketProcessor(payload, encoded, results, len(buckets), since, lag)
     initial = None
@@ -190,7 +190,7 @@ def _results(query: Spec, source: pa.Schema) -> pa.Schema:
         found = result_schema(query, source)
     for name in extra_columns(query):
         found = found.append(pa.field(name, _EXTRAS[name]))
-    if query.late == "emit":
+    if query.late == "return":
         found = found.append(pa.field(LATE, _late_type(query, source)))
     if query.on_error == "reject":
         why = [pa.field(name, pa.string()) for name in REJECTED_ROWS]

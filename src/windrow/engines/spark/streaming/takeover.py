@@ -46,7 +46,7 @@ def find_cut(old: str, new: str, spark: SparkSession | None = None) -> Any:
 
 def watermark_of_state(checkpoint: str, spark: SparkSession | None = None) -> Any:
     """The watermark of a stream that is stopped, as the type of its time column has it; None: there is none
-    yet. All windows that end at it or before have come out, and no others."""
+    yet. All windows that end at it or before have been emitted, and no others."""
     return _earliest(checkpoint, running_session(spark), "watermark")
 
 

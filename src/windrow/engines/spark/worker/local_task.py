@@ -74,7 +74,7 @@ def _inner(query: Spec, schema: pa.Schema) -> Spec:
         order=order,
         watermark=None,
         allowed_lateness=None,
-        emit="final",
+        output="final",
         late="count",
         on_error="raise",
         idle_timeout=None,

@@ -95,13 +95,13 @@ class Assembly:
             tables.append(self._table(held, name, ranges.take(chosen)))
         # windows without rows count from the key's first row on
         first = int(runs[last])
-        needed = first if self._query.empty == "emit" else max(needed, first)
+        needed = first if self._query.empty == "include" else max(needed, first)
         self._open, self._out = (None, self._out) if closing else (_from(held, needed), now)
         return [table for table in tables if table.num_rows]
 
     def _ranges(self, slices: HeldSlices, runs: Ints, window: Window) -> Ranges:
         if decided_by_time(window):
-            fill, most = self._query.empty == "emit", self._query.max_windows
+            fill, most = self._query.empty == "include", self._query.max_windows
             return time_ranges(slices.firsts, runs, window, fill, most)
         assert decided_by_gaps(window)
         return session_ranges(slices.firsts, runs, window, slices.lasts)

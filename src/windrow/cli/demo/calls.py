@@ -1,4 +1,4 @@
-"""Generates phone calls of several days, as a telephone company would log them; the same ones every time.
+"""Phone calls of several days, as a telephone company would log them; the same ones every time.
 
 Calls are busiest around noon, and fewer but longer at the weekend. Each is logged up to ten minutes after it
 began, so that they are out of order; those of a few phones that were offline come two days late.
@@ -8,12 +8,13 @@ Files are by hour of logging.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+__all__ = ["DAYS", "calls", "write_calls"]
 
 REGIONS = ["north", "east", "south", "west", "islands"]
 SHARES = [0.40, 0.30, 0.20, 0.09, 0.01]
@@ -29,7 +30,7 @@ OFFLINE = 2 * 86_400
 
 
 def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
-    """The calls in the order in which they are logged; ``logged`` is when, in seconds since the first day."""
+    """Return the calls in the order of logging; ``logged`` is when, in seconds since the first day."""
     rng = np.random.default_rng(seed)
     busy = np.resize(BUSY, days)
     day = rng.choice(days, count, p=busy / busy.sum())
@@ -51,7 +52,7 @@ def calls(count: int, days: int = DAYS, seed: int = 2015) -> pa.Table:
 
 
 def write_calls(folder: Path, count: int) -> int:
-    """A file for each hour of logging in which there were calls; how many files."""
+    """Write a file for each hour of logging in which there were calls, and return how many files."""
     folder.mkdir(parents=True, exist_ok=True)
     table = calls(count)
     hours = (np.asarray(table.column("logged")) // 3_600).astype(int)
@@ -63,7 +64,3 @@ def write_calls(folder: Path, count: int) -> int:
         pq.write_table(table.slice(low, high - low), file)
         os.utime(file, (1_714_500_000 + hour * 3_600,) * 2)  # Spark takes files in the order of their age
     return len(found)
-
-
-if __name__ == "__main__":
-    print(write_calls(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 250_000), "files")

@@ -11,11 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import windrow as wr
+from windrow.cli.demo.calls import calls
 from windrow.cli.show.comparison import Comparison
 
-from .generate import calls
-
-__all__ = ["compare"]
+__all__ = ["FULL", "compare"]
 
 WAYS = ["Spark's window()", "windrow"]
 WARM = 100
@@ -36,9 +35,9 @@ def compare(
     for size in sizes:
         sample = _sample(spark, folder, size)
         tell(f"{size:,} calls by windrow")
-        mine, our_seconds = timed(lambda sample=sample: _windrow(sample, slide).toArrow())
+        mine, our_seconds = _timed(_windrow, sample, slide)
         tell(f"{size:,} calls by Spark's window()")
-        theirs, their_seconds = timed(lambda sample=sample: _spark(sample, slide).toArrow())
+        theirs, their_seconds = _timed(_spark, sample, slide)
         agree = agree and rows(mine) == rows(theirs)
         seconds.append((f"{size:,} calls", [their_seconds, our_seconds]))
     return Comparison("What it costs without windrow", _about(agree), WAYS, seconds)
@@ -75,10 +74,10 @@ def _spark(sample: Any, slide: str) -> Any:
     return found.select("region", "w.start", "w.end", "longest", "calls")
 
 
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What it gives, and seconds."""
+def _timed(query: Callable[[Any, str], Any], sample: Any, slide: str) -> tuple[Any, float]:
+    """Return the results of a query, and seconds."""
     before = time.perf_counter()
-    return work(), time.perf_counter() - before
+    return query(sample, slide).toArrow(), time.perf_counter() - before
 
 
 def rows(table: Any) -> set[tuple[Any, ...]]:

@@ -1,0 +1,1 @@
+"""The guided tour of ``windrow demo``: phone calls, a job over them, and what its results show."""
