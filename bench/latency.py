@@ -1,6 +1,6 @@
 """How long one push takes: small pushes, the slowest of a day, and pushes while state grows.
 
-    python bench/latency.py [--quick] [--frozen] [--only small|day|growth|events]
+    python bench/latency.py [--quick] [--frozen] [--only small|kinds|day|growth|events]
 
 Times are those of the processor, one push at a time, results included; the garbage collector is on. Tables
 are made before the clock starts. Now and then Python's collector goes through all objects of the process,
@@ -22,7 +22,7 @@ from common import Settings, heading, machine, progress, table
 
 import windrow as wr
 
-SECTIONS = ("small", "day", "growth", "events")
+SECTIONS = ("small", "kinds", "day", "growth", "events")
 
 _SECOND = 1_000_000
 
@@ -94,6 +94,56 @@ def small(settings: Settings) -> list[dict[str, Any]]:
                 "rows/s": int(rows / each.mean() * 1e6),
             }
         )
+    return found
+
+
+def _kinds(n: int) -> dict[str, Any]:
+    """Windows of n rows; a row comes with each unit of time."""
+    query = wr.query(time="t", watermark=0)
+    policy = wr.Policy(lambda total, old: total.n - old.n >= n)
+    return {
+        "Tumbling": query.window(wr.Tumbling(n)),
+        "Sliding, slide 1": query.window(wr.Sliding(n, slide=1)),
+        "Rows, slide 1": query.window(wr.Rows(n, slide=1)),
+        "Delta, slide 1": query.window(wr.Delta("x", n, slide=1)),
+        "Punctuation": query.window(wr.Punctuation("b")),
+        "rolling rows": query.rolling(rows=n),
+        "rolling time": query.rolling(n),
+        "rolling n/4 and n": query.rolling(n // 4, n),
+        "Policy": query.window(policy),
+    }
+
+
+def kinds(settings: Settings) -> list[dict[str, Any]]:
+    """Windows of n rows of each kind: microseconds per push, and combines per row in pushes of one row."""
+    found, n, combined = [], settings.pick(65_536, 4_096), 0
+
+    def rows(begin: int, count: int) -> pa.Table:
+        numbers = np.arange(begin, begin + count)
+        return pa.table({"t": numbers, "x": numbers, "b": numbers % n == 0, "v": numbers % 7 * 0.5})
+
+    def combine(a: float, b: float) -> float:
+        nonlocal combined
+        combined += 1
+        return a + b
+
+    counting = wr.monoid(name="counting", lift=lambda v: v, combine=combine, identity=0.0, compile=False)
+    for name, query in _kinds(n).items():
+        progress(name)
+        row: dict[str, Any] = {"window": name, "n": n}
+        for size in (1, 100):
+            operator = query.agg(n=wr.count(), total=wr.sum("v")).open()
+            operator.push(rows(0, 2 * n))
+            given = (rows(2 * n + k * size, size) for k in range(10_000))
+            took(operator, given, 200)
+            each = took(operator, given, settings.pick(1_000, 200))
+            row |= {f"{size} median us": float(np.median(each)), f"{size} max us": float(each.max())}
+        operator = query.agg(n=wr.count(), total=counting("v")).open()
+        operator.push(rows(0, 2 * n))
+        combined = 0
+        for k in range(100):
+            operator.push(rows(2 * n + k, 1))
+        found.append(row | {"combines per row": combined / 100})
     return found
 
 
