@@ -23,10 +23,11 @@ __all__ = [
 ]
 
 _WORDS = {
-    "late": ("count", "emit"),
+    "late": ("count", "emit", "drop"),
     "on_error": ("raise", "reject"),
     "empty": ("skip", "emit"),
     "emit": ("final", "update"),
+    "plan": ("auto", "windrow", "spark"),
 }
 
 

@@ -47,7 +47,7 @@ def query(
     by: str | Sequence[str] | None = None,
     watermark: Any = None,
     allowed_lateness: Any = 0,
-    late: Literal["count", "emit"] = "count",
+    late: Literal["count", "emit", "drop"] = "count",
     on_error: Literal["raise", "reject"] = "raise",
     order: str | Sequence[str] | None = None,
     empty: Literal["skip", "emit"] = "skip",
@@ -56,6 +56,7 @@ def query(
     idle_timeout: Any = None,
     max_ahead: Any = None,
     max_windows: Any = None,
+    plan: Literal["auto", "windrow", "spark"] = "auto",
 ) -> Query:
     """Start a query.
 
@@ -71,7 +72,10 @@ def query(
 
     For endless input (:meth:`Query.open`, Spark streams): ``watermark``: how far the watermark stays behind
     the largest time seen. ``allowed_lateness``: how late a row may correct windows that have fired.
-    ``late="emit"`` keeps late rows to be handed back. ``emit="update"`` gives speculative results, too.
+    ``late="emit"`` keeps late rows to be handed back; ``late="drop"`` counts them as ``"count"`` does, and on
+    a Spark stream only as Spark does where ``plan`` is Spark's own. ``plan``: by which plan a Spark stream
+    runs, see docs/spark-streams.md; everything else has one plan. ``emit="update"`` also gives speculative
+    results.
     ``idle_timeout``: after so long without rows event time goes on with the clock. ``max_ahead``: rows that
     are further ahead are rejected and counted, so that one of them cannot make all others late: ahead of the
     clock where times are timestamps, of the largest time before where they are integers.
@@ -81,7 +85,9 @@ def query(
     >>> q.by
     ('region',)
     """
-    check_settings(time, min_count, max_windows, late=late, on_error=on_error, empty=empty, emit=emit)
+    check_settings(
+        time, min_count, max_windows, late=late, on_error=on_error, empty=empty, emit=emit, plan=plan
+    )
     delay, idle, ahead = checked_waits(watermark, idle_timeout, max_ahead)
     return Query(
         time=time,
@@ -97,4 +103,5 @@ def query(
         idle_timeout=idle,
         max_ahead=ahead,
         max_windows=max_windows,
+        plan=plan,
     )

@@ -46,6 +46,7 @@ EVENTS_KEYS = (
     "min_count",
     "emit",
     "max_windows",
+    "plan",
 )
 SINK_KEYS = ("format", "path", "mode", "checkpoint", "trigger", "options")
 SPARK_KEYS = ("master", "remote", "app_name", "conf")
@@ -59,10 +60,11 @@ NEEDED = {
 #: keys that take one of a few words
 CHOICES = {
     "mode": ("error", "overwrite", "append"),
-    "late": ("count", "emit"),
+    "late": ("count", "emit", "drop"),
     "on_error": ("raise", "reject"),
     "empty": ("skip", "emit"),
     "emit": ("final", "update"),
+    "plan": ("auto", "windrow", "spark"),
 }
 TRIGGERS = ("continuously", "available_now")
 _PAUSES = "give 'continuously', 'available_now' (take what is there and end), or a pause such as '10s'"
@@ -246,6 +248,7 @@ def _events(fields: Fields, data: dict[str, Any]) -> Query:
         emit=emit,
         max_ahead=ahead,
         max_windows=fields.whole("max_windows", None, 1),
+        plan=fields.choice("plan", CHOICES["plan"], "auto"),
     )
 
 

@@ -43,7 +43,7 @@ def described(query: Spec) -> dict[str, Any]:
             "order": repr(query.order),
             "watermark": _shown(query.watermark),
             "allowed_lateness": _shown(query.allowed_lateness),
-            "late": query.late,
+            "late": "count" if query.late == "drop" else query.late,  # the state is the same
             "empty": query.empty,
             "min_count": str(query.min_count),
             "emit": query.emit,

@@ -29,7 +29,7 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         batch=int(progress.get("batchId", 0)),
         at=at,
         rows=_rows(counts, progress),
-        late=int(counts.get("rows_late") or 0),
+        late=_late(counts, progress),
         late_pairs={reason: n for reason in REASONS if (n := int(counts.get(f"late_pairs_{reason}") or 0))},
         late_at=[_at(moment, is_integer_time) for moment in sorted(set(counts.get("late_at") or ()))],
         rejected=int(counts.get("rows_rejected") or 0),
@@ -46,6 +46,15 @@ def _rows(counts: dict[str, Any], progress: Mapping[str, Any]) -> int:
     """Rows that came in. Spark's own number has those that ``where`` left out, too."""
     counted = counts.get("rows_in")
     return int((progress.get("numInputRows") or 0) if counted is None else counted)
+
+
+def _late(counts: dict[str, Any], progress: Mapping[str, Any]) -> int:
+    """Rows that came late; on Spark's own plan what it dropped, as it counts them."""
+    if "rows_late" in counts:
+        return int(counts["rows_late"] or 0)
+    return sum(
+        int(each.get("numRowsDroppedByWatermark") or 0) for each in progress.get("stateOperators") or ()
+    )
 
 
 def _state_bytes(counts: dict[str, Any], held: int) -> int:

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from windrow.engines.spark.compat import condition_of, setting
+from windrow.engines.spark.streaming.plan_of_checkpoint import (
+    check_is_windrows,
+    check_same_query,
+    descriptions_in,
+)
 from windrow.engines.spark.worker.streaming.step import BUCKETS, bucket_place, kept_by
 from windrow.engines.spark.worker.streaming.wire import plan_on_spark
 from windrow.engines.stream.persistence.bound_entries import read_header
@@ -50,7 +55,17 @@ def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = 
     removed, or the number of partitions of a shuffle. A checkpoint that is not there, or in which nothing was
     completed yet, is fine; one of something else than a windrow query is not."""
     spark = running_session(spark)
-    compared = [_compared(query, checkpoint, spark, number) for number in operators_of(checkpoint, spark)]
+    try:
+        own = operators_of(checkpoint, spark)
+    except ValueError:
+        stored = descriptions_in(checkpoint, spark)
+        if not stored:
+            raise
+        check_same_query(query, checkpoint, stored)
+        return []
+    if own:
+        check_is_windrows(query, checkpoint)
+    compared = [_compared(query, checkpoint, spark, number) for number in own]
     fitting = [found for found in compared if isinstance(found, list)]
     if compared and not fitting:  # of a stream with several windrow queries, it fits none
         refusal = compared[0]

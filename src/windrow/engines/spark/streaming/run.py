@@ -16,12 +16,14 @@ from windrow.engines.spark.compat import check_streams, on_start, set_setting, s
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
-from windrow.engines.spark.streaming.chained import Input, check_output, input_of
+from windrow.engines.spark.streaming.chained import Input, check_output, describe, input_of
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
 from windrow.engines.spark.streaming.event_time import lag_ms, marks_of
 from windrow.engines.spark.streaming.history import cut_of, history_blobs
 from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
+from windrow.engines.spark.streaming.plan_of_checkpoint import description_of
+from windrow.engines.spark.streaming.spark_plan import groups_of, results_of_groups, takes_sparks_plan
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, pack_batches
@@ -44,6 +46,7 @@ __all__ = [
     "check_stream",
     "packed_events",
     "run_stream",
+    "sparks_plan",
     "unfolded",
 ]
 
@@ -62,10 +65,12 @@ def run_stream(
     check_streams(frame.sparkSession)
     from windrow.engines.spark.streaming.processor import BucketProcessor, stepped_type
 
+    known = check_stream(query, frame)
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
-    known = check_stream(query, frame)
     warn_of_partitions(frame.sparkSession, 5)
+    if sparks_plan(query, frame, known.has_watermark, history is not None)[0]:
+        return _on_sparks_plan(query, rows, source, known)
     buckets = bucket_numbers(query, frame.sparkSession)
     lag = lag_ms(query, frame) if known.has_watermark else 0
     since = cut_of(query, source, history_until)
@@ -81,6 +86,25 @@ def run_stream(
         processor, stepped_type(results), mode, "eventTime", initial
     )
     return unfolded(stepped, results, known, marks_of(query, results, lag))
+
+
+def sparks_plan(query: Spec, frame: DataFrame, has_watermark: bool, has_history: bool) -> tuple[bool, str]:
+    """Whether a stream runs on Spark's own plan, and why or why not."""
+    beside = "the stream has a watermark already" if has_watermark else ""
+    beside = "history is computed for windrow's state" if has_history else beside
+    return takes_sparks_plan(query, frame, beside)
+
+
+def _on_sparks_plan(query: Spec, rows: DataFrame, source: pa.Schema, known: Input) -> DataFrame:
+    """The results of groups of Spark's, which says how many windows it lets out."""
+    from pyspark.sql import functions
+
+    description = description_of(query)
+    describe(known, description)
+    groups = groups_of(query, rows, source, description)
+    counted = groups.observe(f"{METRICS}_{known.identity}", functions.expr("count(*) AS windows_fired"))
+    results = _spark_schema(query, rows, _results(query, source))
+    return results_of_groups(query, counted, results, source, description, marks_of(query, results, 0))
 
 
 def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:
