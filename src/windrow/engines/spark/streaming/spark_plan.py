@@ -48,13 +48,13 @@ _LONGEST_HELD_US = 3_600_000_000
 def takes_sparks_plan(query: Spec, frame: DataFrame, beside: str = "") -> tuple[bool, str]:
     """Whether a stream runs on Spark's own plan, and why not. ``beside``: what speaks against it besides the
     query and its columns."""
+    if query.plan == "windrow":
+        return False, "plan='windrow' asks for it"
     reason = beside or why_not(query) or _why_not_columns(query, frame)
     if query.plan == "spark":
         if reason:
             raise ValueError(f"plan='spark' cannot run this query: {reason}")
         return True, "plan='spark' asks for it"
-    if query.plan == "windrow":
-        return False, "plan='windrow' asks for it"
     reason = reason or _why_not_by_itself(query)
     return not reason, reason or "it gives the same results, and late rows are dropped"
 
