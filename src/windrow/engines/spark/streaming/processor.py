@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import ArrayType, BinaryType, LongType, StringType, StructField, StructType
 
-from windrow.engines.spark.worker.lifetime import task_begins
+from windrow.engines.spark.worker.lifetime import engine_begins, task_begins
 from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.errors import CorruptState
 
@@ -175,6 +175,7 @@ class BucketProcessor(StatefulProcessor):
         from windrow.engines.spark.worker.streaming.result_rows import list_columns
         from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT
 
+        engine_begins()
         self._seen.add(bucket)
         history = self._histories.pop(bucket, None)
         entries = _SparkEntries(self, bucket)
