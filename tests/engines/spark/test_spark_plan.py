@@ -301,6 +301,8 @@ def test_a_checkpoint_goes_on_with_its_plan_and_query_alone(source: Source) -> N
     with pytest.raises(ChangedQuery, match="aggregate 'mean' is missing"):
         source.run(asked().agg(**fewer).run)
     wr.spark.check_checkpoint(asked().agg(**FEW), kept)
+    with pytest.raises(ValueError, match="is of a query on Spark's own plan, whose state is Spark's"):
+        wr.spark.inspect_state(kept)
     source.write(tables[4:])
     rest, _ = source.run(asked().agg(**FEW).run)
     whole, _, _ = results(source, asked(plan="windrow").agg(**FEW))

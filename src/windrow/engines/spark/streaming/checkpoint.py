@@ -159,6 +159,11 @@ def operators_of(checkpoint: str, spark: SparkSession) -> list[int]:
         is_fresh = _is_fresh(checkpoint, spark)  # a first micro-batch that failed leaves the operator's name
         if own or is_fresh:
             return [] if is_fresh else own
+    if descriptions_in(checkpoint, spark):
+        raise ValueError(
+            f"the checkpoint {checkpoint!r} is of a query on Spark's own plan, whose state is Spark's: read "
+            f"it with spark.read.format('statestore'), or run the query with plan='windrow' on another one"
+        )
     others = ", ".join(sorted({name for _, name, _ in found}))
     held = f"state of {others}" if others else "a stream without state"
     raise ValueError(
