@@ -100,7 +100,7 @@ def source(spark: Any, tmp_path: Path) -> Iterator[Source]:
 
 
 def asked(window: Any = None, by: Any = "the key", **options: Any) -> Any:
-    started = wr.query(time="ts", by=by, watermark=DELAY, **({"late": "drop"} | options))
+    started = wr.query(time="ts", by=by, **({"late": "drop", "watermark": DELAY} | options))
     return started.window(wr.Tumbling("10s") if window is None else window)
 
 
@@ -308,6 +308,12 @@ def test_a_checkpoint_goes_on_with_its_plan_and_query_alone(source: Source) -> N
     whole, _, _ = results(source, asked(plan="windrow").agg(**FEW))
     with_rest = [[same(value) for value in row.values()] for row in (*found, *rest)]
     assert sorted(map(repr, with_rest)) == whole
+    source.checkpoint = kept
+    source.write(streams(8, start=1_700_001_000)[:2])
+    later, _ = source.run(asked(watermark="1 minute").agg(**FEW).run)
+    fired = [(row["the key"], row["window_start"]) for row in (*found, *rest, *later)]
+    assert later
+    assert len(fired) == len(set(fired))
 
 
 def test_a_checkpoint_of_windrows_plan_refuses_sparks(source: Source) -> None:
