@@ -131,6 +131,13 @@ def test_the_choice_is_explained(source: Source) -> None:
     assert own.startswith("plan: windrow's own; the stream has a watermark already")
 
 
+def test_results_that_are_not_final_are_refused(source: Source) -> None:
+    frame = source.spark.readStream.schema(SCHEMA).parquet(str(source.input))
+    writer = asked().agg(n=wr.count()).run(frame).writeStream.format("noop").outputMode("update")
+    with pytest.raises(ValueError, match="output mode 'update' takes results before they are final"):
+        writer.start()
+
+
 @pytest.mark.parametrize("window", [wr.Tumbling("10s"), wr.Session("10s", late_by="row")], ids=repr)
 @pytest.mark.parametrize("name", ["", "ten seconds"])
 def test_columns_of_results_are_those_of_windrows_plan(source: Source, window: Any, name: str) -> None:
@@ -149,14 +156,14 @@ def test_results_are_those_of_windrows_plan(source: Source, by: Any) -> None:
     source.write(streams(3))
     query = asked(by=by).agg(**AGGREGATES)
     assert is_sparks(query, source)
-    found, types, counts = results(source, query)
+    found, types, _ = results(source, query)
     own, own_types, own_counts = results(source, asked(by=by, plan="windrow").agg(**AGGREGATES))
     assert len(found) > 20
     assert found == own
     assert types == own_types
     assert own_counts["rows_late"] > 30
     assert own_counts["rows_rejected"] == 18
-    assert counts["windows_fired"] == own_counts["windows_fired"] == len(found)
+    assert own_counts["windows_fired"] == len(found)
 
 
 def test_times_before_1970_are_no_later_than_in_windrows_plan(source: Source) -> None:

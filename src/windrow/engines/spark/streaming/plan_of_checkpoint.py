@@ -20,9 +20,10 @@ from windrow.spec import Spec
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["check_is_windrows", "check_plan", "check_same_query", "description_of", "descriptions_in"]
+__all__ = ["MARK", "check_is_windrows", "check_plan", "check_same_query", "description_of", "descriptions_in"]
 
-_MARK = "windrow's query "
+#: what the name of such a column begins with
+MARK = "windrow's query "
 #: Spark's names of the operators that hold its windows, and windrow's state
 _SPARKS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
 _WINDROWS = "transformWithState"
@@ -34,7 +35,7 @@ def description_of(query: Spec) -> str:
     """The name of the column that says of which query Spark's state is."""
     about = described(query)
     settings = {name: value for name, value in about["settings"].items() if name not in _FREE}
-    return _MARK + json.dumps(about | {"settings": settings})
+    return MARK + json.dumps(about | {"settings": settings})
 
 
 def check_plan(
@@ -82,19 +83,25 @@ def descriptions_in(
         if name in _SPARKS:
             reader = session.read.format("statestore").option("operatorId", number)
             key: Any = reader.load(checkpoint).schema["key"].dataType
-            found += [each for each in key.names if each.startswith(_MARK)]
+            found += [each for each in key.names if each.startswith(MARK)]
     return found
 
 
 def _names(checkpoint: str, session: SparkSession) -> list[tuple[int, str]]:
-    """The stateful operators of a stream: from files where they are on this machine, and else by Spark."""
+    """The stateful operators of a stream: from files where they are on this machine, and else by Spark; none
+    where neither finds them."""
     if "://" not in checkpoint:
         files = Path(checkpoint.removeprefix("file:")).glob("state/*/_metadata/**/*")
         texts = [each.read_text() for each in files if each.is_file() and not each.name.endswith(".crc")]
         infos = [json.loads(line)["operatorInfo"] for text in texts for line in text.splitlines()[1:]]
         return sorted({(int(each["operatorId"]), str(each["operatorName"])) for each in infos})
-    rows = session.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorName")
-    return sorted({(int(number), str(name)) for number, name in rows.collect()})
+    from pyspark.errors import PySparkException
+
+    try:
+        found = session.read.format("state-metadata").load(checkpoint).select("operatorId", "operatorName")
+        return sorted({(int(number), str(name)) for number, name in found.collect()})
+    except PySparkException:  # it cannot be read from here: the stream says why, if it is a matter
+        return []
 
 
 def _has_begun(checkpoint: str) -> bool:
@@ -128,7 +135,7 @@ def _changes(was: dict[str, str], given: dict[str, str]) -> Iterator[str]:
 
 
 def _flat(text: str) -> dict[str, str]:
-    about = json.loads(text.removeprefix(_MARK))
+    about = json.loads(text.removeprefix(MARK))
     parts = (("window", about["windows"]), ("aggregate", about["aggregates"]))
     named = {
         f"{part} {name!r}" if name else f"the {part}": each for part, of in parts for name, each in of.items()

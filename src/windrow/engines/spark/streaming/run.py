@@ -16,7 +16,7 @@ from windrow.engines.spark.compat import check_streams, on_start, set_setting, s
 from windrow.engines.spark.frames import arrow_schema, column, mapped, microseconds, spark_field
 from windrow.engines.spark.session import PROVIDER, SETTINGS, warn_of_partitions
 from windrow.engines.spark.shipping import packed
-from windrow.engines.spark.streaming.chained import Input, check_output, describe, input_of
+from windrow.engines.spark.streaming.chained import Input, check_output, input_of
 from windrow.engines.spark.streaming.checkpoint import bucket_count
 from windrow.engines.spark.streaming.even_buckets import even_buckets
 from windrow.engines.spark.streaming.event_time import lag_ms, marks_of
@@ -68,7 +68,7 @@ def run_stream(
     source = arrow_schema(rows)
     warn_of_partitions(frame.sparkSession, 5)
     if sparks_plan(query, frame, known.has_watermark, history is not None)[0]:
-        return _on_sparks_plan(query, rows, source, known)
+        return _on_sparks_plan(query, rows, source)
     buckets = bucket_numbers(query, frame.sparkSession)
     lag = lag_ms(query, frame) if known.has_watermark else 0
     since = cut_of(query, source, history_until)
@@ -107,16 +107,12 @@ def sparks_plan(query: Spec, frame: DataFrame, has_watermark: bool, has_history:
     return takes_sparks_plan(query, frame, beside)
 
 
-def _on_sparks_plan(query: Spec, rows: DataFrame, source: pa.Schema, known: Input) -> DataFrame:
-    """The results of groups of Spark's, which says how many windows it lets out."""
-    from pyspark.sql import functions
-
+def _on_sparks_plan(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
+    """The results of groups of Spark's. Nothing is observed, which would cost time in each micro-batch."""
     description = description_of(query)
-    describe(known, description)
     groups = groups_of(query, rows, source, description)
-    counted = groups.observe(f"{METRICS}_{known.identity}", functions.expr("count(*) AS windows_fired"))
     results = _spark_schema(query, rows, _results(query, source))
-    return results_of_groups(query, counted, results, source, description, marks_of(query, results, 0))
+    return results_of_groups(query, groups, results, source, description, marks_of(query, results, 0))
 
 
 def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:

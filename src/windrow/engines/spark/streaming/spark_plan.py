@@ -179,7 +179,7 @@ def groups_of(query: Spec, rows: DataFrame, source: pa.Schema, description: str)
     cells = cells_of(query, timed, f"{edges} AS edges")
     judged = functions.col("edges").alias(description, metadata={SPARK_DELAY: delay})
     inputs = [name for name in cells.columns if name not in (*keys, "edges")]
-    return cells.select(*keys, judged, *inputs).groupBy(*keys, quoted(description)).agg(*folded)
+    return cells.select(*keys, judged, *inputs).groupBy(quoted(description), *keys).agg(*folded)
 
 
 def results_of_groups(
