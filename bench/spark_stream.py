@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from common import heading, machine, names_among, progress, table
-from sections.idle_steps import idle
 from sections.spark_aggregates import in_streams
 from sections.spark_session import spark_session
+from sections.stream_floor import executions_since, last_execution, medians, parts_left_out
 
 import windrow as wr
 
@@ -153,10 +153,10 @@ def spark_windows(size: str, slide: str) -> Stream:
     return stream
 
 
-def windrow_windows(*windows: Any) -> Stream:
+def windrow_windows(*windows: Any, **options: Any) -> Stream:
     def stream(source: Any) -> Any:
         named = {f"w{k}": window for k, window in enumerate(windows)}
-        query = wr.events(source, time="ts", by="key", watermark=WATERMARK)
+        query = wr.events(source, time="ts", by="key", watermark=WATERMARK, **options)
         chosen = query.window(windows[0]) if len(windows) == 1 else query.window(**named)
         return chosen.agg(s=wr.sum("v"), n=wr.count())
 
@@ -321,28 +321,24 @@ def fixed(bench: Bench, rows: int) -> Iterator[Row]:
 
 
 def floor(bench: Bench, rows: int) -> Iterator[Row]:
-    """Windows of a minute, ten keys: windrow, the same plan with steps that do nothing, and Spark's own. What
-    the second takes is Spark's: planning, two stages of Python tasks, the state operator and its commit."""
+    """Windows of a minute, ten keys: windrow, its plan without each of its parts, a query on Spark's own
+    plan, and Spark's own window(). Each line has what Spark tells of where a micro-batch's time goes. What
+    steps that do nothing take is Spark's: planning, two stages of Python tasks, state and its commit."""
     given = Input(rows, 24, 10)
-    mine, peer = windrow_windows(sliding(1)), spark_windows("1 minute", "1 minute")
-    sides = {"windrow": mine, "steps that do nothing": idle(mine), "spark": peer}
-    ran: dict[str, list[Any]] = {side: [] for side in sides}
+    sides = parts_left_out(windrow_windows(sliding(1)))
+    sides["on Spark's plan"] = windrow_windows(sliding(1), late="drop", plan="spark")
+    sides["spark"] = spark_windows("1 minute", "1 minute")
+    progresses: dict[str, list[Any]] = {side: [] for side in sides}
+    executions: dict[str, list[Row]] = {side: [] for side in sides}
     for side in [*sides, *reversed(sides)]:
         progress(f"floor, {side}")
-        ran[side] += bench.run(given, sides[side]).progresses[given.batches // 2 :]
-
-    def median(side: str, part: str) -> float:
-        return statistics.median(p["durationMs"][part] for p in ran[side]) / 1000
-
-    for side in sides:
-        took = median(side, "triggerExecution")
-        yield {
-            "what": side,
-            "planning s": median(side, "queryPlanning"),
-            "tasks s": median(side, "addBatch"),
-            "steady s": took,
-            "ratio": median("spark", "triggerExecution") / took,
-        }
+        before = last_execution(bench.spark)
+        progresses[side] += bench.run(given, sides[side]).progresses[given.batches // 2 :]
+        executions[side] += executions_since(bench.spark, before)[given.batches // 2 : given.batches]
+    parts = {side: medians(progresses[side], executions[side]) for side in sides}
+    for side, row in parts.items():
+        ratio = parts["spark"]["triggerExecution s"] / row["triggerExecution s"]
+        yield {"what": side, "ratio": ratio} | row
 
 
 def aggregates(bench: Bench, rows: int) -> Iterator[Row]:
@@ -401,8 +397,6 @@ FORMATS = {
     "windrow s": ".2f",
     "spark s": ".2f",
     "ratio": ".2f",
-    "planning s": ".3f",
-    "tasks s": ".3f",
     "first s": ".2f",
     "steady s": ".2f",
     "first / steady": ".1f",
@@ -455,7 +449,9 @@ def main() -> None:
             print(f"{name}: {value}")
         for name in given.only:
             heading(name)
-            table(list(SECTIONS[name](bench, 20_000 if given.quick else given.rows)), **FORMATS)
+            found = list(SECTIONS[name](bench, 20_000 if given.quick else given.rows))
+            seconds = {column: ".3f" for row in found for column in row if column.endswith(" s")}
+            table(found, **seconds | FORMATS)
     finally:
         spark.stop()
         shutil.rmtree(folder)

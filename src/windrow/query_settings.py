@@ -24,10 +24,11 @@ __all__ = [
 ]
 
 _WORDS = {
-    "late": ("count", "return"),
+    "late": ("count", "return", "drop"),
     "on_error": ("raise", "reject"),
     "empty": ("skip", "include"),
     "output": ("final", "update"),
+    "plan": ("auto", "windrow", "spark"),
 }
 
 

@@ -114,7 +114,7 @@ class Spec:
     by: tuple[str, ...] = ()
     watermark: Duration | None = None
     allowed_lateness: Duration | None = None
-    late: Literal["count", "return"] = "count"
+    late: Literal["count", "return", "drop"] = "count"
     on_error: Literal["raise", "reject"] = "raise"
     order: tuple[str, ...] = ()
     empty: Literal["skip", "include"] = "skip"
@@ -123,6 +123,7 @@ class Spec:
     idle_timeout: Duration | None = None
     max_ahead: Duration | None = None
     max_windows: int | None = None
+    plan: Literal["auto", "windrow", "spark"] = "auto"
     windows: tuple[tuple[str, Window], ...] = ()
     rolling_over: Rolling | None = None
     asof_over: Frames | None = None

@@ -196,6 +196,18 @@ def test_kernels_that_lie_on_disk_are_loaded_sooner(monkeypatch: pytest.MonkeyPa
     assert forms.calls == [2, 3]
 
 
+@pytest.mark.usefixtures("auto")
+def test_processes_that_stay_load_kernels_at_once_and_wait_for_no_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compile_when_it_pays, "_stays", [False])
+    compile_when_it_pays.load_from_disk_at_once()
+    on_disk, unknown = Counted(is_known=True), Counted()
+    for forms in (on_disk, unknown):
+        Entry(forms)(np.zeros(10))
+    assert (on_disk.calls, unknown.calls) == ([0, 1], [1, 0])
+
+
 def test_other_choices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDROW_COMPILE", "sometimes")
     with pytest.raises(ValueError, match="WINDROW_COMPILE is 'sometimes': give one of auto, always, never"):

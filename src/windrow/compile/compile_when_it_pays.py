@@ -29,6 +29,7 @@ __all__ = [
     "NotOnDisk",
     "interpret",
     "is_compiling",
+    "load_from_disk_at_once",
     "must_buy",
     "only_loading",
     "only_loads",
@@ -42,6 +43,8 @@ _CHOICES = ("auto", "always", "never")
 _lock = threading.RLock()
 #: seconds in which kernels were interpreted, in all
 _rent = [0.0]
+#: whether kernels that lie on disk are loaded at their first call
+_stays = [False]
 
 
 class NotOnDisk(BaseException):
@@ -61,6 +64,12 @@ def only_loading() -> Iterator[None]:
         yield
     finally:
         only_loads.reset(token)
+
+
+def load_from_disk_at_once() -> None:
+    """For a process that stays: load kernels that lie on disk at their first call. Others are interpreted
+    until it pays to compile them, so that the first results wait for no compiler."""
+    _stays[0] = True
 
 
 def is_compiling() -> bool:
@@ -131,6 +140,8 @@ class Entry:
         if choice != "auto":
             return choice == "always"
         if only_loads.get():
+            return True
+        if _stays[0] and self._forms.is_on_disk(arguments):
             return True
         expected = _PER_ROW * _rows(arguments)
         if self._rent + expected > COMPILE:

@@ -60,7 +60,7 @@ def query(
     by: str | Sequence[str] | None = None,
     watermark: DurationLike | None = None,
     allowed_lateness: DurationLike = 0,
-    late: Literal["count", "return"] = "count",
+    late: Literal["count", "return", "drop"] = "count",
     on_error: Literal["raise", "reject"] = "raise",
     order: str | Sequence[str] | None = None,
     empty: Literal["skip", "include"] = "skip",
@@ -69,6 +69,7 @@ def query(
     idle_timeout: DurationLike | None = None,
     max_ahead: DurationLike | None = None,
     max_windows: int | None = None,
+    plan: Literal["auto", "windrow", "spark"] = "auto",
 ) -> Query:
     """Start a query: which column is time, which columns are keys, and the rules for nulls and late rows.
 
@@ -78,7 +79,8 @@ def query(
         watermark (duration): How far the watermark stays behind the largest time seen; for unbounded input
             (:meth:`Query.open`, Spark streams).
         allowed_lateness (duration): How late a row may correct windows that have fired.
-        late (str): ``"count"`` counts late rows; ``"return"`` also keeps and returns them.
+        late (str): ``"count"`` counts late rows; ``"return"`` also keeps and returns them; ``"drop"`` counts
+            them like ``"count"``, and on a Spark stream only as Spark does where ``plan`` is Spark's own.
         on_error (str): ``"raise"``, or ``"reject"``: a row for which ``lift`` of a user-defined aggregate
             raises is left out, counted, and returned with the aggregate's name and the error, as are rows
             that are rejected for other reasons; see :meth:`Query.rejected_rows` and docs/late-data.md.
@@ -94,13 +96,15 @@ def query(
         max_windows (int): A step that would return more windows, of all types together, raises
             :class:`TooManyWindows`. By default more than 10 million, or more than four for each row that the
             step reads if that is more; see docs/window-options.md.
+        plan (str): Which plan a Spark stream runs on, see docs/spark-streams.md; everything else has one plan.
 
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Tumbling("1h")).agg(n=wr.count())
     >>> q.by
     ('region',)
     """
-    check_settings(time, min_count, max_windows, late=late, on_error=on_error, empty=empty, output=output)
+    words = {"late": late, "on_error": on_error, "empty": empty, "output": output, "plan": plan}
+    check_settings(time, min_count, max_windows, **words)
     delay, idle, ahead = checked_waits(watermark, idle_timeout, max_ahead)
     return Query(
         time=time,
@@ -116,4 +120,5 @@ def query(
         idle_timeout=idle,
         max_ahead=ahead,
         max_windows=max_windows,
+        plan=plan,
     )

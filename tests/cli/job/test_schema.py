@@ -123,7 +123,7 @@ def test_the_schema_knows_the_keys_of_each_kind_of_window(tmp_path: Path) -> Non
     [
         ("source", "formt", "parquet"),
         ("source", "stream", "yes"),
-        ("events", "late", "drop"),
+        ("events", "late", "dropped"),
         ("events", "watermark", 1.5),
         ("sink", "path", 3),
         ("spark", "conf", "x"),

@@ -34,6 +34,8 @@ SEED = how_many("WINDROW_CHAOS_SEED", 7)
 PAUSE = min(3.0, 0.075 * BATCHES)
 #: who is killed in one run of the job after the other
 ROUNDS = (("executor", "driver"), ("worker", "driver"), ("driver",))
+#: Spark's own plan has no Python workers
+ROUNDS_WITHOUT_WORKERS = (("executor", "driver"), ("driver",))
 #: seconds after which the job hangs, however busy the machine is
 HANGS = 3_600
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -113,7 +115,14 @@ def test_output_after_kills_is_that_of_a_run_never_killed(tmp_path: Path) -> Non
         check_output_after_kills(tmp_path, tally)
 
 
-def check_output_after_kills(tmp_path: Path, tally: Tally) -> None:
+def test_output_of_sparks_own_plan_after_kills_is_that_of_a_run_never_killed(tmp_path: Path) -> None:
+    (tmp_path / chaos_job.GROUPED).touch()
+    check_output_after_kills(tmp_path, Tally(), ROUNDS_WITHOUT_WORKERS)
+
+
+def check_output_after_kills(
+    tmp_path: Path, tally: Tally, rounds: Sequence[tuple[str, ...]] = ROUNDS
+) -> None:
     random.seed(SEED)
     (tmp_path / "input").mkdir()
     batches = [rows(number) for number in range(BATCHES)]
@@ -122,7 +131,7 @@ def check_output_after_kills(tmp_path: Path, tally: Tally) -> None:
         pq.write_table(table, path)
         os.utime(path, (1_700_000_000 + number,) * 2)
     kills = 0
-    for victims in itertools.cycle(ROUNDS):
+    for victims in itertools.cycle(rounds):
         if kills >= KILLS or (tmp_path / "done").exists():
             break
         kills += run(tmp_path, victims[: KILLS - kills])
@@ -132,7 +141,8 @@ def check_output_after_kills(tmp_path: Path, tally: Tally) -> None:
     if not (tmp_path / "done").exists():
         run(tmp_path, ())
     assert (tmp_path / "done").exists(), (tmp_path / "log").read_text()[-3000:]
-    everything = chaos_job.query().run(pa.concat_tables(batches)).to_pylist()
+    asked = chaos_job.grouped_query() if (tmp_path / chaos_job.GROUPED).exists() else chaos_job.query()
+    everything = asked.run(pa.concat_tables(batches)).to_pylist()
     end = START + timedelta(seconds=(BATCHES - 1) * 60 + 86_400 - 120)
     due = [row for row in everything if row["window_end"] <= end and row["window"] != "five"]
     due += [row for row in everything if row["window"] == "five" and row["window_end"] < end]

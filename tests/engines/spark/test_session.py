@@ -34,6 +34,16 @@ if __name__ == "__main__":
     query = wr.query(time="ts", by="key").rolling(10).agg(s=wr.sum("v"))
     print([row.s for row in query.run(rows).orderBy("ts").collect()])
     print(spark.conf.get("spark.sql.shuffle.partitions"))
+
+    def loaded(batches):
+        import sys
+
+        import pyarrow as pa
+
+        found = "windrow.engines.spark.worker.streaming.step" in sys.modules
+        yield from (pa.record_batch({"found": [found]}) for _ in batches)
+
+    print(spark.range(1).mapInArrow(loaded, "found boolean").first().found)
 """
 
 
@@ -47,7 +57,7 @@ def test_workers_of_a_local_session_run_the_python_that_has_windrow(tmp_path: Pa
     given.setdefault("JDK_JAVA_OPTIONS", JAVA)
     command = [sys.executable, str(tmp_path / "program.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=given, check=False)
-    assert done.stdout.split("\n") == ["[1.0, 3.0]", "1", ""], done.stderr
+    assert done.stdout.split("\n") == ["[1.0, 3.0]", "1", "True", ""], done.stderr
 
 
 def test_a_python_that_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +67,9 @@ def test_a_python_that_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("PYSPARK_PYTHON")
     _for_master("local[2]", {"spark.pyspark.python": "/opt/other"})
     assert os.environ["PYSPARK_PYTHON"] == "/opt/other"
+    assert "spark.python.daemon.module" not in _for_master("local[2]", {"spark.pyspark.python": "/opt/other"})
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    assert _for_master("local[2]", {})["spark.python.daemon.module"] == "windrow.engines.spark.daemon"
     monkeypatch.delenv("PYSPARK_PYTHON")
     assert _for_master("spark://host:7077", {}) == {}
     assert _for_master(None, {}) == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import windrow as wr
 
@@ -79,3 +80,24 @@ def test_pairs_go_on_over_snapshots() -> None:
     assert operator.metrics.late_pairs == {"window_fired": 1 + 2}
     operator.push(rows(43))
     assert operator.metrics.late_pairs == {"window_fired": 5}
+
+
+@pytest.mark.parametrize(
+    "window", [wr.Tumbling(10), wr.Sliding(10, slide=5), wr.Session(3), wr.Rows(2)], ids=repr
+)
+def test_dropped_rows_are_counted_as_others_are(window: Any) -> None:
+    given = [pa.table({"t": times, "v": times}) for times in ([1, 12, 25], [3, 26], [4, 60], [2, 61])]
+
+    def operator(late: Any) -> Any:
+        query = wr.query(time="t", watermark=5, late=late).window(window)
+        return query.agg(n=wr.count(), top=wr.max("v"))
+
+    dropping, counting = operator("drop").open(), operator("count").open()
+    for table in given:
+        assert dropping.push(table).equals(counting.push(table))
+        dropping = operator("count" if table is given[1] else "drop").restore(dropping.snapshot())
+    for name in ("rows_in", "rows_aggregated", "rows_late", "late", "late_pairs", "rejected"):
+        assert getattr(dropping.metrics, name) == getattr(counting.metrics, name), name
+    assert counting.metrics.rows_late >= 2
+    table = pa.concat_tables(given)
+    assert operator("drop").run(table).equals(operator("count").run(table))

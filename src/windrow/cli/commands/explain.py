@@ -80,7 +80,11 @@ def _derived(job: Job, source: Source) -> Iterator[str]:
 
 def _late(job: Job) -> str:
     query = job.query
-    late = "late rows come out in the column late" if query.late == "return" else "late rows are counted"
+    late = {
+        "count": "late rows are counted",
+        "drop": "late rows are dropped, and counted on windrow's plan",
+        "return": "late rows are returned in the column late",
+    }[query.late]
     if job.late is not None:
         late = f"late rows go to {job.late.format}{_at(job.late.path)}"
     return f"rows up to {query.allowed_lateness} later correct windows, {late}" if query.corrects else late

@@ -55,6 +55,7 @@ EVENTS_KEYS = (
     "output",
     "emit",
     "max_windows",
+    "plan",
 )
 SINK_KEYS = ("format", "path", "mode", "checkpoint", "trigger", "options")
 SPARK_KEYS = ("master", "remote", "app_name", "conf")
@@ -70,11 +71,12 @@ NEEDED = {
 #: keys that take one of a few words
 CHOICES = {
     "mode": ("error", "overwrite", "append"),
-    "late": ("count", "return", "emit"),
+    "late": ("count", "return", "drop", "emit"),
     "on_error": ("raise", "reject"),
     "empty": ("skip", "include", "emit"),
     "output": ("final", "update"),
     "emit": ("final", "update"),
+    "plan": ("auto", "windrow", "spark"),
 }
 TRIGGERS = ("continuously", "available_now")
 _NO_WATERMARK = "a stream needs a watermark: say how late rows may be, as in '10 minutes'"
@@ -287,6 +289,7 @@ def _events(fields: Fields, data: dict[str, Any]) -> Query:
         given = {"time": settings["time"], **beside, key: settings[key]}
         if settings[key] is not None:
             keys.of(lambda key=key, given=given: fields.checked(key, query, **given))
+    settings["plan"] = keys.of(fields.choice, "plan", CHOICES["plan"], "auto")
     keys.stop()
     return fields.checked("time", query, **settings)
 

@@ -183,35 +183,64 @@ def analyzed_plan(frame: DataFrame) -> str:
     return plans.partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
 
 
-def on_start(frame: DataFrame, check: Callable[[DataFrame, str], None]) -> None:
-    """Have a check made, with the output mode, of each frame that sessions like this one's start as a stream:
-    Spark asks nobody else. It is made once, however often it is asked for."""
+#: what is made of each frame that starts as a stream, with its output mode and its checkpoint
+StartCheck = Callable[["DataFrame", str, "str | None"], None]
+_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+
+
+def on_start(frame: DataFrame, check: StartCheck) -> None:
+    """Have a check made of each frame that sessions like this one's start as a stream: Spark asks nobody
+    else. It is made once, however often it is asked for."""
     kind: Any = type(frame.writeStream)
-    if hasattr(kind, "_windrow_mode"):
+    if hasattr(kind, "_windrow_given"):
         return
-    kind._windrow_mode = "append"
-    set_mode = kind.outputMode
-
-    @functools.wraps(set_mode)
-    def remembered(writer: Any, outputMode: str) -> Any:
-        writer._windrow_mode = outputMode
-        return set_mode(writer, outputMode)
-
-    kind.outputMode = remembered
+    kind._windrow_given = {}
+    for name in ("outputMode", "queryName", "option", "options"):
+        setattr(kind, name, _remembered(getattr(kind, name)))
     for name in ("start", "toTable"):
         setattr(kind, name, _checked(getattr(kind, name), check))
 
 
-def _checked(start: Any, check: Callable[[DataFrame, str], None]) -> Any:
+def _remembered(setter: Any) -> Any:
+    """A method of a writer that takes a setting, and keeps what it was given."""
+    parameters = inspect.signature(setter)
+
+    @functools.wraps(setter)
+    def remembered(writer: Any, *values: Any, **named: Any) -> Any:
+        given = dict(parameters.bind(writer, *values, **named).arguments)
+        del given["self"]
+        if "key" in given:  # of an option
+            given = {given["key"]: given["value"]}
+        writer._windrow_given = writer._windrow_given | given.pop("options", {}) | given
+        return setter(writer, *values, **named)
+
+    return remembered
+
+
+def _checked(start: Any, check: StartCheck) -> Any:
     parameters = inspect.signature(start)
 
     @functools.wraps(start)
     def checked(writer: Any, *values: Any, **named: Any) -> Any:
-        given = parameters.bind(writer, *values, **named).arguments.get("outputMode")
-        check(_written(writer), (given or writer._windrow_mode).lower())
+        now = parameters.bind(writer, *values, **named).arguments
+        given = (
+            writer._windrow_given | now.get("options", {}) | {n: v for n, v in now.items() if v is not None}
+        )
+        mode = str(given.get("outputMode", "append")).lower()
+        frame = _written(writer)
+        check(frame, mode, _checkpoint(frame.sparkSession, given))
         return start(writer, *values, **named)
 
     return checked
+
+
+def _checkpoint(session: SparkSession, given: Mapping[str, Any]) -> str | None:
+    """Where a stream keeps its checkpoint; None: in a new folder."""
+    named = next((value for name, value in given.items() if name.lower() == "checkpointlocation"), None)
+    if named is not None or "queryName" not in given:
+        return None if named is None else str(named)
+    folder = setting(session, _CHECKPOINTS)
+    return None if folder is None else f"{folder}/{given['queryName']}"
 
 
 def _written(writer: Any) -> DataFrame:

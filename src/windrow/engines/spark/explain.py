@@ -16,6 +16,7 @@ from windrow.engines.spark.frames import arrow_schema, ties_matter
 from windrow.engines.spark.plan import kept_type, native_form, plan_of
 from windrow.engines.spark.rolling.skew import why_not_split
 from windrow.engines.spark.run import check, run
+from windrow.engines.spark.streaming.chained import has_watermark
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.catalyst import spark_finishes, spark_folds
 from windrow.monoids.base import Aggregate
@@ -48,7 +49,7 @@ def explain(query: Spec, frame: DataFrame) -> str:
     if query.follows_zone:
         lines.append("  days, weeks and months are those of UTC: timestamps in Spark have no time zone")
     lines += [f"  {name} = {a!r}: {_how(query, a, schema)}" for name, a in query.aggregates]
-    if is_streaming(frame) and query.windows:
+    if is_streaming(frame) and query.windows and not _runs_on_sparks_plan(query, frame)[0]:
         lines += _held(query)
     if query.asof_over is not None:
         return "\n".join(lines)
@@ -146,7 +147,26 @@ def _skew(query: Spec, frame: DataFrame) -> str:
     return f"split in time into segments that cores share; {reach} before a segment come along"
 
 
+def _runs_on_sparks_plan(query: Spec, frame: DataFrame) -> tuple[bool, str]:
+    from windrow.engines.spark.streaming.run import sparks_plan
+
+    return sparks_plan(query, frame, has_watermark(frame), False)
+
+
 def _windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
+    if is_streaming(frame):
+        is_sparks, why = _runs_on_sparks_plan(query, frame)
+        if is_sparks:
+            return [
+                f"plan: Spark's own; {why}",
+                "  windows are groups of Spark's, and no row goes to Python; late rows are dropped by Spark",
+                "  the plan of a checkpoint is final",
+            ]
+        return [f"plan: windrow's own; {why}", *_planned_windows(query, frame, schema)]
+    return _planned_windows(query, frame, schema)
+
+
+def _planned_windows(query: Spec, frame: DataFrame, schema: pa.Schema) -> list[str]:
     plan = plan_of(query, schema)
     windows = ", ".join(f"{name} = {window!r}" if name else repr(window) for name, window in query.windows)
     if not plan.slices:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["counted", "stream_counts"]
 
-#: what Spark calls the counts of a query, and the times of its late rows
-_NAMES = re.compile(r"windrow(?:_late)?(|_[0-9a-f]{8}(?:_\d+)?)")
+#: what Spark calls the counts of a query
+_NAMES = re.compile(r"windrow(?:_[0-9a-f]{8}(?:_\d+)?)?")
 
 
 def stream_counts(progress: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
@@ -36,9 +36,8 @@ def stream_counts(progress: Mapping[str, Any] | None) -> dict[str, dict[str, Any
     """
     progress, found = progress or {}, dict[str, dict[str, Any]]()
     for name in sorted(progress.get("observedMetrics") or {}):
-        query = _NAMES.fullmatch(name)
-        if query is not None:
-            found.setdefault(f"windrow{query[1]}", {}).update(observed(progress, name))
+        if _NAMES.fullmatch(name):
+            found[name] = observed(progress, name)
     return found
 
 

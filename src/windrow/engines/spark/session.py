@@ -44,6 +44,8 @@ SETTINGS: dict[str, tuple[str, str]] = {
 
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
+#: the module that forks workers, and the one that has windrow loaded
+_DAEMON, _LOADED_DAEMON = "spark.python.daemon.module", "windrow.engines.spark.daemon"
 #: where a master may be named besides here; if one of them is set, which it is is not known
 _ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE")
 
@@ -117,14 +119,16 @@ def _master(options: Mapping[str, Any], given: Mapping[str, str]) -> str | None:
 
 def _for_master(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
     """What one machine needs. It gets a partition of each shuffle for each of its cores: every further one
-    costs a stream a task a micro-batch. The workers run this Python, which has windrow: pyspark would take
-    whatever ``python3`` is. Of a cluster, neither is known here, and Spark's defaults stay."""
+    costs a stream a task a micro-batch. The workers run this Python, which has windrow, and are forked from a
+    process that has loaded it: pyspark would take whatever ``python3`` is. Of a cluster, nothing of this is
+    known here, and Spark's defaults stay."""
     cores = cores_of(master or "")
     if cores is None:
         return {}
     # pyspark reads no setting, but this alone
-    os.environ.setdefault("PYSPARK_PYTHON", given.get("spark.pyspark.python", sys.executable))
-    return {_PARTITIONS: str(cores)}
+    python = os.environ.setdefault("PYSPARK_PYTHON", given.get("spark.pyspark.python", sys.executable))
+    daemon = {_DAEMON: _LOADED_DAEMON} if python == sys.executable else {}  # others may have no windrow
+    return {_PARTITIONS: str(cores)} | daemon
 
 
 def _completed(running: SparkSession, given: dict[str, str]) -> SparkSession:

@@ -31,7 +31,7 @@ __all__ = [
 #: how an earlier version described rolling whose rows it did not keep
 _IN_WINDOWS = " in a store"
 #: values of settings that are stored under the names that they had first
-_STORED = {"return": "emit", "include": "emit"}
+_STORED = {"return": "emit", "include": "emit", "drop": "count"}
 #: settings that state does not depend on, except for events that as-of queries keep by them
 _FREE = ("watermark", "allowed_lateness")
 

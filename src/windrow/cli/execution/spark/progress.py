@@ -29,11 +29,11 @@ def step_of(progress: Mapping[str, Any], at: float, is_integer_time: bool = Fals
         batch=int(progress.get("batchId", 0)),
         at=at,
         rows=_rows(counts, progress),
-        late=int(counts.get("rows_late") or 0),
+        late=_counted(counts, progress, "rows_late", "numRowsDroppedByWatermark"),
         late_pairs={reason: n for reason in REASONS if (n := int(counts.get(f"late_pairs_{reason}") or 0))},
         late_at=[_at(moment, is_integer_time) for moment in sorted(set(counts.get("late_at") or ()))],
         rejected=int(counts.get("rows_rejected") or 0),
-        windows=int(counts.get("windows_fired") or 0),
+        windows=_counted(counts, progress, "windows_fired", "numRowsRemoved"),
         corrected=int(counts.get("windows_corrected") or 0),
         seconds=int((progress.get("durationMs") or {}).get("triggerExecution", 0)) / 1000,
         state_bytes=_state_bytes(counts, held),
@@ -46,6 +46,13 @@ def _rows(counts: dict[str, Any], progress: Mapping[str, Any]) -> int:
     """Rows that came in. Spark's own number has those that ``where`` left out, too."""
     counted = counts.get("rows_in")
     return int((progress.get("numInputRows") or 0) if counted is None else counted)
+
+
+def _counted(counts: dict[str, Any], progress: Mapping[str, Any], name: str, of_spark: str) -> int:
+    """What windrow counted; on Spark's own plan what Spark did."""
+    if name in counts:
+        return int(counts[name] or 0)
+    return sum(int(each.get(of_spark) or 0) for each in progress.get("stateOperators") or ())
 
 
 def _state_bytes(counts: dict[str, Any], held: int) -> int:

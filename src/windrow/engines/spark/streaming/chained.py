@@ -15,17 +15,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windrow.engines.spark.compat import analyzed_plan
+from windrow.engines.spark.streaming.plan_of_checkpoint import MARK, check_plan
 from windrow.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Input", "check_output", "input_of"]
+__all__ = ["Input", "check_output", "has_watermark", "input_of"]
 
 #: a line of a plan: branches, marks, the name of the node and what is said of it
 _LINE = re.compile(r"([ :|+-]*)[~!']*(\w+)(.*)")
 #: counts of an operator of windrow's are right above it, under a name that only windrow gives
 _OWN = re.compile(r" windrow_([0-9a-f]{8})(?:_\d+)?,")
+#: the operators of windrow's plan, and of a query on Spark's own
+_STEPS, _GROUPS = "TransformWithState", "Aggregate"
+#: by it, after what the state of such a query says of it
+_DESCRIBED = re.compile(rf"({re.escape(MARK)}\{{.*?\}})#\d+")
 #: how often a query was run on the same stream since a stream of it was started
 _RUNS: Counter[str] = Counter()
 _WATERMARK = re.compile(r" [0-9a-f]{8}-[0-9a-f-]{27}, (.+?)#\d+")
@@ -85,8 +90,13 @@ def input_of(query: Spec, frame: DataFrame) -> Input:
     return Input(digest if number == 1 else f"{digest}_{number}", has_watermark)
 
 
-def check_output(frame: DataFrame, mode: str) -> None:
-    """Raise if a stream cannot work in an output mode."""
+def has_watermark(frame: DataFrame) -> bool:
+    """Return whether a stream has a watermark."""
+    return any(map(_declared, _nodes(analyzed_plan(frame))))
+
+
+def check_output(frame: DataFrame, mode: str, checkpoint: str | None) -> None:
+    """Raise if a stream cannot work in an output mode, or go on from a checkpoint."""
     nodes = list(_nodes(analyzed_plan(frame)))
     _check_watermarks(nodes)
     own = [node for node in nodes if _is_own(node)]
@@ -104,6 +114,14 @@ def check_output(frame: DataFrame, mode: str) -> None:
                 f"Spark's {after} comes after a query with output='update', and a result that comes out "
                 f"again would count again: leave out output='update'"
             )
+    if own:
+        described = [_description(node) for node in own if node.name == _GROUPS]
+        if described and mode != "append":
+            raise ValueError(
+                f"output mode {mode!r} takes results before they are final, and on Spark's own plan Spark "
+                f"would give them: write .outputMode('append'), or plan='windrow'"
+            )
+        check_plan(described, len(own) > len(described), checkpoint, frame.sparkSession)
     for node in own:
         _RUNS.pop(_digest_of(node), None)
 
@@ -121,7 +139,15 @@ def _check_watermarks(nodes: list[_Node]) -> None:
 
 
 def _is_own(node: _Node) -> bool:
-    return node.name.startswith("TransformWithState") and bool(_digest_of(node))
+    if node.name == _GROUPS:
+        return bool(_description(node))
+    return node.name.startswith(_STEPS) and bool(_digest_of(node))
+
+
+def _description(node: _Node) -> str:
+    """Return the name of the column that says whose groups these are; empty: not windrow's."""
+    found = _DESCRIBED.search(node.about)
+    return "" if found is None else found[1]
 
 
 def _digest_of(node: _Node) -> str:

@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from windrow.engines.spark.compat import condition_of, setting
+from windrow.engines.spark.streaming.plan_of_checkpoint import (
+    check_is_windrows,
+    check_same_query,
+    descriptions_in,
+)
 from windrow.engines.spark.worker.streaming.step import BUCKETS, bucket_place, kept_by
 from windrow.engines.spark.worker.streaming.wire import plan_on_spark
 from windrow.engines.stream.persistence.bound_entries import read_header
@@ -50,7 +55,17 @@ def check_checkpoint(query: Spec, checkpoint: str, spark: SparkSession | None = 
     removed, or the number of partitions of a shuffle. A checkpoint that is not there, or in which nothing was
     completed yet, is fine; one of something else than a windrow query is not."""
     spark = running_session(spark)
-    compared = [_compared(query, checkpoint, spark, number) for number in operators_of(checkpoint, spark)]
+    try:
+        own = operators_of(checkpoint, spark)
+    except ValueError:
+        stored = descriptions_in(checkpoint, spark)
+        if not stored:
+            raise
+        check_same_query(query, checkpoint, stored)
+        return []
+    if own:
+        check_is_windrows(query, checkpoint)
+    compared = [_compared(query, checkpoint, spark, number) for number in own]
     fitting = [found for found in compared if isinstance(found, list)]
     if compared and not fitting:  # of a stream with several windrow queries, it fits none
         refusal = compared[0]
@@ -144,6 +159,11 @@ def operators_of(checkpoint: str, spark: SparkSession) -> list[int]:
         is_fresh = _is_fresh(checkpoint, spark)  # a first micro-batch that failed leaves the operator's name
         if own or is_fresh:
             return [] if is_fresh else own
+    if descriptions_in(checkpoint, spark):
+        raise ValueError(
+            f"the checkpoint {checkpoint!r} is of a query on Spark's own plan, whose state is Spark's: read "
+            f"it with spark.read.format('statestore'), or run the query with plan='windrow' on another one"
+        )
     others = ", ".join(sorted({name for _, name, _ in found}))
     held = f"state of {others}" if others else "a stream without state"
     raise ValueError(

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["WINDOW_TIME", "lag_ms", "marks_of", "with_window_time"]
+__all__ = ["SPARK_DELAY", "WINDOW_TIME", "lag_ms", "marks_of", "with_window_time"]
 
 #: the column that ``with_window_time`` adds
 WINDOW_TIME = "window_time"
 #: the metadata of an event time in Spark: the delay of its watermark, for which duplicates are remembered
-_SPARK_DELAY = "spark.watermarkDelayMs"
+SPARK_DELAY = "spark.watermarkDelayMs"
 #: the same in windrow, also where the column itself cannot be Spark's event time; and whether it is an end
 _DELAY, _IS_END = "windrow.watermarkDelayMs", "windrow.isWindowEnd"
 
@@ -41,7 +41,7 @@ def lag_ms(query: Spec, frame: DataFrame) -> int:
     less that of the time column where the watermark is of this column."""
     assert query.watermark is not None
     known = frame.schema[query.time].metadata
-    return max(0, delay_ms(query.watermark) - max(known.get(_SPARK_DELAY, 0), known.get(_DELAY, 0)))
+    return max(0, delay_ms(query.watermark) - max(known.get(SPARK_DELAY, 0), known.get(_DELAY, 0)))
 
 
 def marks_of(query: Spec, results: StructType, lag: int) -> dict[str, dict[str, Any]]:
@@ -56,7 +56,7 @@ def marks_of(query: Spec, results: StructType, lag: int) -> dict[str, dict[str, 
     name = query.time if query.is_rolling else "window_end"
     mark = {_DELAY: delay_ms(query.watermark), _IS_END: not query.is_rolling}
     if not query.is_rolling and isinstance(results[name].dataType, TimestampType):
-        mark[_SPARK_DELAY] = mark[_DELAY]
+        mark[SPARK_DELAY] = mark[_DELAY]
     return {name: mark}
 
 
@@ -99,11 +99,11 @@ def with_window_time(results: DataFrame) -> DataFrame:
         last = f"({last} * 1000L)"
     if found.metadata[_IS_END]:
         last = f"({last} - 1L)"
-    mark = {_SPARK_DELAY: found.metadata[_DELAY], _DELAY: found.metadata[_DELAY], _IS_END: False}
+    mark = {SPARK_DELAY: found.metadata[_DELAY], _DELAY: found.metadata[_DELAY], _IS_END: False}
     moment = functions.expr(f"timestamp_micros({last} - pmod({last}, 1000L) + 999L)")
     kept = [
         column(field.name).alias(field.name, metadata=_unmarked(field.metadata))
-        if _DELAY in field.metadata or _SPARK_DELAY in field.metadata
+        if _DELAY in field.metadata or SPARK_DELAY in field.metadata
         else column(field.name)
         for field in results.schema.fields
     ]
@@ -112,4 +112,4 @@ def with_window_time(results: DataFrame) -> DataFrame:
 
 def _unmarked(metadata: dict[str, Any]) -> dict[str, Any]:
     """Without an event time: Spark goes by one column."""
-    return {name: value for name, value in metadata.items() if name not in (_SPARK_DELAY, _DELAY, _IS_END)}
+    return {name: value for name, value in metadata.items() if name not in (SPARK_DELAY, _DELAY, _IS_END)}

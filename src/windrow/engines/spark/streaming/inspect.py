@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.arrays import START_OF_TIME
 from windrow.engines.kept_rows.entries import is_of_rows
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session, time_axis
+from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER, SILENCE
 from windrow.engines.spark.worker.streaming.step import bucket_place
 from windrow.engines.stream.persistence.bound_entries import read_block, read_header
 from windrow.engines.stream.snapshot import read_places
@@ -40,14 +41,12 @@ def inspect_state(checkpoint: str, spark: SparkSession | None = None) -> pa.Tabl
 
 def _tables(entries: list[Any]) -> list[pa.Table]:
     """The slices in each bucket that has some."""
-    from windrow.engines.spark.streaming.processor import FENCE, HEADER
-
     headers: dict[int, bytes] = {}
     blocks: dict[int, dict[str, bytes]] = {}
     for bucket, name, data in entries:
         if name == HEADER:
             headers[bucket] = bytes(data)
-        elif name != FENCE and not name.endswith("w") and not is_of_rows(name):
+        elif name not in (FENCE, SILENCE) and not name.endswith("w") and not is_of_rows(name):
             blocks.setdefault(bucket, {})[name] = bytes(data)
     tables = [_bucket(bucket, data, blocks.get(bucket, {})) for bucket, data in headers.items()]
     return [table for table in tables if table is not None]

@@ -71,6 +71,10 @@ def run_labels(
 def _check(query: Spec, events: DataFrame) -> Input:
     known = check_stream(query, events)
     check_ends(query)
+    if query.plan == "spark":
+        raise ValueError(
+            "plan='spark' cannot run this query: it gives a result for each label, and no windows"
+        )
     if query.late == "return" or query.output == "update":
         what = "late='return'" if query.late == "return" else "output='update'"
         raise ValueError(

@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import ArrayType, BinaryType, LongType, StringType, StructField, StructType
 
-from windrow.engines.spark.worker.lifetime import task_begins
+from windrow.engines.spark.worker.lifetime import engine_begins, task_begins
 from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
 from windrow.errors import CorruptState
 
@@ -53,7 +53,8 @@ def stepped_type(results: StructType) -> StructType:
         StructField(name, ArrayType(kind if at == name else StructType([StructField(VALUE, kind)])))
         for (name, at), kind in zip(result_columns(results), (f.dataType for f in results), strict=True)
     ]
-    return StructType([*lists, *(StructField(name, LongType()) for name in (*COUNTED, LATE_AT))])
+    counts = [StructField(name, LongType()) for name in COUNTED]
+    return StructType([*lists, *counts, StructField(LATE_AT, ArrayType(LongType()))])
 
 
 def result_columns(results: StructType) -> list[tuple[str, str]]:
@@ -77,13 +78,21 @@ def _arrow_fields(results: StructType) -> list[Any]:
 class BucketProcessor(StatefulProcessor):
     """Keys of one bucket share one state, so that many keys cost few calls. ``results``: the type of rows
     that come out. ``since``: where history ended that the state begins with. ``lag_ms``: by how much the
-    watermark of the query stays behind Spark's."""
+    watermark of the query stays behind Spark's. ``idle_ms``: after how long without rows it goes on."""
 
     def __init__(
-        self, payload: bytes, schema: bytes, results: StructType, buckets: int, since: int, lag_ms: int
+        self,
+        payload: bytes,
+        schema: bytes,
+        results: StructType,
+        buckets: int,
+        since: int,
+        lag_ms: int,
+        idle_ms: int | None = None,
     ) -> None:
         self._payload = payload
         self._since = since
+        self._idle_ms = idle_ms
         self._lag_ms = lag_ms
         self._buckets = buckets
         self._schema_bytes = schema
@@ -103,17 +112,34 @@ class BucketProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802
         from windrow.engines.spark.worker.streaming.pack_task import LEFT_OUT, REJECTED
+        from windrow.engines.spark.worker.streaming.silence import beat_of, silent_ms
 
         blobs: list[bytes] = []
         left_out: list[bytes] = []
+        beats: list[int] = []
         rejected: Counter[str] = Counter()
+        have_come = False
         for row in rows:
-            if row.blob is not None:
-                blobs.append(bytes(row.blob))
+            counts = {reason: row[reason] for reason in REJECTED if row[reason] is not None}
+            rejected.update(counts)
             if row[LEFT_OUT] is not None:
                 left_out.append(bytes(row[LEFT_OUT]))
-            rejected.update({reason: row[reason] or 0 for reason in REJECTED})
-        return self._step(key[0], blobs, timerValues.getCurrentWatermarkInMs(), rejected, left_out)
+            blob = None if row.blob is None else bytes(row.blob)
+            beat = None if blob is None or self._idle_ms is None else beat_of(blob)
+            if beat is not None:
+                beats.append(beat)
+                continue
+            have_come |= not counts  # rejected rows reach one bucket alone, and do not end silence
+            if blob is not None:
+                blobs.append(blob)
+        watermark_ms = timerValues.getCurrentWatermarkInMs()
+        if self._idle_ms is None:
+            return self._step(key[0], blobs, watermark_ms, rejected, left_out)
+        entries = _SparkEntries(self, key[0])
+        silent = silent_ms(entries, beats, have_come, self._idle_ms) if watermark_ms > 0 or have_come else 0
+        if not (have_come or rejected or silent):  # a watermark that has moved is a timer's
+            return iter(())
+        return self._step(key[0], blobs, watermark_ms, rejected, left_out, silent)
 
     def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:  # noqa: N802
         """A part of history, in the first micro-batch: the bucket's step, which comes after, begins with all
@@ -144,14 +170,16 @@ class BucketProcessor(StatefulProcessor):
         watermark_ms: int,
         rejected: Mapping[str, int],
         left_out: Sequence[bytes] = (),
+        silent_ms: int = 0,
     ) -> Iterator[Row]:
         from windrow.engines.spark.worker.streaming.result_rows import list_columns
         from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT
 
+        engine_begins()
         self._seen.add(bucket)
         history = self._histories.pop(bucket, None)
         entries = _SparkEntries(self, bucket)
-        about = (watermark_ms - self._lag_ms, rejected, self._buckets, self._query_id)
+        about = (watermark_ms - self._lag_ms + silent_ms, rejected, self._buckets, self._query_id)
         stepped = self._stepped_with(entries, blobs, about, None if history is None else history.settled())
         # Called again as soon as the watermark moves, with rows or without: it judges the rows of the next
         # micro-batch, and lets windows out. The timer before this one has expired by itself,
@@ -161,12 +189,18 @@ class BucketProcessor(StatefulProcessor):
         names = [name for name, _ in result_columns(self._results)]
         # in the order of the columns
         nothing = dict.fromkeys(names) | dict.fromkeys(COUNTED, 0) | {LATE_AT: None}
-        yield Row(**nothing | dict(zip(COUNTED, stepped.counts, strict=True)))
-        for moment in stepped.late_times:
-            yield Row(**nothing | {LATE_AT: moment})
+        counts = dict(zip(COUNTED, stepped.counts, strict=True))
+        yield Row(**nothing | counts | {LATE_AT: self._some(stepped.late_times)})
         fields = _arrow_fields(self._results)
         for lists in list_columns(fields, stepped.results, stepped.handed_back(left_out)):
             yield Row(**nothing | dict(zip(names, lists, strict=True)))
+
+    def _some(self, moments: Sequence[int]) -> list[int] | None:
+        """So few that those of all buckets together are few."""
+        from windrow.engines.stream.late import MOST_TIMES
+
+        most = max(1, MOST_TIMES // self._buckets)
+        return list(moments[:: -(-len(moments) // most)]) if moments else None
 
     def _stepped_with(
         self, entries: _SparkEntries, blobs: list[bytes], about: tuple[Any, ...], past: Any
@@ -222,19 +256,19 @@ class _SparkEntries:
         self._entries = processor._entries
 
     def header(self) -> bytes | None:
-        return self._get(HEADER)
+        return self.found(HEADER)
 
     def set_header(self, data: bytes) -> None:
         self.set_block(HEADER, data)
 
     def fence(self) -> bytes | None:
-        return self._get(FENCE)
+        return self.found(FENCE)
 
     def set_fence(self, data: bytes) -> None:
         self.set_block(FENCE, data)
 
     def block(self, name: str) -> bytes:
-        found = self._get(name)
+        found = self.found(name)
         if found is None:
             raise CorruptState(f"block {name!r} of a bucket is missing from Spark's state")
         return found
@@ -245,6 +279,6 @@ class _SparkEntries:
     def delete_block(self, name: str) -> None:
         self._entries.removeKey((name,))
 
-    def _get(self, name: str) -> bytes | None:
+    def found(self, name: str) -> bytes | None:
         found = self._entries.getValue((name,))
         return None if found is None else bytes(found[0])

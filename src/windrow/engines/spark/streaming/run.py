@@ -22,9 +22,12 @@ from windrow.engines.spark.streaming.even_buckets import even_buckets
 from windrow.engines.spark.streaming.event_time import lag_ms, marks_of
 from windrow.engines.spark.streaming.history import cut_of, history_blobs
 from windrow.engines.spark.streaming.packed_type import PACKED, WITHOUT_CLOCK
+from windrow.engines.spark.streaming.plan_of_checkpoint import description_of
+from windrow.engines.spark.streaming.spark_plan import groups_of, results_of_groups, takes_sparks_plan
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.run import result_schema
 from windrow.engines.spark.worker.streaming.pack_task import AHEAD, pack_batches
+from windrow.engines.spark.worker.streaming.silence import pack_beats
 from windrow.engines.spark.worker.streaming.step import COUNTED, LATE_AT, LATE_PAIRS
 from windrow.engines.stream.late import MOST_TIMES
 from windrow.engines.stream.watermark import delay_ms
@@ -38,19 +41,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = [
-    "LATE_TIMES",
     "METRICS",
     "bucket_numbers",
     "check_stream",
     "packed_events",
     "run_stream",
+    "sparks_plan",
     "unfolded",
 ]
 
 #: what the name begins with under which counts are in Spark's progress; the identity of the query follows
 METRICS = "windrow"
-#: the same of times of late rows, a few of very many; by itself, so that counts are numbers alone
-LATE_TIMES = "windrow_late"
 
 _EXTRAS = {"revision": pa.int64(), "retracted": pa.bool_(), "is_final": pa.bool_()}
 
@@ -62,10 +63,12 @@ def run_stream(
     check_streams(frame.sparkSession)
     from windrow.engines.spark.streaming.processor import BucketProcessor, stepped_type
 
+    known = check_stream(query, frame)
     rows = frame.select(*map(column, _columns(query, frame)))
     source = arrow_schema(rows)
-    known = check_stream(query, frame)
     warn_of_partitions(frame.sparkSession, 5)
+    if sparks_plan(query, frame, known.has_watermark, history is not None)[0]:
+        return _on_sparks_plan(query, rows, source)
     buckets = bucket_numbers(query, frame.sparkSession)
     lag = lag_ms(query, frame) if known.has_watermark else 0
     since = cut_of(query, source, history_until)
@@ -73,7 +76,11 @@ def run_stream(
     timed = packed_events(query, rows, known, payload, buckets, since)
     mode = "Update" if query.output == "update" else "Append"
     results = _spark_schema(query, rows, _results(query, source))
-    processor = BucketProcessor(payload, encoded, results, len(buckets), since, lag)
+    idle_ms = None
+    if query.idle_timeout is not None:
+        idle_ms = delay_ms(query.idle_timeout)
+        timed = timed.unionByName(_heartbeats(frame.sparkSession, buckets))
+    processor = BucketProcessor(payload, encoded, results, len(buckets), since, lag, idle_ms)
     initial = None
     if history is not None:
         initial = history_blobs(query, rows, history, buckets, since).groupBy("bucket")
@@ -81,6 +88,31 @@ def run_stream(
         processor, stepped_type(results), mode, "eventTime", initial
     )
     return unfolded(stepped, results, known, marks_of(query, results, lag))
+
+
+def _heartbeats(session: SparkSession, buckets: list[int]) -> DataFrame:
+    """A row per bucket and second, in which it is the same when Spark repeats a micro-batch."""
+    ticks = session.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+
+    def beats(batches: Iterable[Any]) -> Iterator[Any]:
+        return pack_beats(buckets, batches)
+
+    return mapped(ticks.select("timestamp"), beats, PACKED).select(*WITHOUT_CLOCK)
+
+
+def sparks_plan(query: Spec, frame: DataFrame, has_watermark: bool, has_history: bool) -> tuple[bool, str]:
+    """Whether a stream runs on Spark's own plan, and why or why not."""
+    beside = "the stream has a watermark already" if has_watermark else ""
+    beside = "history is computed for windrow's state" if has_history else beside
+    return takes_sparks_plan(query, frame, beside)
+
+
+def _on_sparks_plan(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
+    """The results of groups of Spark's. Nothing is observed, which would cost time in each micro-batch."""
+    description = description_of(query)
+    groups = groups_of(query, rows, source, description)
+    results = _spark_schema(query, rows, _results(query, source))
+    return results_of_groups(query, groups, results, source, description, marks_of(query, results, 0))
 
 
 def bucket_numbers(query: Spec, session: SparkSession) -> list[int]:
@@ -130,16 +162,14 @@ def unfolded(
 
     totals = {name: name for name in COUNTED} | {"late_pairs": " + ".join(LATE_PAIRS)}
     sums = [functions.expr(f"coalesce(sum({of}), 0L) AS {name}") for name, of in totals.items()]
-    shares = [k / (MOST_TIMES - 1) for k in range(MOST_TIMES)]
-    late_at = functions.percentile_approx(LATE_AT, shares).alias(LATE_AT)
+    some = functions.expr(f"slice(flatten(collect_list({LATE_AT})), 1, {MOST_TIMES}) AS {LATE_AT}")
     columns = result_columns(results)
     rows = functions.inline(functions.arrays_zip(*(name for name, _ in columns)))
     found = [
         functions.col(at).alias(field.name, metadata=marks.get(field.name, {}))
         for (_, at), field in zip(columns, results.fields, strict=True)
     ]
-    counted = stepped.observe(f"{METRICS}_{known.identity}", *sums)
-    return counted.observe(f"{LATE_TIMES}_{known.identity}", late_at).select(rows).select(*found)
+    return stepped.observe(f"{METRICS}_{known.identity}", *sums, some).select(rows).select(*found)
 
 
 def _columns(query: Spec, frame: DataFrame) -> list[str]:
@@ -158,8 +188,8 @@ def check_stream(query: Spec, frame: DataFrame) -> Input:
             "max_ahead on Spark streams is held against the clock, and integer times have none: use a "
             "column of timestamps, or filter rows before"
         )
-    if query.idle_timeout is not None:
-        raise ValueError("idle_timeout is for operators: Spark's watermark moves with data alone")
+    if query.idle_timeout is not None and query.asof_over is not None:
+        raise ValueError("idle_timeout is for windows and rolling, not for labels on streams: leave it out")
     _check_provider(frame.sparkSession)
     on_start(frame, check_output)
     return input_of(query, frame)

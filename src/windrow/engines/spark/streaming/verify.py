@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windrow.engines.spark.streaming.checkpoint import entries_of, operators_of, running_session
-from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER
+from windrow.engines.spark.worker.streaming.entry_names import FENCE, HEADER, SILENCE
 from windrow.engines.spark.worker.streaming.fenced import header_checksum
 from windrow.engines.spark.worker.streaming.step import bucket_place
 from windrow.engines.stream.persistence.bound_entries import check_entries
@@ -48,5 +48,5 @@ def check_bucket(bucket: int, entries: dict[str, bytes]) -> None:
         raise CorruptState(f"bucket {bucket}: its header is missing from Spark's state")
     if fence is not None and fence != header_checksum(header):
         raise CorruptState(f"bucket {bucket}: its header is not that of its last step")
-    others = {name: value for name, value in entries.items() if name not in (HEADER, FENCE)}
+    others = {name: value for name, value in entries.items() if name not in (HEADER, FENCE, SILENCE)}
     check_entries(header, bucket_place(bucket), others)

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["each_slice_is_a_window", "spark_finishes", "spark_folds", "spark_results", "spark_slices"]
+__all__ = [
+    "cells_of",
+    "each_slice_is_a_window",
+    "next_edge",
+    "partials_of",
+    "slice_edges",
+    "spark_finishes",
+    "spark_folds",
+    "spark_results",
+    "spark_slices",
+]
 
 
 def spark_folds(query: Spec, schema: pa.Schema) -> bool:
@@ -67,15 +77,23 @@ def spark_finishes(query: Spec, schema: pa.Schema) -> bool:
     return each_slice_is_a_window(query) and has_plain_time and are_plain
 
 
-def spark_results(query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema) -> DataFrame:
-    """The results of slices that are windows; ``results`` is how Spark has them."""
-    ((name, window),) = query.windows
-    assert decided_by_time(window)
-    (progression,) = Slicer([window]).progressions
+def slice_edges(query: Spec, schema: pa.Schema) -> tuple[str, str]:
+    """Where a slice that is a window starts and ends, in SQL over the columns of a slice table."""
+    (progression,) = Slicer(query.time_windows).progressions
     moment = "{}" if pa.types.is_integer(schema.field(query.time).type) else "timestamp_micros({})"
+    return moment.format(f"(`end` - {progression.period}L)"), moment.format("`end`")
+
+
+def spark_results(
+    query: Spec, slices: DataFrame, results: StructType, schema: pa.Schema, edges: tuple[str, str]
+) -> DataFrame:
+    """The results of slices that are windows; ``results`` is how Spark has them, and ``edges`` where windows
+    start and end."""
+    ((name, _),) = query.windows
     found = [f"k{k}" for k in range(len(query.by))]
-    found += [literal(name)] if query.names_windows else []
-    found += [moment.format(f"(`end` - {progression.period}L)"), moment.format("`end`")]
+    # as a column of other plans, it may be null
+    found += [f"IF(`rows` > 0, {literal(name)}, NULL)"] if query.names_windows else []
+    found += edges
     made = list[str]()
     for k, ((_, aggregate), field) in enumerate(
         zip(query.aggregates, results.fields[len(found) :], strict=True)
@@ -99,9 +117,14 @@ def _result(k: int, aggregate: Aggregate, query: Spec, is_long: bool, edges: lis
     if is_long and monoid.adds_integers:
         members[0] = _whole(k, monoid, query, edges)
     result = monoid.spark.result.format(*members)
-    if min_count and (monoid.empty is not None or min_count > 1):
+    if _needs_skipped(aggregate):
         return f"IF(`rows` - a{k}_skipped >= {min_count}, {result}, NULL)"
     return result  # null where there is no value
+
+
+def _needs_skipped(aggregate: Aggregate) -> bool:
+    """Whether a result depends on how many rows are skipped."""
+    return aggregate.least > (0 if aggregate.monoid.empty is not None else 1)
 
 
 def _whole(k: int, monoid: Monoid, query: Spec, edges: list[str]) -> str:
@@ -136,18 +159,29 @@ def spark_slices(
     from pyspark.sql import functions
 
     time = microseconds(query.time, schema)
-    keys = [f"{quoted(name)} AS k{k}" for k, name in enumerate(query.by)]
-    names = {each: f"c{k}" for k, each in enumerate(_inputs(query))}
-    needed = [f"{_passing(*each)} AS {cell}" for each, cell in names.items()]
-    cells = rows.selectExpr(*keys, f"{time} AS t", f"{_next_edge(query, time)} AS `end`", *needed)
-    folded = ["count(*) AS `rows`"]
+    cells = cells_of(query, rows, f"{time} AS t", f"{next_edge(query, time)} AS `end`")
+    folded = partials_of(query, schema, are_results)
     if not are_results:
         folded += ["min(t) AS `first`", "max(t) AS `last`", "0L AS part"]
+    grouped = cells.groupBy(*tables.key_names, "end").agg(*map(functions.expr, folded))
+    return grouped if are_results else grouped.select(*tables.schema.names)
+
+
+def cells_of(query: Spec, rows: DataFrame, *more: str) -> DataFrame:
+    """The keys of rows as ``k0``, ``k1`` and so on, what is folded as ``c0`` and so on, and ``more``."""
+    keys = [f"{quoted(name)} AS k{k}" for k, name in enumerate(query.by)]
+    needed = [f"{_passing(*each)} AS c{k}" for k, each in enumerate(_inputs(query))]
+    return rows.selectExpr(*keys, *more, *needed)
+
+
+def partials_of(query: Spec, schema: pa.Schema, are_results: bool) -> list[str]:
+    """How many rows a group of cells has, and the partial of each aggregate over them."""
+    names = {each: f"c{k}" for k, each in enumerate(_inputs(query))}
+    folded = ["count(*) AS `rows`"]
     for k, (_, aggregate) in enumerate(query.aggregates):
         if aggregate.inputs:
             folded += _members(k, aggregate, names, schema, are_results)
-    grouped = cells.groupBy(*tables.key_names, "end").agg(*map(functions.expr, folded))
-    return grouped if are_results else grouped.select(*tables.schema.names)
+    return folded
 
 
 def _inputs(query: Spec) -> list[tuple[str, str | None]]:
@@ -160,7 +194,7 @@ def _passing(name: str, where: str | None) -> str:
     return quoted(name) if where is None else f"IF({quoted(where)}, {quoted(name)}, NULL)"
 
 
-def _next_edge(query: Spec, time: str) -> str:
+def next_edge(query: Spec, time: str) -> str:
     """The first edge of any window after a row: it tells which slice the row is in."""
     edges = [
         f"({time} + ({p.period}L - pmod({time} - {literal(p.anchor)}, {p.period}L)))"
@@ -181,22 +215,27 @@ def _members(
     value = names[name, aggregate.where]
     kind = plain_type(schema.field(name).type)
     is_float = bool(pa.types.is_floating(kind))
-    number = f"{'DOUBLE' if is_float else 'BIGINT'}({value})"
+    number = value  # decimals, dates and timestamps as they are
+    if _letter(kind) != "-":
+        number = f"{'DOUBLE' if is_float else 'BIGINT'}({value})"
     monoid = aggregate.monoid
     assert monoid.spark is not None
     forms = monoid.spark.of_floats if is_float else monoid.spark.members
     found, high = [form.format(x=number) for form in forms], list[str]()
-    if monoid.adds_integers and not is_float:
+    is_long = bool(pa.types.is_int64(kind))
+    if monoid.adds_integers and (is_long or not (is_float or are_results)):
         upper = "0L"
-        if pa.types.is_int64(kind):
+        if is_long:
             upper, found[0] = f"sum(shiftright({number}, 32))", f"sum({number} & 4294967295L)"
             upper = upper if are_results else f"coalesce({upper}, 0L)"
         high = [f"{upper} AS a{k}_high"]
     if not are_results:
         nothing = _identity(monoid, "f8" if is_float else "i8")
         found = [f"coalesce({m}, {literal(zero)})" for m, zero in zip(found, nothing, strict=True)]
-    skipped = f"count(*) - count({value})"
-    return [*high, *(f"{m} AS a{k}_{i}" for i, m in enumerate(found)), f"{skipped} AS a{k}_skipped"]
+    folded = [*high, *(f"{m} AS a{k}_{i}" for i, m in enumerate(found))]
+    if are_results and not _needs_skipped(aggregate):
+        return folded
+    return [*folded, f"count(*) - count({value}) AS a{k}_skipped"]
 
 
 def _identity(monoid: Monoid, dtype: str) -> tuple[float | int, ...]:

@@ -28,6 +28,7 @@ from windrow.engines.spark.shipping import packed
 from windrow.engines.spark.types import result_type
 from windrow.engines.spark.windows.catalyst import (
     each_slice_is_a_window,
+    slice_edges,
     spark_finishes,
     spark_folds,
     spark_results,
@@ -103,7 +104,7 @@ def _by_slices(query: Spec, rows: DataFrame, source: pa.Schema) -> DataFrame:
         partials = [spark_field(field.name, field.type) for field in list(tables.schema)[len(keys) :]]
         slices = mapped(_needed(rows, source), fold, StructType([*keys, *partials]))
     if finishes:
-        return spark_results(query, slices, schema, source)
+        return spark_results(query, slices, schema, source, slice_edges(query, source))
     if alone:
         return mapped(slices, assemble, schema)
     spread = slices.repartition(*tables.key_names) if keys else slices.coalesce(1)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FENCE", "HEADER"]
+__all__ = ["FENCE", "HEADER", "SILENCE"]
 
-HEADER, FENCE = "header", "fence"
+HEADER, FENCE, SILENCE = "header", "fence", "silence"

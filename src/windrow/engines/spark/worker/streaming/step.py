@@ -45,7 +45,7 @@ __all__ = [
 
 #: late pairs of a row and a window, by reason
 LATE_PAIRS = tuple(f"late_pairs_{reason}" for reason in REASONS)
-#: the column of a time at which rows were late
+#: the column of times at which rows were late, a few of very many
 LATE_AT = "late_at"
 #: what a step counts, in the order of the columns that carry it; the last is what the bucket holds after it
 COUNTED = (
