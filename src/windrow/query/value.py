@@ -96,7 +96,7 @@ def query(
         max_windows (int): A step that would return more windows, of all types together, raises
             :class:`TooManyWindows`. By default more than 10 million, or more than four for each row that the
             step reads if that is more; see docs/window-options.md.
-        plan (str): Which plan a Spark stream runs on, see docs/spark-streams.md; everything else has one plan.
+        plan (str): Which plan a Spark stream runs on, see docs/spark-streams.md; everything else has one.
 
     >>> import windrow as wr
     >>> q = wr.query(time="ts", by="region").window(wr.Tumbling("1h")).agg(n=wr.count())
