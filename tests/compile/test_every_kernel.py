@@ -115,8 +115,8 @@ def tables_in_pieces() -> None:
 def operators() -> None:
     settings: list[dict[str, Any]] = [
         {},
-        {"emit": "update", "allowed_lateness": "30s"},
-        {"late": "emit", "empty": "emit", "watermark": "1s"},
+        {"output": "update", "allowed_lateness": "30s"},
+        {"late": "return", "empty": "include", "watermark": "1s"},
     ]
     for key in ("text", "few"):
         rows = table(300, 9, key)
@@ -130,6 +130,7 @@ def operators() -> None:
         push_all(query.window(**BY_DATA).agg(**MANY), rows)
         push_all(query.rolling("2m").agg(**MANY), rows)
         push_all(query.rolling("1m", "5m").agg(**MANY), rows)
+        push_all(query.rolling("1m", "5m").agg(**SIMPLE), rows)
 
 
 def push_all(query: wr.Query, rows: pa.Table, size: int = 50) -> None:

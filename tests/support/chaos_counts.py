@@ -21,11 +21,11 @@ RECORD = "WINDROW_CHAOS_RECORD"
 #: what is tried, and what it means that it held
 SCENARIOS: dict[str, str] = {
     "Operators on RocksDB, process killed": (
-        "opened again, no step is missing that had returned; every result ever handed over, and all counts, "
+        "opened again, no step is missing that had returned; every result ever returned, and all counts, "
         "are those of a run never killed"
     ),
     "Operators on Redis, process killed": "the same",
-    "Operators on Redis, server killed and started again": "the same, in the process that went on",
+    "Operators on Redis, server killed and started again": "the same, in the process that continued",
     "Windows (AMTA) on RocksDB, process killed": (
         "opened again, the window is one that it was between two operations, not before the last that was "
         "confirmed"
@@ -37,10 +37,10 @@ SCENARIOS: dict[str, str] = {
     ),
     "Disk full": "the write fails by name and is repeated; results are those of a disk never full",
     "Two writers of one operator": (
-        "the earlier one gets WindowTaken and has written nothing; every step came out once, from one of them"
+        "the earlier one gets WindowTaken and has written nothing; every step was emitted once, from one of them"
     ),
     "Store put back to an older state under a live operator": (
-        "WindowTaken at the next step, and nothing written; opened again, it goes on from there"
+        "WindowTaken at the next step, and nothing written; opened again, it continues from there"
     ),
     "Forged state with a right checksum": (
         "a named error or results; no access outside of an array, no crash"

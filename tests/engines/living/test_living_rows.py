@@ -77,7 +77,7 @@ AGGREGATES = {
     "total": wr.sum("v"),
     "text": JOINED("s"),
     "last": wr.last("s"),
-    "largest": wr.arg_max("v", "s"),
+    "largest": wr.max_by("s", "v"),
     "some": wr.count(where="b"),
 }
 ROWS = st.tuples(st.integers(0, 5), st.integers(0, 2), st.none() | st.integers(-9, 9))

@@ -53,7 +53,7 @@ class LivingPart(GroupedRows):
         return found
 
     def _is_large(self) -> bool:
-        """Whether far more rows wait than live."""
+        """Tell whether far more rows wait than live."""
         count = len(self._pending)
         if count < LARGE:
             return False
@@ -72,14 +72,14 @@ class LivingPart(GroupedRows):
             self._living, self._mark = None, None
 
     def _raised(self, error: Exception) -> None:
-        """Something raised over living rows: the same over the rows themselves can say where, or works."""
+        """Note what raised over living rows: the same over the rows themselves can say where, or works."""
 
     def _due_alive(self, up_to: int) -> pa.Table | None:
-        """What is due, of living rows; changes nothing of this if it raises."""
+        """Return what is due, of living rows; if this raises, nothing has changed."""
         raise NotImplementedError
 
     def _due_from_logs(self, up_to: int, closing: bool) -> pa.Table | None:
-        """The same over rows in logs."""
+        """Return what is due, of rows in logs."""
         raise NotImplementedError
 
     def _may_live(self, closing: bool) -> bool:
@@ -105,12 +105,12 @@ class LivingPart(GroupedRows):
         """Keep what is to be known of rows that were taken before."""
 
     def _stay(self, living: LivingRows) -> None:
-        """A step is done: this is how living rows are now."""
+        """End a step: keep living rows as they are now."""
         self._living, self._mark = living, living.mark
         self._log = RowLog(first=self._log.end)
 
     def _alive(self) -> LivingRows | None:
-        """Living rows as this last saw them."""
+        """Return living rows as this last saw them."""
         if self._living is not None:
             self._living.go_back(self._mark)
         return self._living
@@ -130,7 +130,7 @@ class LivingPart(GroupedRows):
     # -- what is held ----------------------------------------------------------------------------------------
 
     def _in_logs(self) -> Any:
-        """Another with the same rows, all of them in logs."""
+        """Return another with the same rows, all of them in logs."""
         clone = self.copied()
         clone._leave()
         return clone

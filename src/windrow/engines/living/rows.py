@@ -15,7 +15,7 @@ as many as the others, of all keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,20 @@ class Fresh:
         return self.positions[self.runs[1:] - 1] + 1
 
 
+@dataclass(frozen=True)
+class _Before:
+    """How things were before a step."""
+
+    mark: object
+    keys: Keys
+    kept: KeptRows
+    over_before: int
+    #: keys that it touched, with their begins and ends
+    changed: list[tuple[Ints, Ints, Ints]] = field(default_factory=list[tuple[Ints, Ints, Ints]])
+
+
 class LivingRows:
-    """See the module."""
+    """Rows, rings and trees of all keys of one window; see the module."""
 
     def __init__(self, query: Spec, aggregates: Sequence[Aggregate]) -> None:
         self._query = replace(query, order=())
@@ -79,7 +91,7 @@ class LivingRows:
         self.windows: dict[int, Any] = {}
         self.mark = object()
         self._axis: TimeAxis | None = None
-        self._undo: list[tuple[object, Keys, KeptRows, list[tuple[Ints, Ints, Ints]]]] = []
+        self._undo: list[_Before] = []
         #: rows before this time are over, whatever key they are of
         self.over_before = -END_OF_TIME
         #: rows are looked at again once there are so many, or all that there were are over
@@ -95,22 +107,24 @@ class LivingRows:
     def begin(self, mark: object) -> None:
         """Begin a step from how things were at a mark."""
         self.go_back(mark)
-        self._undo.append((mark, self.keys, self.kept, []))
+        self._undo.append(_Before(mark, self.keys, self.kept, self.over_before))
         self.mark = object()
 
     def go_back(self, mark: object) -> None:
         """Undo the steps since a mark, which were given up."""
         while self.mark is not mark:
-            self.mark, self.keys, self.kept, changed = self._undo.pop()
-            for touched, begins, ends in reversed(changed):
+            before = self._undo.pop()
+            self.mark, self.keys, self.kept = before.mark, before.keys, before.kept
+            self.over_before = before.over_before
+            for touched, begins, ends in reversed(before.changed):
                 self.rings.begins[touched], self.rings.ends[touched] = begins, ends
                 for key in touched.tolist():
                     self.windows.pop(key, None)
 
     def accept(self) -> None:
         """Take the steps so far for good, and drop rows that are over if they are many."""
-        for _, _, _, changed in self._undo:
-            for touched, _, _ in changed:
+        for step in self._undo:
+            for touched, _, _ in step.changed:
                 self.rings.floors[touched] = self.rings.begins[touched]
         self._undo.clear()
         if len(self.kept) > self._looked_at or self.over_before > self._newest:
@@ -133,8 +147,9 @@ class LivingRows:
             alive = np.flatnonzero(rings.ends > rings.begins)
             self.keys, renumbered = self.keys.only(alive)
         self.kept = self.kept.only(rings.begins, renumbered)
-        known = set(alive.tolist())
-        self.windows = {int(renumbered[key]): each for key, each in self.windows.items() if key in known}
+        if self.windows:
+            known = set(alive.tolist())
+            self.windows = {int(renumbered[key]): w for key, w in self.windows.items() if key in known}
         self._follow(rings.repack(alive))
         self._looked_at = 2 * live + _FEWEST_OVER
 
@@ -174,7 +189,7 @@ class LivingRows:
         return fresh
 
     def _moments(self, rows: Held) -> Moments | None:
-        """The times of rows as frames take them, if columns have them as windows count; None: otherwise."""
+        """Return the times of rows as frames take them, if columns have the unit of windows; else None."""
         if self._axis is None:
             self._axis = TimeAxis(rows.table.schema.field(self._query.time).type)
         times = rows.times
@@ -198,7 +213,7 @@ class LivingRows:
         self.facts[name][self.rings.leaves(fresh.row_keys, fresh.positions)] = values
 
     def fact(self, name: str, keys: Ints, positions: Ints) -> Any:
-        """What is known of the rows at positions."""
+        """Return what is known of the rows at positions."""
         return self.facts[name][self.rings.leaves(keys, positions)]
 
     def begins(self, keys: Ints) -> Ints:
@@ -206,28 +221,29 @@ class LivingRows:
         return found
 
     def drop_before(self, keys: Ints, positions: Ints) -> None:
-        """No window needs the rows of these keys before these positions."""
+        """Let go of the rows of keys before positions: no window needs them."""
         self._remember(keys)
         self.rings.begins[keys] = positions
 
     def _remember(self, keys: Ints) -> None:
         if self._undo:
-            self._undo[-1][3].append((keys, self.rings.begins[keys].copy(), self.rings.ends[keys].copy()))
+            before = keys, self.rings.begins[keys].copy(), self.rings.ends[keys].copy()
+            self._undo[-1].changed.append(before)
 
     # -- ranges of rows --------------------------------------------------------------------------------------
 
     def numbers_of(self, table: pa.Table) -> Ints:
-        """The numbers of the keys of a table's rows, all of which are known or become so."""
+        """Number the keys of a table's rows; keys that are not known become so."""
         self.keys, numbers = self.keys.with_row_numbers(table)
         self.rings.with_keys(max(len(self.keys), 1))
         return np.asarray(numbers, np.int64)
 
     def first_from(self, name: str, keys: Ints, wanted: Ints) -> Ints:
-        """The first position of each key where what is known of rows is at least so much."""
+        """Find the first position of each key where what is known of rows is at least so much."""
         return self.rings.first_from(self.facts[name], keys, wanted)
 
     def results(self, keys: Ints, fronts: Ints, stops: Ints) -> list[Any]:
-        """A column for each aggregate, over positions [front, stop) of keys; ranges of a key lie together."""
+        """Compute a column for each aggregate, over positions [front, stop); ranges of a key lie together."""
         found = self._sliding(keys, fronts, stops)
         if found is not None:
             return found
@@ -242,7 +258,7 @@ class LivingRows:
         return self._trees.results(nodes, starts, rows, begins, ends, "disjoint", self.kept.values)
 
     def _sliding(self, keys: Ints, fronts: Ints, stops: Ints) -> list[Any] | None:
-        """The same by sliding over rows, where that combines less: many windows of few keys."""
+        """Compute the same by sliding over rows, where that combines less: many windows of few keys."""
         lengths = stops - fronts
         if not len(keys):
             return None
@@ -268,12 +284,12 @@ class LivingRows:
     # -- state -----------------------------------------------------------------------------------------------
 
     def live_rows(self) -> Held | None:
-        """The rows that later ones may need, in the order in which they were taken."""
+        """Return the rows that later ones may need, in the order in which they were taken."""
         found = self.kept.live(self.rings.begins)
         return None if found is None else found[0]
 
     def rows_of(self, keys: Ints) -> tuple[Held, Ints, Ints] | None:
-        """The same of some keys, with the numbers of their keys and their positions."""
+        """Return the rows of some keys, with the numbers of their keys and their positions."""
         asked = np.zeros(len(self.rings), np.bool_)
         asked[keys] = True
         return self.kept.live(self.rings.begins, asked)

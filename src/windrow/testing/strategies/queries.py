@@ -75,7 +75,7 @@ def aggregates() -> st.SearchStrategy[Aggregate]:
     >>> from hypothesis import find
     >>> from windrow.testing.strategies import aggregates
     >>> find(aggregates(), lambda aggregate: not aggregate.monoid.commutative).monoid.name
-    'arg_max'
+    'max_by'
     """
     return st.sampled_from(_AGGREGATES)
 
