@@ -37,7 +37,8 @@ SCENARIOS: dict[str, str] = {
     ),
     "Disk full": "the write fails by name and is repeated; results are those of a disk never full",
     "Two writers of one operator": (
-        "the earlier one gets WindowTaken and has written nothing; every step was emitted once, from one of them"
+        "the earlier one gets WindowTaken and has written nothing; every step was emitted once, from one of "
+        "them"
     ),
     "Store put back to an older state under a live operator": (
         "WindowTaken at the next step, and nothing written; opened again, it continues from there"
