@@ -50,7 +50,7 @@ demo-kafka: $(READY) ## Run a job from Kafka to Kafka on a broker of its own, an
 	$(BIN)/python examples/kafka/demo.py
 
 test: $(READY) ## Run the tests and doctests that a change to anything needs (PYTEST_ARGS="-k daba" to choose)
-	$(PYTEST) -n 4 -m "not rest" $(PYTEST_ARGS)
+	$(PYTEST) -n 5 -m "not rest" $(PYTEST_ARGS)
 
 test-fast: $(READY) ## Run the tests that need no Spark, Redis or killed processes and do not take seconds, with the fewest random examples
 	$(PYTEST) -n 2 --hypothesis-profile=fast -m "not (rest or slow or spark or redis or chaos)" $(PYTEST_ARGS)
