@@ -152,5 +152,5 @@ def test_what_is_not_a_history(spark: Any, source: Source) -> None:
         query.run(live, history=PAST)
     with pytest.raises(TypeError, match=r"column 'ts' is of type .* in history and of type .* in the stream"):
         query.run(live, history=spark.range(3).selectExpr("id AS ts", "'a' AS key"))
-    with pytest.raises(TypeError, match="are for endless input"):
+    with pytest.raises(TypeError, match="are for unbounded input"):
         query.run(spark.range(3).selectExpr("id AS ts", "'a' AS key"), history_until=3)
