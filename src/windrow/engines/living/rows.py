@@ -36,7 +36,7 @@ from windrow.spec import Spec
 __all__ = ["Fresh", "LivingRows", "Unfit"]
 
 #: rows that are over are kept until there are so many
-_FEWEST_OVER = 1024
+_FEWEST_OVER = 1 << 14
 
 
 @dataclass(frozen=True)
