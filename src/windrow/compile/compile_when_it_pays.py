@@ -141,17 +141,15 @@ class Entry:
             return choice == "always"
         if only_loads.get():
             return True
-        if _stays[0] and self._forms.is_on_disk(arguments):
-            return True
         expected = _PER_ROW * _rows(arguments)
         if self._rent + expected > COMPILE:
             return True
-        if "numba" not in sys.modules and _rent[0] + expected <= NUMBA:
-            return False
         spent = self._rent + expected
-        if spent <= LOAD or spent < 2 * self._looked:
+        if not _stays[0] and (("numba" not in sys.modules and _rent[0] + expected <= NUMBA) or spent <= LOAD):
             return False
-        self._looked = spent
+        if spent < 2 * self._looked:
+            return False
+        self._looked = max(spent, LOAD)
         return self._forms.is_on_disk(arguments)
 
     def _interpret(self, arguments: tuple[Any, ...]) -> Any:

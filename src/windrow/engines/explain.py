@@ -14,6 +14,7 @@ from windrow.engines.algorithms import (
     window_algorithm,
 )
 from windrow.engines.found_windows import members_of, window_groups
+from windrow.engines.frames.bounds import looks_ahead_by_rows
 from windrow.engines.frames.retention import Retention
 from windrow.monoids.base import Aggregate
 from windrow.partials.picked import picked_input
@@ -220,9 +221,14 @@ def _endless(query: Spec) -> Iterator[str]:
 
 
 def _living(query: Spec, by_policy: bool) -> Iterator[str]:
-    """What rows are in between pushes, in memory."""
+    """Say what rows are in between pushes, in memory."""
     folded = [a for _, a in query.aggregates if a.inputs]
-    if any(a.monoid.keeps is not None for a in folded) and not by_policy:
+    frames = [] if query.frames is None else [frame for _, frame in query.frames.named]
+    if query.output == "update":
+        yield "    read again for each push, since output='update' gives results in advance"
+    elif looks_ahead_by_rows(frames):
+        yield "    read again for each push, since frames of rows look ahead or end before the row"
+    elif any(a.monoid.keeps is not None for a in folded) and not by_policy:
         yield "    read again for each push, since values are kept"
     elif by_policy or folded:
         monoid = (folded or [aggregate for _, aggregate in query.aggregates])[0].monoid

@@ -230,46 +230,36 @@ def _zero(dtype: Any) -> Any:
     return {"f": 0.0, "b": False}.get(dtype.kind, 0)
 
 
-def _argument_of_extreme(name: str, combine: Any, doc: str) -> Monoid:
-    return Monoid(
-        name=name,
-        lift=_with_argument,
-        combine=combine,
-        lower=_argument,
-        identity=(False, None, None),
-        selection=True,
-        idempotent=True,
-        arity=(2, 2),
-        typed_identity=lambda key, argument: (False, _zero(key), _zero(argument)),
-        inputs=("column", "value"),
-        keyword_inputs=1,
-        picks=1,
-        doc=doc,
-    )
-
-
 def _by(value: Any, key: Any) -> Arg:
     return True, key, value
 
 
-def _value_by_extreme(name: str, combine: Any, doc: str) -> Monoid:
+def _row_of_extreme(name: str, combine: Any, doc: str, value_first: bool = False) -> Monoid:
+    """Make the aggregate that returns one column of the row where another is extreme; ``value_first``: the
+    column that is returned comes first."""
+
+    def identity(first: Any, second: Any) -> Arg:
+        key, value = (second, first) if value_first else (first, second)
+        return False, _zero(key), _zero(value)
+
     return Monoid(
         name=name,
-        lift=_by,
+        lift=_by if value_first else _with_argument,
         combine=combine,
         lower=_argument,
         identity=(False, None, None),
         selection=True,
         idempotent=True,
         arity=(2, 2),
-        typed_identity=lambda value, key: (False, _zero(key), _zero(value)),
-        inputs=("value", "by"),
-        picks=0,
+        typed_identity=identity,
+        inputs=("value", "by") if value_first else ("column", "value"),
+        keyword_inputs=0 if value_first else 1,
+        picks=0 if value_first else 1,
         doc=doc,
     )
 
 
-max_by = _value_by_extreme(
+max_by = _row_of_extreme(
     "max_by",
     _first_larger,
     """Return ``value`` of the row where ``by`` is largest; of several such rows, the first.
@@ -284,8 +274,9 @@ max_by = _value_by_extreme(
     >>> tens.agg(who=wr.max_by("caller", "len"))["who"].to_pylist()
     ['bob', 'cy']
     """,
+    value_first=True,
 )
-min_by = _value_by_extreme(
+min_by = _row_of_extreme(
     "min_by",
     _first_smaller,
     """Return ``value`` of the row where ``by`` is smallest; of several such rows, the first.
@@ -300,10 +291,11 @@ min_by = _value_by_extreme(
     >>> tens.agg(who=wr.min_by("caller", "len"))["who"].to_pylist()
     ['ann', 'cy']
     """,
+    value_first=True,
 )
 
 
-arg_max = _argument_of_extreme(
+arg_max = _row_of_extreme(
     "arg_max",
     _first_larger,
     """Return ``value`` of the row where ``column`` is largest; of several such rows, the first.
@@ -320,7 +312,7 @@ arg_max = _argument_of_extreme(
     ['bob', 'cy']
     """,
 )
-arg_min = _argument_of_extreme(
+arg_min = _row_of_extreme(
     "arg_min",
     _first_smaller,
     """Return ``value`` of the row where ``column`` is smallest; of several such rows, the first.

@@ -204,3 +204,25 @@ def test_dropped_rows_leave_memory() -> None:
         by_time.push(pa.table({"t": [number], "k": [f"{number // 3}"], "v": [1]}))
         sizes.append(by_time.metrics.state_bytes)
     assert max(sizes) < 50_000
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (wr.query(time="t").window(wr.Rows(5)), "in memory FlatFAT over these rows"),
+        (wr.query(time="t").rolling(rows=5), "in memory FlatFAT over these rows"),
+        (wr.query(time="t").rolling(5, 9), "in memory FlatFAT over these rows"),
+        (wr.query(time="t").rolling(wr.Policy(lambda total, old: False)), "in memory AMTA over these rows"),
+        (wr.query(time="t").rolling(rows=5, shift=2), "since frames of rows look ahead"),
+        (wr.query(time="t", output="update").rolling(5), "since output='update'"),
+    ],
+)
+def test_explain_names_what_stays_between_pushes(query: Any, expected: str) -> None:
+    text = query.agg(total=wr.sum("v")).explain()
+    assert expected in text
+    assert text.count("in memory ") == (0 if expected.startswith("since") else 1)
+
+
+def test_explain_says_where_values_are_read_again() -> None:
+    text = wr.query(time="t").window(wr.Rows(5)).agg(middle=wr.median("v")).explain()
+    assert "read again for each push, since values are kept" in text

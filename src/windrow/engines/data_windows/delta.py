@@ -69,7 +69,7 @@ class DeltaStrategy(Strategy[Delta]):
         looked at again."""
         values, runs = self._values(fresh.frame), fresh.runs
         known = np.flatnonzero(fresh.firsts > living.begins(fresh.keys))
-        if len(known) and "values" in living.facts:
+        if len(known):
             last = living.fact("values", fresh.keys[known], fresh.firsts[known] - 1)
             values = np.insert(values, runs[:-1][known], last)
         keys = np.insert(fresh.row_keys, runs[:-1][known], fresh.keys[known])

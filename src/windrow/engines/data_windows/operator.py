@@ -12,8 +12,9 @@ Threshold           rows of runs that have not ended
 Policy              rows that the policy left
 ==================  ======================================================================
 
-Where the context is in groups of keys (:mod:`windrow.engines.kept_rows.grouped_rows`), a step reads the
-groups of those keys alone of which a window may be complete
+In memory the context lives between pushes where it can (:mod:`windrow.engines.living.part`): then only new
+rows are looked at. Where it is in groups of keys (:mod:`windrow.engines.kept_rows.grouped_rows`), a step
+reads the groups of those keys alone of which a window may be complete
 (:mod:`windrow.engines.data_windows.completes_no_window`). Of rows of groups that are over a mask is kept.
 
 Invariant: a part of the rows of a key, its first or its last ones, completes no window, and is kept as it is.

@@ -26,6 +26,7 @@ __all__ = [
     "complete_before",
     "ends_before",
     "ends_of",
+    "looks_ahead_by_rows",
     "may_see",
     "needed_from",
     "rows_ahead",
@@ -136,6 +137,11 @@ _MOST = 2**62
 def rows_ahead(frames: Sequence[RelativeFrame]) -> int:
     """How many rows must have come behind a row before its frames are complete."""
     return min(_MOST, max([0, *(frame.stop - 1 for frame in frames if isinstance(frame, RowFrame))]))
+
+
+def looks_ahead_by_rows(frames: Sequence[RelativeFrame]) -> bool:
+    """Tell whether frames of rows end elsewhere than at the row or right before it."""
+    return any(isinstance(frame, RowFrame) and frame.stop not in (0, 1) for frame in frames)
 
 
 def rows_needed(frames: Sequence[RelativeFrame]) -> int:

@@ -13,7 +13,8 @@ by time    chunks with rows from the far end of the widest frame on
 by rows    chunks with one of the last rows of some key, as many as it may see
 =========  ====================================================================
 
-In memory the context is one log. Where it is stored, partials of many keys are read for a few. So the context
+In memory rows live between pushes where they can (:mod:`windrow.engines.living.part`), and otherwise the
+context is one log. Where it is stored, partials of many keys are read for a few. So the context
 is in groups of keys (:mod:`windrow.engines.kept_rows.grouped_rows`) once it is long beside what a step
 brings, and half as many keys are in a chunk as rows, or more: then a step reads the groups of its keys, and
 rows that came lately. Groups of a few hundred rows are read row by row; those with full chunks have wholes.
@@ -44,6 +45,7 @@ from windrow.engines.frames.bounds import (
     are_complete,
     complete_before,
     ends_of,
+    looks_ahead_by_rows,
     may_see,
     needed_from,
     rows_ahead,
@@ -66,7 +68,7 @@ from windrow.engines.result_tables import with_results
 from windrow.errors import AggregateError
 from windrow.spec import Rolling, Spec
 from windrow.state.checks import require
-from windrow.windows.relative import RelativeFrame, RowFrame, TimeFrame
+from windrow.windows.relative import RelativeFrame, TimeFrame
 
 __all__ = ["RollingRows"]
 
@@ -244,7 +246,7 @@ class RollingRows(LivingPart):
     @property
     def _has_followers(self) -> bool:
         """Whether frames end elsewhere than at the row or right before it."""
-        return any(isinstance(frame, RowFrame) and frame.stop not in (0, 1) for frame in self._frames)
+        return looks_ahead_by_rows(self._frames)
 
     def _seen(self, points: Held, new: Held | None) -> list[Any]:
         return self._found(points, new)[0]

@@ -97,7 +97,8 @@ class _NativePool(_Pool):
 
     @property
     def nbytes(self) -> int:
-        return sum(member.nbytes for member in self._members)
+        beside = 0 if self.skipped is None else self.skipped.nbytes
+        return beside + sum(member.nbytes for member in self._members)
 
 
 class _PickPool(_NativePool):
@@ -210,7 +211,8 @@ class Trees:
 
     @property
     def nbytes(self) -> int:
-        return sum(pool.nbytes for pool in self._pools if pool is not None)
+        held = [*self._pools, *self._absent]
+        return sum(each.nbytes for each in held if each is not None)
 
     def follow(self, move: Move) -> None:
         """Let partials follow nodes that moved."""
